@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: run reproduce test minimal check lint types docs bench nightly count words clean
+.PHONY: run reproduce test minimal check lint types docs bench nightly count graph words clean
 
 run: $(STAMP)
 	$(BIN)/python -m experiments digits
@@ -17,12 +17,15 @@ reproduce: $(STAMP)
 test: $(STAMP)
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-# A second environment without extras: the README runs, and each missing extra is named.
+# A second environment without extras: the README and the end-to-end tests run, and each missing extra is
+# named.
 MINIMAL := .venv-minimal
 minimal:
 	test -x $(MINIMAL)/bin/python || $(PYTHON) -m venv $(MINIMAL)
 	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
 	$(MINIMAL)/bin/python tools/minimal.py
+	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile pytest hypothesis
+	$(MINIMAL)/bin/python -m pytest -q tests/end_to_end
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -53,6 +56,10 @@ nightly: $(STAMP)
 # Lines of code (no docstrings, comments, blank lines), classes and files per folder.
 count:
 	$(PYTHON) tools/count.py
+
+# Which folders import which, written into CONTRIBUTING.md.
+graph:
+	$(PYTHON) tools/import_graph.py
 
 # Phrases of the old dialect in the package, the documentation and the README.
 words:

@@ -23,7 +23,6 @@ def test_small_fits_are_exact(room):
     assert KernelDependency().plan(1000).best.name == "cholesky"
     assert KernelDependency(RBF(1.0) * Covariance(), RBF(1.0)).plan(1000).best.name == "one ridge"
     assert KernelDependencyCV(RBF(1.0)).plan(500).best.name == "spectral"
-    assert KernelDependencyCV(RBF(1.0)).plan(1000).best.name == "tridiagonal"
 
 
 def test_large_fits_are_of_low_rank_and_huge_ones_streams(room):
@@ -131,5 +130,5 @@ def test_the_plan_of_pairs_is_what_fit_does(name, room):
 
 @pytest.mark.parametrize("bad", [{"n": 0}, {"n": 2.5}, {"n": 9, "p": 0}, {"n": 9, "rank": -1}])
 def test_bad_sizes(bad):
-    with pytest.raises(ValueError, match="must be a positive whole number"):
+    with pytest.raises(ValueError, match="must be a positive integer"):
         KernelDependency().plan(**bad)

@@ -35,7 +35,6 @@ from mercer.solvers import (
     SpannedLowRank,
     Spectral,
     Streamed,
-    Tridiagonal,
 )
 from mercer.solvers import Dense as DenseRoute
 from mercer.solvers.characters import Characters
@@ -259,6 +258,7 @@ class Condition:
 PLAIN = Condition()
 CONDITIONS = {
     "plain": PLAIN,
+    "weights, groups": Condition(weighted=True, grouped=True),
     "intercept, groups": Condition(intercept=True, grouped=True),
     "weights, intercept, groups": Condition(intercept=True, weighted=True, grouped=True),
 }
@@ -432,10 +432,6 @@ ROUTES = {
     ),
     "cholesky, rbf outputs": Route(
         Cholesky, "rbf outputs", ONE, refusing("left out", "gcv", "moves", "evidence", "density")
-    ),
-    "tridiagonal": Route(
-        Tridiagonal, "identity", grouped=False,
-        refuses=refusing("moves", "without", "variance", "evidence", "density"),
     ),
     "one ridge": Route(OneRidge, "covariance", ONE, refusing(*QUANTITIES)),
     "one ridge, conditional": Route(OneRidge, "conditional", ONE, refusing(*QUANTITIES)),

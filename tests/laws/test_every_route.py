@@ -137,10 +137,21 @@ def test_posterior_variance(name, condition, tmp_path):
             assert off(loaded.variance(kind, observed, noise), found[kind]) <= 1e-10
 
 
-@pytest.mark.parametrize("name", ["identity", "covariance", "low rank, matrix"])
-def test_draws(name):
+DRAWN = ("identity", "covariance", "conditional", "low rank", "low rank, matrix")
+"""Cases that offer draws."""
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_draws(name, tmp_path):
     """Their covariance is the posterior covariance, up to the error of 20,000 draws."""
     at = Posed(CASES[name], CONDITIONS["weights, intercept, groups"])
+    mercer.save(at.fitted, tmp_path / "model.mercer", variance=True)
+    with pytest.raises(ValueError, match="draw before it is saved"):
+        mercer.load(tmp_path / "model.mercer").embed(at.X_new).sample(2)
+    if name not in DRAWN:
+        with pytest.raises(ValueError, match="draws are for|has no directions"):
+            at.fitted.embed(at.X_new).sample(2)
+        return
     draws = at.fitted.embed(at.X_new).sample(20_000, random_state=0).reshape(20_000, -1)
     wanted = at.dense.noise() * at.dense.covariance()
     assert off(draws.mean(axis=0), at.dense.solution().reshape(-1)) <= 0.02
@@ -174,3 +185,16 @@ def test_shared_kernels_that_nearly_interpolate(name):
     found = at.factorization
     assert found.noise(at.alpha) == pytest.approx(at.dense.noise(), rel=0.02)
     assert found.evidence(at.alpha) == pytest.approx(at.dense.evidence(), rel=0.02)
+
+
+def test_streams_of_inputs_far_from_the_landmarks():
+    """Directions that are short in the training inputs count where new inputs are long."""
+    at = ROUTES["streamed"].posed(CONDITIONS["intercept, groups"], alpha=1e-5, scale=3.5)
+    assert off(*solution(at.factorization, at)) <= 1e-10
+
+
+def test_groups_of_high_leverage_at_low_rank():
+    weights = np.exp(3.0 * np.random.default_rng(0).normal(size=N))
+    route, condition = ROUTES["low rank, spanned"], CONDITIONS["weights, intercept, groups"]
+    at = route.posed(condition, alpha=1e-6, scale=3.0, weights=weights)
+    assert off(*left_out(at.factorization, at)) <= 1e-10

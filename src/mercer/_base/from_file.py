@@ -36,7 +36,7 @@ class FromFile:
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
-        if "fit" in vars(cls) and not hasattr(vars(cls)["fit"], "afresh"):  # it drops the mark
+        if "fit" in vars(cls):
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 
@@ -50,7 +50,7 @@ def guarded(method: Callable) -> Callable:
             return method(self, *args, **keywords)
         try:
             found = method(self, *args, **keywords)
-            if isinstance(found, FromFile):  # points, which are asked for variances later
+            if isinstance(found, FromFile):  # points, whose variances are computed later
                 vars(found)[MARK] = file
             return found
         except Exception as problem:
@@ -75,13 +75,13 @@ def _renewed(fit: Callable) -> Callable:
     return call
 
 
-class Located(ValueError):
+class LocatedError(ValueError):
     """The error of another part with its location added; the other error is the cause."""
 
 
 def _is_said(problem: BaseException) -> bool:
     """Return whether an error is a sentence: raised by name, and not in a numerical library."""
-    if isinstance(problem, Located) and problem.__cause__ is not None:
+    if isinstance(problem, LocatedError) and problem.__cause__ is not None:
         return _is_said(problem.__cause__)
     if isinstance(problem, DamagedModel | MemoryError | Warning):
         return True
@@ -121,7 +121,7 @@ class Reducible:
     if not TYPE_CHECKING:  # or every attribute would pass for one that exists
 
         def __getattr__(self, name: str) -> Any:
-            """Only called for what is not there."""
+            """Raise the error for an attribute that a file leaves out."""
             if name in type(self).dropped and any(key.endswith("_") for key in self.__dict__):
                 raise NotSaved(
                     f"{name} is not there: a saved {type(self).__name__} does without "

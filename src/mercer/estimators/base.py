@@ -32,7 +32,7 @@ from .._base.arrays import (
 )
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import whole
-from .._base.progress import WATCHERS, Observed, observed, untold
+from .._base.progress import WATCHERS, Observed, observed, unreported
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
@@ -85,7 +85,7 @@ def afresh(fit: Fit) -> Fit:
         for name in vars(self):
             if name.endswith("_") or name == MARK:
                 delattr(fresh, name)
-        fresh._steps = untold
+        fresh._steps = unreported
         if self.verbose or WATCHERS & vars(self).keys():
 
             def told(steps: Any) -> None:
@@ -99,7 +99,6 @@ def afresh(fit: Fit) -> Fit:
         self.__dict__ = fresh.__dict__
         return self
 
-    fitted.afresh = True  # type: ignore[attr-defined]
     return cast(Fit, fitted)
 
 
@@ -123,6 +122,7 @@ class StructuredEstimator(
     output_kernel_: Kernel
     decoder_: Any
     outputs_: Items
+    form_: Any = None
     output_shape_: tuple[int, ...]
     _steps: Any
     dropped: ClassVar[dict[str, str]] = {
@@ -177,6 +177,7 @@ class StructuredEstimator(
         # Plain numbers were made vectors of length one; ragged curves have no shape.
         single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+        self.form_ = output_kernel.space.form(y)
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -274,10 +275,7 @@ class StructuredEstimator(
         else:
             parts = self._points_in_parts(X)
             ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
-        return [
-            [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
-            for row in ranked
-        ]
+        return [[(self._one_returned(output), score) for output, score in row] for row in ranked]
 
     def rank_inputs(
         self,
@@ -340,10 +338,16 @@ class StructuredEstimator(
         return 1.0 - errors / variance
 
     def _flattened(self, outputs: Array) -> Array:
-        """Plain numbers again where plain numbers were learnt, and on the host where they were."""
+        """Return outputs in the form that the training outputs had, and on their device."""
+        if self.form_ is not None:
+            return self.form_.restore(outputs)
         if self.flat_:
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
         return self._returned(outputs)
+
+    def _one_returned(self, output: Any) -> Any:
+        """Return one output in the form of the rows that `predict` returns."""
+        return self._returned(output[0] if self.flat_ else output)
 
     def _returned(self, outputs: Array) -> Array:
         return host(outputs) if self.back_ else outputs

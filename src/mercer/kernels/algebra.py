@@ -50,7 +50,7 @@ class Pair(Kernel):
         return left if same_items(left, right) else joined(left, right)
 
     def _forms(self, A: Items) -> tuple[Items, Items]:
-        """The checked items in the form of each kernel."""
+        """Return the checked items in the form of each kernel."""
         if are_joint(A):
             return separated(A)
         if A.ndim <= 2:
@@ -59,20 +59,20 @@ class Pair(Kernel):
         return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
 
     def _pairs(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
-        """Each kernel with both batches in its form."""
+        """Return each kernel with both batches in its form."""
         ours = self._forms(A)
         theirs = ours if B is A else self._forms(B)
         return list(zip(self.parts, ours, theirs, strict=True))
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As both kernels."""
+        """Check outputs by both kernels."""
         Y = Y if issparse(Y) else self.space.check(Y, name)
         left, right = self.parts
         return right.as_outputs(left.as_outputs(Y, name), name)
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels does."""
+        """Whether one of the two kernels depends on data."""
         return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
 
     def fit(self, A: Items) -> Kernel:
@@ -87,15 +87,22 @@ class Pair(Kernel):
         self.parts_ = (left, right)
         return self
 
+    def frozen(self) -> Kernel:
+        """Return a fitted copy whose parameters are the fitted kernels: a file holds them once."""
+        other: Any = super().frozen()
+        other.left, other.right = (kernel.frozen() for kernel in self.parts)
+        vars(other).pop("parts_", None)
+        return other
+
     def _gram(self, A: Items, B: Items) -> Array:
         return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
 
     def _diag(self, A: Items) -> Array:
         return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
-    def _both(self, name: str, combine: Callable[[Any, Any], Any]) -> Any:
-        """A capability that both kernels have, combined."""
-        left, right = (getattr(k, name) for k in self.parts)
+    def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
+        """Combine an ability that both kernels have; None where one of them lacks it."""
+        left, right = map(ability, self.parts)
         return None if left is None or right is None else combine(left, right)
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
@@ -111,6 +118,11 @@ class Pair(Kernel):
 class Sum(Pair):
     """k(a, b) = left(a, b) + right(a, b).
 
+    Parameters
+    ----------
+    left, right : Kernel
+        The terms.
+
     Examples
     --------
     >>> from mercer.kernels import RBF, Linear
@@ -124,8 +136,8 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both, side by side; undone where both are of one kernel."""
-        both = self._both("features", self._side_by_side)
+        """The features of both kernels, concatenated; inverted if both are of one kernel."""
+        both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
         alone = self.multiple
@@ -140,14 +152,14 @@ class Sum(Pair):
 
         return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
 
-    radial = property(lambda self: self._both("radial", Radial.plus))
-    fourier = property(lambda self: self._both("fourier", Fourier.plus))
-    item_gradient = property(lambda self: self._both("item_gradient", ItemGradient.plus))
+    radial = property(lambda self: self._both(lambda k: k.radial, Radial.plus))
+    fourier = property(lambda self: self._both(lambda k: k.fourier, Fourier.plus))
+    item_gradient = property(lambda self: self._both(lambda k: k.item_gradient, ItemGradient.plus))
     parameter_gradient = property(lambda self: ParameterGradient.plus(*self._gradients()))
 
     @property
     def multiple(self) -> Multiple:
-        """Of the kernel of which both are multiples, where there is one."""
+        """The multiple of the kernel of which both are multiples, if there is one."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 
@@ -156,6 +168,11 @@ class Product(Pair):
     """k(a, b) = left(a, b) right(a, b).
 
     It has no finite features: they would be as many as the product of both numbers.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors.
 
     Examples
     --------
@@ -168,17 +185,17 @@ class Product(Pair):
     symbol = "*"
     _combined = staticmethod(operator.mul)
 
-    radial = property(lambda self: self._both("radial", Radial.times))
-    fourier = property(lambda self: self._both("fourier", Fourier.times))
-    item_gradient = property(lambda self: self._both("item_gradient", self._product_rule))
+    radial = property(lambda self: self._both(lambda k: k.radial, Radial.times))
+    fourier = property(lambda self: self._both(lambda k: k.fourier, Fourier.times))
+    item_gradient = property(lambda self: self._both(lambda k: k.item_gradient, self._product_rule))
     parameter_gradient = property(lambda self: self._product_rule(*self._gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
-        """Derivatives in the items or in the parameters."""
+        """Return derivatives in the items or in the parameters, by the product rule."""
         return self._times(of_left, 1).plus(self._times(of_right, 0))
 
     def _times(self, gradient: Any, other: int) -> Any:
-        """The derivatives of one kernel times the values of the other."""
+        """Multiply the derivatives of one kernel by the values of the other."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
             kernel, ours, theirs = self._pairs(A, B)[other]

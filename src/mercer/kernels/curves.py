@@ -17,13 +17,13 @@ from .linear_map import InnerProduct
 
 
 class CurveKernel(InnerProduct):
-    """k(f, g) = fᵀ G g of the values on a grid, of curves as they are or smoothed."""
+    """k(f, g) = fᵀ G g of the values on a grid, of curves or of smoothed curves."""
 
     grid: Array | None
     smoothing: float
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """The matrix of the inner product before smoothing; its diagonal where it is diagonal."""
+        """Return the matrix of the inner product before smoothing, or its diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> CurveKernel:
@@ -35,15 +35,15 @@ class CurveKernel(InnerProduct):
     space = property(lambda k: Curves(vars(k).get("grid_") if k.grid is None else k.grid))
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Curves as rows of values on the grid."""
+        """Return curves as rows of values on the grid."""
         return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """The same: predicted curves are on the grid."""
+        """Return outputs as rows on the grid, like predicted curves."""
         return self.check(Y, name)
 
     def _on(self, width: int) -> np.ndarray:
-        """The grid of curves of some values."""
+        """Return the grid of curves with a number of values."""
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
@@ -51,7 +51,7 @@ class CurveKernel(InnerProduct):
     invertible = property(lambda self: not self.smoothing)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The root of the metric after smoothing."""
+        """Return the root of the metric after smoothing."""
         grid = self._on(*shape)
         G = self._metric(grid)
         R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
@@ -62,7 +62,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def item_gradient(self) -> ItemGradient:
-        """That of the linear kernel after R."""
+        """Derivatives of the linear kernel after R."""
 
         def of(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
@@ -71,7 +71,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """K = A G Bᵀ is linear in the smoothed metric G, which is analytic in its parameters."""
+        """Derivatives of K = A G Bᵀ, by complex steps in the smoothed metric G."""
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
@@ -98,14 +98,14 @@ class L2(CurveKernel):
 
     Parameters
     ----------
-    grid
+    grid : array or None, default=None
         The points at which curves are known, increasing; None for equally spaced ones on [0, 1].
         Curves on other points, pairs ``(t, values)``, are interpolated onto it.
-    smoothing
+    smoothing : float, default=0.0
         λ ≥ 0: curves are compared after smoothing, argmin_s ∫(f - s)² + λ∫s''². For inputs: it can
         be chosen like any other parameter of a kernel. Smooth outputs beforehand
         (`mercer.spaces.Resample`).
-    rule
+    rule : str, default="trapezoid"
         "trapezoid", or "simpson", exact for parabolas.
 
     Examples
@@ -132,12 +132,14 @@ class Sobolev(CurveKernel):
 
     Parameters
     ----------
-    grid, smoothing
+    grid : array or None, default=None
         As in `L2`.
-    order
+    order : int, default=1
         The derivative, 1 or 2, by divided differences.
-    weight
-        What it counts for, in units of the grid to the power 2 · order.
+    weight : float, default=1.0
+        The weight of the derivative, in units of the grid to the power 2 · order.
+    smoothing : float, default=0.0
+        As in `L2`.
 
     Examples
     --------
@@ -162,7 +164,7 @@ RULES = ("trapezoid", "simpson")
 
 
 def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
-    """Weights w with Σ_i w_i f(t_i) ≈ ∫f: by trapezia, or by Simpson's rule.
+    """Return quadrature weights w with Σ_i w_i f(t_i) ≈ ∫f, by trapezia or Simpson's rule.
 
     Examples
     --------
@@ -184,7 +186,7 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 
 
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """The matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`.
+    """Return the matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`.
 
     Second derivatives are known at inner points; the outermost two stand for the ends too, which
     makes the error of second order in the steps.
@@ -205,7 +207,7 @@ def roughness(grid: np.ndarray, order: int) -> np.ndarray:
 
 
 def smoother(grid: np.ndarray, smoothing: complex) -> np.ndarray:
-    """The matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
+    """Return the matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
     if not smoothing:
         return np.eye(len(grid))
     w = quadrature(grid)

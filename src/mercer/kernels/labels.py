@@ -26,9 +26,9 @@ class Labels(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or None, default=None
         The kernel on indicator vectors; None is `Linear`, under which k(a, b) = |a ∩ b|.
-    classes
+    classes : sequence of labels or None, default=None
         All the labels there are; None for those of the data that the kernel is fitted on.
 
     Attributes
@@ -73,11 +73,11 @@ class Labels(Wrapper):
     space = LabelSets()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Indicator rows as they are, or an array that holds one collection of labels an item."""
+        """Check label sets: indicator rows are unchanged, collections go into an object array."""
         return self.space.check(Y, name)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Indicator rows, once the labels are known; before that, the sets as given."""
+        """Return indicator rows if the labels are known from a fit, else the sets as given."""
         A = self.space.check(A, name)
         return self._indicators(A, name) if "columns_" in vars(self) else A
 
@@ -110,7 +110,7 @@ class Labels(Wrapper):
         return column
 
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
-        """Indicator rows as items of the same form as `like`."""
+        """Convert indicator rows to the form of other items."""
         if issparse(like):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):
@@ -131,7 +131,7 @@ class Labels(Wrapper):
 
     @property
     def features(self) -> Any:
-        """Those of the indicators, undone to soft indicators, which `Threshold` cuts."""
+        """Features of the indicators; the inverse gives soft indicators."""
         inner = self.inner.features
         return inner and inner.before(lambda A: self.check(A, "A"), lambda indicators: indicators)
 
@@ -154,7 +154,7 @@ class Delta(Kernel):
 
     Parameters
     ----------
-    classes
+    classes : sequence of labels or None, default=None
         All the classes there are; None for those of the data that the kernel is fitted on.
 
     Attributes
@@ -200,7 +200,7 @@ class Delta(Kernel):
 
     @property
     def features(self) -> Features:
-        """One column a class; zero for a class that the kernel was not fitted on."""
+        """Indicators of the classes of the fit; zero for other classes."""
         return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
 
     def _one_hot(self, A: Items) -> csr_array:

@@ -19,17 +19,17 @@ from .weighted_degree import encoded
 
 
 class Positions(Kernel):
-    """Sequences compared place by place: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
+    """Sequences compared position by position: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
 
     For symbols k is equality, and the features are one-hot vectors, one a place; for sequences of
     vectors (such as the images of the letters of a word) k is any kernel on vectors.
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel on what stands at a place, such as ``Polynomial(3)`` on images; None where
         symbols stand there.
-    letters
+    letters : sequence or None, default=None
         All symbols there are, in the order of the features; None for those seen at fit.
 
     Attributes
@@ -57,7 +57,7 @@ class Positions(Kernel):
            [ 8.,  8.]])
     """
 
-    def __init__(self, kernel: Any = None, letters: Sequence[Any] | None = None):
+    def __init__(self, kernel: Kernel | str | None = None, letters: Sequence[Any] | None = None):
         self.kernel = kernel
         self.letters = letters
 
@@ -69,7 +69,7 @@ class Positions(Kernel):
         return self.__dict__.get("kernel_") or as_kernel(self.kernel)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Places that no sequence has would only take time and memory."""
+        """Refuse positions that no sequence can have: they take time and memory."""
         alphabet = vars(self).get("alphabet_", Alphabet(()))
         must(isinstance(alphabet, Alphabet), "alphabet_ is not an Alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
@@ -80,7 +80,7 @@ class Positions(Kernel):
     space = property(lambda self: Sequences(vectors=self.kernel is not None))
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """Sequences of known symbols, or of vectors."""
+        """Check that outputs are sequences of known symbols, or of vectors."""
         Y = self.check(Y, name)
         if self.kernel is None and (self.letters is not None or "alphabet_" in vars(self)):
             self._codes(Y, name)
@@ -101,7 +101,7 @@ class Positions(Kernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether the kernel on vectors does."""
+        """Whether the kernel on vectors depends on data."""
         return self.kernel is not None and as_kernel(self.kernel).depends_on_data
 
     def fit(self, A: Items) -> Positions:
@@ -129,7 +129,7 @@ class Positions(Kernel):
         return inner(left, left if A is B else _one_hot(theirs, size, longest))
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """One Gram matrix a place. With long items first, those that reach a place lead."""
+        """Sum one Gram matrix per position over the items that are long enough, longest first."""
         ours = _by_length(A)
         theirs = ours if A is B else _by_length(B)
         K = np.zeros((len(A), len(B)))
@@ -149,7 +149,7 @@ class Positions(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel on vectors, place by place."""
+        """Derivatives of the kernel on vectors, summed over positions."""
         if self.kernel is None:
             return ParameterGradient()
         inner = self.inner.parameter_gradient.under("kernel")
@@ -173,7 +173,7 @@ class Positions(Kernel):
 
     @property
     def features(self) -> Features | None:
-        """One-hot vectors of symbols; places beyond the longest seen at fit are left out."""
+        """One-hot vectors of symbols, up to the longest sequence of the fit."""
         if self.kernel is not None:
             return None
         return Features(lambda A: self._letters(A).toarray(), self._letters)
@@ -185,12 +185,12 @@ class Positions(Kernel):
         return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
-        """Numbers of symbols as a sequence of the kind of `like`."""
+        """Convert numbers of symbols to a sequence in a container like another."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
 
 
 def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
-    """A feature for each place, up to the longest, and symbol of an alphabet of some size."""
+    """Return one-hot features of positions, up to the longest, and symbols."""
     inside = codes.positions < longest
     columns = (codes.positions * size + codes.flat)[inside]
     n = len(codes.lengths)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
@@ -35,13 +34,13 @@ class Standardized(After):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel
         The kernel on the scaled vectors.
-    units
+    units : str or array, default="each"
         "each" for columns in units of their own spread. "common" for one unit, the mean spread, as
         the values of a curve have it: columns whose spread is powers of ten apart from the others'
         are brought to their unit first. Or s itself, one number a column.
-    slopes
+    slopes : bool, default=False
         Whether the differences of neighbouring columns follow the columns, as their slopes do the
         values of a curve, in a unit in which both vary as much. Dense rows only.
 
@@ -102,7 +101,7 @@ class Standardized(After):
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
     def _scaled(self, A: Array) -> csr_array:
-        """Sparse rows in the units of the columns, without a shift."""
+        """Divide sparse rows by the units of the columns, without a shift."""
         return csr_array(A @ diags_array(1.0 / self.spread_))
 
     @property
@@ -111,7 +110,7 @@ class Standardized(After):
         return self.inner.fourier is not None or self.inner.radial is not None
 
     def _products(self, A: Array) -> bool:
-        """Whether rows are sparse and the kernel inside is linear: products are shifted then.
+        """Return whether products are shifted: of sparse rows, for a linear kernel inside.
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
@@ -145,7 +144,7 @@ class Standardized(After):
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
-    """One unit for all columns, up to powers of ten: the mean square of what remains is one."""
+    """Return one unit for all columns, up to powers of ten, with a mean square of one."""
     varies = spread > 0
     if not varies.any():
         return np.ones_like(spread)
@@ -157,7 +156,7 @@ def common_units(spread: np.ndarray) -> np.ndarray:
 
 
 def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column, 0 where it does not vary."""
+    """Return mean and standard deviation of every column, 0 where it does not vary."""
     if issparse(A):
         top = abs(A).max(axis=0).toarray().ravel()
         unit = np.where(top > 0, top, 1.0)
@@ -180,11 +179,11 @@ class Smoothed(After):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or str
         The kernel k on vectors that compares the blurred images.
-    width
+    width : float, default=1.0
         The standard deviation of the Gaussian in pixels.
-    shape
+    shape : tuple of two int, default=(16, 16)
         Height and width of the images; inputs may be flat, row by row.
 
     Examples
@@ -201,7 +200,7 @@ class Smoothed(After):
            [0.79, 1.  ]])
     """
 
-    def __init__(self, kernel: Any, width: float = 1.0, shape: tuple[int, int] = (16, 16)):
+    def __init__(self, kernel: Kernel, width: float = 1.0, shape: tuple[int, int] = (16, 16)):
         self.kernel = kernel
         self.width = width
         self.shape = shape
@@ -209,14 +208,14 @@ class Smoothed(After):
     space = Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Images as float64 rows."""
+        """Check images; return them as float64 rows."""
         return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
-        """S, the product of a blur along columns and one along rows; symmetric."""
+        """Return the symmetric map S, a blur along columns times one along rows."""
         if self._pixels != pixels:
             raise ValueError(
                 f"shape={self.shape} has {self._pixels} pixels, but the images have {pixels}."
@@ -230,19 +229,19 @@ class Smoothed(After):
 
     @property
     def fourier(self) -> Fourier | None:
-        """Those of the kernel inside, blurred."""
+        """Frequencies of the kernel inside, blurred."""
         inner = self.inner.fourier
         return inner and self._map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """That of the kernel inside after the blur."""
+        """Derivatives of the kernel inside after the blur."""
         inner = self.inner.item_gradient
         return inner and self._map(self._pixels).gradient(inner)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside; the width too, where that kernel has item gradients."""
+        """Derivatives of the kernel inside; in the width too, if it has item gradients."""
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside
@@ -264,12 +263,12 @@ class Smoothed(After):
 
 
 def _blurred(height: int, width: int, sigma: complex) -> np.ndarray:
-    """S of an image, the blur along columns times that along rows."""
+    """Return S of an image, the blur along columns times that along rows."""
     return np.kron(_blur(height, sigma), _blur(width, sigma))
 
 
 def _blur(size: int, sigma: complex) -> np.ndarray:
-    """The weight of every pixel of a line in every other; those around a pixel sum to one."""
+    """Return the weight of every pixel of a line in every other; they sum to one inside."""
     reach = int(np.ceil(8 * np.real(sigma)))
     far = np.arange(-reach, reach + 1)
     at = np.arange(size)

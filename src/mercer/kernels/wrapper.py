@@ -14,7 +14,7 @@ from .gradients import ParameterGradient, Values, added
 
 
 class Wrapper(Kernel):
-    """A kernel made of another one, which it fits as a clone and hands its properties on."""
+    """A kernel made of another one, which it clones and fits."""
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
@@ -28,17 +28,24 @@ class Wrapper(Kernel):
         return as_kernel(self.kernel)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside."""
+        """Check items by the kernel inside."""
         return self.inner.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside."""
+        """Check items by the kernel inside."""
         return self.inner.as_outputs(Y, name)
 
     def fit(self, A: Items) -> Kernel:
         """Fit the kernel inside."""
         self.kernel_ = clone(self._given()).fit(A)
         return self
+
+    def frozen(self) -> Kernel:
+        """Return a fitted copy whose parameter is the fitted kernel: a file holds it once."""
+        other: Any = super().frozen()
+        other.kernel = self.inner.frozen()
+        vars(other).pop("kernel_", None)
+        return other
 
     depends_on_data = property(lambda self: self._given().depends_on_data)
     space = property(lambda self: self.inner.space)
@@ -61,7 +68,7 @@ class OfValues(Wrapper):
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """By the chain rule, through that of the kernel inside."""
+        """Derivatives of the kernel inside, by the chain rule."""
         inner = self.inner.item_gradient
         if inner is None:
             return None
@@ -75,7 +82,7 @@ class OfValues(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside, by the chain rule."""
+        """Derivatives in the parameters of the kernel inside, by the chain rule."""
         inner = self.inner.parameter_gradient.under("kernel")
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
@@ -96,9 +103,9 @@ class OnDevice(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel
         The kernel.
-    device
+    device : str, default="cuda"
         A device of PyTorch's, such as "cuda" or "cpu".
     """
 
@@ -116,7 +123,7 @@ class OnDevice(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside, under its own names."""
+        """Derivatives of the kernel inside, with its own parameter names."""
         inner = self.inner.parameter_gradient
         back = (lambda C: C) if self.on_vectors else host
         return inner.through(
@@ -130,12 +137,12 @@ class OnDevice(Wrapper):
         return torch.asarray(dense(A), device=self.device)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside; vectors on the device."""
+        """Check items by the kernel inside, and move vectors to the device."""
         checked = self.inner.check(A, name)
         return self._moved(checked) if self.on_vectors else checked
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside; vectors on the device."""
+        """Check items by the kernel inside, and move vectors to the device."""
         outputs = self.inner.as_outputs(Y, name)
         return self._moved(outputs) if self.on_vectors else outputs
 
@@ -151,13 +158,13 @@ class OnDevice(Wrapper):
 
     @property
     def features(self) -> Features | None:
-        """Those of the kernel inside, moved; undone on the host unless it takes vectors."""
+        """Features of the kernel inside on the device; vectors are inverted there too."""
         inner = self.inner.features
         return inner and inner.mapped(self._moved, self._back)
 
     @property
     def multiple(self) -> Multiple:
-        """As the kernel inside."""
+        """The multiple that the kernel inside is."""
         inner = self.inner.multiple
         return Multiple(
             inner.kernel, inner.scale, lambda F: inner.read(self._back(F)), inner.copies
@@ -168,5 +175,5 @@ class OnDevice(Wrapper):
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:
-    """The kernel, with its values on a device where one is named."""
+    """Return the kernel with its values on a device; None leaves it unchanged."""
     return kernel if device is None else OnDevice(kernel, device)

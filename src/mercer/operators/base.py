@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import added, check_symmetric, eigh
 from ..kernels import Kernel
 from .gradients import Terms
 from .moments import Moments
@@ -17,8 +17,8 @@ from .moments import Moments
 class Operator(BaseEstimator):
     """How outputs couple: a symmetric positive semidefinite operator on the output feature space.
 
-    ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. One of one's own
-    implements `matrix`; `mercer.testing.check_operator` then says whether it is one.
+    ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. A custom operator
+    implements `matrix`; `mercer.testing.check_operator` checks it.
 
     Examples
     --------
@@ -39,23 +39,27 @@ class Operator(BaseEstimator):
     """Whether B changes with the data; a custom operator that does not says False."""
 
     uniform: float | None = None
-    """The number that B is times the identity, whatever the data; None where it is no such."""
+    """The number that B is times the identity, whatever the data; None for other operators."""
 
     unexplained_at: float | None = None
     """The ε for which B is moments.unexplained(ε) / n, infinite for S_vv / n; None for others."""
 
     __array_ufunc__ = None
 
-    def matrix(self, moments: Any) -> SymMatrix | Array:
-        """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return B in output coordinates, (q, q), or (q,) for the diagonal of a diagonal one."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
+
+    def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
+        """Return the eigenvalues of B and its eigenvectors, None for those of a diagonal one."""
+        return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; none by default."""
         return []
 
     def learn(self, moments: Any, alpha: float) -> Operator:
-        """The operator once the ridge is known: itself, unless it is `learnt`."""
+        """Return the operator at a ridge: itself, unless it is `learnt`."""
         return self
 
     def __add__(self, other: Any) -> Operator:
@@ -83,7 +87,7 @@ class Operator(BaseEstimator):
 
 
 def _made(operator: Operator) -> Operator:
-    """An operator that can be added and scaled: made of the moments, not learnt."""
+    """Check that an operator can be added and scaled, as learnt ones cannot."""
     if operator.learnt:
         raise TypeError(
             f"{operator} stands alone: it finds its scale and its directions itself, so that it is "
@@ -111,9 +115,9 @@ class SumOperator(Operator):
         left, right = self.left.uniform, self.right.uniform
         return None if left is None or right is None else left + right
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The sum of the two matrices."""
-        return SymMatrix.of(self.left.matrix(moments)) + SymMatrix.of(self.right.matrix(moments))
+    def matrix(self, moments: Moments) -> Array:
+        """Return the sum of the two matrices."""
+        return added(self.left.matrix(moments), self.right.matrix(moments))
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of both operators."""
@@ -135,15 +139,23 @@ class ScaledOperator(Operator):
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The number, scaled; None at zero, which no ridge can be divided by."""
+        """The number, scaled; None at zero, by which a ridge cannot be divided."""
         inner = self.operator.uniform
         return None if inner is None or not self.scale > 0 else self.scale * inner
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The matrix, scaled."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return the matrix, scaled."""
+        return self._factor() * self.operator.matrix(moments)
+
+    def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
+        """Return the eigenvalues, scaled, and the eigenvectors."""
+        b, Q = self.operator.eigh(moments)
+        return self._factor() * b, Q
+
+    def _factor(self) -> float:
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
-        return self.scale * SymMatrix.of(self.operator.matrix(moments))
+        return self.scale
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of the operator, scaled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
+from .kernel import OperatorKernel
 from .separable import as_operator_kernel
 from .slots import Slots
 
@@ -28,9 +30,9 @@ class JointKernel(Kernel):
 
     Parameters
     ----------
-    kernel
+    kernel : OperatorKernel or Kernel
         The operator-valued kernel K.
-    output_kernel
+    output_kernel : Kernel, str or None, default=None
         The kernel l with feature map Φ.
 
     Notes
@@ -48,19 +50,19 @@ class JointKernel(Kernel):
     Kendall()
     """
 
-    def __init__(self, kernel: Any, output_kernel: Any = None):
+    def __init__(self, kernel: OperatorKernel | Kernel, output_kernel: Kernel | str | None = None):
         self.kernel = kernel
         self.output_kernel = output_kernel
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Pairs, as a one-dimensional array of tuples."""
+        """Check pairs; return a one-dimensional array of tuples."""
         items = list(as_items(A, name))
         if not all(isinstance(item, tuple | list) and len(item) == 2 for item in items):
             raise ValueError(f"{name} must hold pairs (input, output): use list(zip(X, y)).")
         return object_array([tuple(item) for item in items])
 
     def fit(self, A: Items) -> JointKernel:
-        """Settle both kernels on a sample of pairs."""
+        """Fit both kernels on a sample of pairs."""
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
         self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
         map: FeatureMap = Explicit()
@@ -81,15 +83,17 @@ class JointKernel(Kernel):
         return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
 
 
-def joint(kernel: Any, output_kernel: Any = None) -> JointKernel:
-    """The joint kernel of an operator-valued kernel and an output kernel.
+def joint(
+    kernel: OperatorKernel | Kernel, output_kernel: Kernel | str | None = None
+) -> JointKernel:
+    """Return the joint kernel of an operator-valued kernel and an output kernel.
 
     Parameters
     ----------
-    kernel
+    kernel : OperatorKernel or Kernel
         An operator-valued kernel; a scalar kernel k stands for k · identity, and gives the tensor
         product k(x, x') l(y, y').
-    output_kernel
+    output_kernel : Kernel, str or None, default=None
         The kernel l on outputs; None is `Linear`.
 
     Examples
@@ -113,9 +117,9 @@ class FromJoint(CoupledKernel):
 
     Parameters
     ----------
-    joint
+    joint : Kernel or callable
         A kernel over pairs (x, y), or a function of two batches of pairs.
-    kernel
+    kernel : Kernel or None, default=None
         The kernel that checks inputs; None is `Linear`, for vectors.
 
     Examples
@@ -131,13 +135,13 @@ class FromJoint(CoupledKernel):
     array([[3., 0.]])
     """
 
-    def __init__(self, joint: Any, kernel: Kernel | None = None):
+    def __init__(self, joint: Kernel | Callable[..., Any], kernel: Kernel | None = None):
         self.joint = joint
         self.kernel = kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """Blocks hold the square of the width for every two inputs."""
-        bounded(getattr(self, "width_", 0), "width_", 0, int((limits.size // 16) ** 0.5))
+        """Refuse a width whose blocks, its square for every two inputs, are too large."""
+        bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
         return _output(self.kernel)
@@ -163,7 +167,7 @@ class FromJoint(CoupledKernel):
             )
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The joint kernel on all inputs with all unit vectors."""
+        """Return the joint kernel on all inputs with all unit vectors."""
         B, eye = A if B is None else B, np.eye(self.width_)
         n, m, q = count(A), count(B), self.width_
         left, right = (

@@ -64,8 +64,8 @@ class OperatorKernel(BaseEstimator):
     __array_ufunc__ = None
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
-        """The kernel told of the shape of an output array; itself where that does not matter."""
-        if getattr(self, "output_shape", shape) is not None:
+        """Return the kernel for outputs of a shape; itself where that does not matter."""
+        if self.get_params(deep=False).get("output_shape", shape) is not None:
             return self
         return clone(self).set_params(output_shape=tuple(shape))
 
@@ -76,34 +76,34 @@ class OperatorKernel(BaseEstimator):
 
     @property
     def learnt(self) -> bool:
-        """Whether it separates, and its operator is learnt at the ridge."""
+        """Whether the kernel is separable with an operator that is learnt at the ridge."""
         return self.separable and self.separated().operator.learnt
 
     def separated(self) -> Separable:
-        """The same kernel as one scalar kernel times one operator, where it is `separable`."""
-        raise NotImplementedError(f"{type(self).__name__} is no scalar kernel times an operator")
+        """Return the kernel as one scalar kernel times one operator, if it is `separable`."""
+        raise NotImplementedError(f"{type(self).__name__} is not a scalar kernel times an operator")
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
-        """Settle what is open, such as a length scale, on inputs and coordinates of outputs."""
+        """Determine what depends on data, such as a length scale, from inputs and outputs."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The values K(a_i, b_j) as one linear map; None for B is A."""
+        """Return the values K(a_i, b_j) as one linear map; None for B is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
 
         The outputs y and u come in coordinates V and W, and with all their inner products L.
         """
         return self.gram(A, B).pairings(V, W)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """The same as a scalar kernel for each component, where it is `componentwise`."""
+        """Return a scalar kernel for each component, if the kernel is `componentwise`."""
         raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Random waves of which the kernel is the mean, where it is `spectral`.
+        """Draw random waves whose mean is the kernel, if it is `spectral`.
 
         Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
         each belongs to, with E Σ_s cos⟨ω_r(s), x - x'⟩ a_s a_sᵀ = K(x, x').
@@ -126,10 +126,14 @@ class OperatorKernel(BaseEstimator):
             return OperatorSum(as_operator_kernel(other), self)
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
-    def __rmul__(self, factor: Any) -> OperatorKernel:
+    def scaled(self, factor: float) -> OperatorKernel:
+        """Return the kernel times a number."""
         from .sums import ScaledKernel
 
-        return ScaledKernel(self, float(factor)) if isinstance(factor, Real) else NotImplemented
+        return ScaledKernel(self, factor)
+
+    def __rmul__(self, factor: Any) -> OperatorKernel:
+        return self.scaled(float(factor)) if isinstance(factor, Real) else NotImplemented
 
     def __mul__(self, factor: Any) -> OperatorKernel:
         return self.__rmul__(factor)

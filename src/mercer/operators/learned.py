@@ -11,27 +11,27 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace
 from .._base.linalg import ridged
 from .._base.parameters import field, parameters, positive, whole
-from .._base.symmetric import eigh
+from .._base.symmetric import eigh, trace
 from .base import Operator
 from .moments import Moments
 
 SMOOTHING = 1e-9
-"""What keeps B invertible while it is learnt, as a share of the mean square of the outputs."""
+"""What keeps B invertible while it is learnt, as a fraction of the mean square of the outputs."""
 
 
 class LearntOfMoments(Operator):
     """An operator that is learnt at a ridge from the moments of the data, before it is used."""
 
     learnt = True
-    B_: Array
+    B_: Array = None
 
     def unit(self, square: float) -> float:
-        """The ridge that outputs of a mean square make natural, over that of the identity."""
+        """Return the natural ridge of outputs with a mean square, relative to the identity's."""
         return 1.0
 
     def matrix(self, moments: Moments) -> Array:
-        """What was learnt."""
-        if not hasattr(self, "B_"):
+        """Return the matrix that was learnt."""
+        if self.B_ is None:
             name = type(self).__name__
             raise ValueError(
                 f"{name} has no matrix before it has learnt one, which takes the ridge: call "
@@ -50,15 +50,15 @@ class LearnedOperator(LearntOfMoments):
 
     Parameters
     ----------
-    penalty
+    penalty : float, default=1.0
         The price of the trace. Only alpha^power · penalty changes g (see Notes): choosing alpha is
         enough.
-    power
+    power : float, default=1.0
         1 is the trace; less finds fewer directions and shrinks those it finds less, at the price of
         a problem that is not convex; 2 is Dinuzzo's Frobenius norm.
-    max_iter
+    max_iter : int, default=500
         Rounds at most; a `ConvergenceWarning` says where they were too few.
-    tol
+    tol : float, default=1e-05
         The rounds end when the objective falls by less than this share of itself.
 
     Attributes
@@ -116,7 +116,7 @@ class LearnedOperator(LearntOfMoments):
     n_iter_: int = field(init=False)
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
-        """A copy of itself with B learnt at one ridge."""
+        """Return a copy with B learnt at a ridge."""
         self._check()
         learnt = clone(self)
         learnt.objective_ = []
@@ -136,18 +136,18 @@ class LearnedOperator(LearntOfMoments):
         return learnt
 
     def unit(self, square: float) -> float:
-        """α with which α = k(x, x) B where CCᵀ k(x, x) is the square, over k(x, x)."""
+        """Return the α of α = k(x, x) B over k(x, x), with CCᵀ k(x, x) the mean square."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """B and the objective after each round, starting from a multiple of the identity.
+        """Yield B and the objective of each round, starting at a multiple of the identity.
 
         The multiple is the B of a C that explains all outputs, so that units change nothing.
         """
         xp = namespace(moments.vu)
-        s, P = moments.uu.eigh("input moment")
+        s, P = eigh(moments.uu, "input moment", drop=False)
         vu = moments.vu if P is None else moments.vu @ P
-        total = moments.vv.trace()
+        total = trace(moments.vv)
         square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
         epsilon, weight = SMOOTHING * square, alpha / (self.penalty * self.power)
         b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + self.power))
@@ -169,13 +169,13 @@ class LearnedOperator(LearntOfMoments):
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
     def _check(self) -> None:
-        for name in ("penalty", "power", "tol"):
-            positive(getattr(self, name), name)
+        for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
+            positive(value, name)
         whole(self.max_iter, "max_iter")
 
 
 class ReducedRank(LearntOfMoments):
-    """The projection on the main directions of what ridge regression predicts: reduced rank.
+    """The projection on the leading directions of ridge predictions: reduced-rank regression.
 
     With ĝ the ridge solution under the identity, B is the projection on the `rank` leading
     eigenvectors of Σ_i ĝ(x_i) ĝ(x_i)ᵀ, so that the model is B ĝ: directions of the outputs that the
@@ -183,7 +183,7 @@ class ReducedRank(LearntOfMoments):
 
     Parameters
     ----------
-    rank
+    rank : int, default=5
         The number of directions; choose it among several by `KernelDependencyCV`.
 
     Attributes
@@ -220,9 +220,9 @@ class ReducedRank(LearntOfMoments):
         self.rank = rank
 
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
-        """A copy of itself with the directions at one ridge."""
+        """Return a copy with the directions of a ridge."""
         learnt, rank = clone(self), whole(self.rank, "rank")
-        s, P = moments.uu.eigh("input moment")
+        s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]

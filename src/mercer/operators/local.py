@@ -20,7 +20,7 @@ from .gradients import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
-"""Places whose neighbourhoods length scales are settled on."""
+"""Neighbourhoods from which length scales are determined."""
 
 
 class Boxes(BaseEstimator):
@@ -28,9 +28,9 @@ class Boxes(BaseEstimator):
 
     Parameters
     ----------
-    size
+    size : int or sequence of int, default=10
         The number of places along each axis, or one number for all.
-    overlap
+    overlap : int or sequence of int, default=5
         The places that neighbours share. The last box ends flush with the border, and may share
         more.
     """
@@ -40,7 +40,7 @@ class Boxes(BaseEstimator):
         self.overlap = overlap
 
     def lay_out(self, inputs: Grid, outputs: Grid) -> tuple[list[np.ndarray], np.ndarray]:
-        """The input places of every box, and the boxes that every output place lies in.
+        """Return the input locations of every box, and the boxes of every output location.
 
         An output place lies in the boxes that its place, scaled to the input grid, lies in. Boxes
         hold the whole of an input axis that outputs do not have.
@@ -69,24 +69,26 @@ class Boxes(BaseEstimator):
 
 @parameters
 class Local(ComponentKernel):
-    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at each output place c: near input places count more.
+    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at output location c: near input locations count more.
 
-    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Places are ridge regressions of their
-    own, exact, and the channels of a place share one. With `windows`, a place sees the boxes that
-    it lies in instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
+    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Locations are separate, exact ridge
+    regressions, and the channels of a location share one. With `windows`, a location depends on the
+    boxes that contain it instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel k; None is ``RBF("median")``.
-    width, floor
-        How fast the weight of an input place falls, in the units of the fields, and to what; a
-        width of None weighs all alike.
-    windows
+    width : float or None, default=None
+        The standard deviation of the weights around a location, in the units of the fields; None
+        for equal weights.
+    floor : float, default=0.0
+        What is added to the weights of all input locations.
+    windows : Boxes or None, default=None
         `Boxes` in place of weights.
-    fields, output_fields
+    fields, output_fields : Fields or None, default=None
         What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
-    output_shape
+    output_shape : sequence of int or None, default=None
         The shape of an output array; None is taken from the data.
 
     Examples
@@ -111,6 +113,7 @@ class Local(ComponentKernel):
     output_shape: Sequence[int] | None = None
 
     movable = True
+    roots_ = None
 
     depends_on_data = property(lambda self: self._given().depends_on_data)
 
@@ -118,7 +121,7 @@ class Local(ComponentKernel):
         return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
-        """The kernel of the neighbourhoods, scaled."""
+        """Return a copy with the kernel of neighbourhoods times a number."""
         copy: Local = clone(self)
         return copy.set_params(kernel=factor * self._given())
 
@@ -128,7 +131,7 @@ class Local(ComponentKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Local:
-        """Find what each place sees, and settle the kernel on it."""
+        """Find the neighbourhood of each location, and fit the kernel on them."""
         super().fit(X, V)
         inputs, outputs = self._grids(X)
         if outputs.size * outputs.channels != self.width_:
@@ -153,7 +156,7 @@ class Local(ComponentKernel):
         return self
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
-        """The grids of inputs and outputs."""
+        """Return the grids of inputs and outputs."""
         shape = tuple(int(s) for s in X.shape[1:])
         given = self.output_shape
         if given is None:
@@ -170,24 +173,25 @@ class Local(ComponentKernel):
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _view(self, X: Array, v: int) -> Array:
-        """What is seen of flat fields: weighted values, or those in a box."""
-        if hasattr(self, "roots_"):
+        """Return a neighbourhood of flat fields: weighted values, or those in a box."""
+        if self.roots_ is not None:
             return X * like(self.roots_[v], X)
         xp = namespace(X)
         return xp.take(X, like_index(self.patches_[v], X), axis=1)
 
     def _every(self, X: Array) -> Array:
-        """All boxes of all fields, box by box; of weighted neighbourhoods some."""
-        number = len(self.roots_) if hasattr(self, "roots_") else len(self.patches_)
-        views = np.arange(number)
-        if hasattr(self, "roots_"):
-            views = views[np.linspace(0, number - 1, min(number, VIEWS)).astype(int)]
+        """Return all boxes of all fields, or some of the weighted neighbourhoods."""
+        if self.roots_ is None:
+            views = np.arange(len(self.patches_))
+        else:
+            number = len(self.roots_)
+            views = np.linspace(0, number - 1, min(number, VIEWS)).astype(int)
         return namespace(X).concat([self._view(X, int(v)) for v in views])
 
     component_gradient = property(local_gradient)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """One matrix a neighbourhood; boxes' matrices once each, summed as the places want them."""
+        """Return one matrix per neighbourhood; those of boxes are computed once and summed."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
         A = like(A, B) if is_foreign(B) and not is_foreign(A) else A  # learnt on a device
@@ -199,7 +203,7 @@ class Local(ComponentKernel):
             other = seen if right is left else self.kernel_.check(self._view(right, v), "B")
             return self.kernel_._gram(seen, other)
 
-        if hasattr(self, "roots_"):
+        if self.roots_ is not None:
             return ComponentGram(self.labels_, gram, count(A), count(B))
         grams = [gram(v) for v in range(len(self.patches_))]
 
@@ -211,12 +215,12 @@ class Local(ComponentKernel):
 
 
 def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
-    """The positions of some places in flat arrays whose last axis is of channels."""
+    """Return the positions of some places in flat arrays whose last axis is of channels."""
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
 def starts(length: int, size: int, overlap: int) -> list[int]:
-    """Where patches begin along an axis; the last one ends flush with the border."""
+    """Return where patches begin along an axis; the last one ends at the border."""
     if not 0 < size <= length:
         raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")
     if overlap < 0:
@@ -231,10 +235,10 @@ def starts(length: int, size: int, overlap: int) -> list[int]:
 
 
 def each(value: Any, name: str, number: int = 2) -> tuple[int, ...]:
-    """A whole number for each axis."""
+    """Return an integer for each axis."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,) * number
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
     if len(values) != number or not whole:
         many = {1: "", 2: " or two of them", 3: " or three of them"}[number]
-        raise ValueError(f"{name} must be a whole number{many}, got {value!r}.")
+        raise ValueError(f"{name} must be an integer{many}, got {value!r}.")
     return tuple(int(v) for v in values)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._base.arrays import Array, blocks, is_foreign, namespace
 from .._base.linalg import congruent
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import added, eigh, full
 from .._base.threads import striped
 
 
@@ -21,54 +21,50 @@ class Moments:
 
     Attributes
     ----------
-    n
+    n : float
         The number of pairs, or the sum of their weights.
-    uu, vu, vv
-        S_uu = UᵀU, a `SymMatrix` (p, p); S_vu = VᵀU (q, p); S_vv = VᵀV, a `SymMatrix` (q, q).
-    u, v
+    uu, vu, vv : array
+        S_uu = UᵀU, (p, p); S_vu = VᵀU, (q, p); S_vv = VᵀV, (q, q). S_uu and S_vv may be the
+        diagonals of diagonal matrices.
+    u, v : array or None
         The sums of the rows of U and of V, where the means matter.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Moments
-    >>> from mercer._base.symmetric import SymMatrix
     >>> V = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> moments = Moments(2, SymMatrix(np.eye(2)), V, SymMatrix(V @ V))
+    >>> moments = Moments(2, np.eye(2), V, V @ V)
     >>> moments.n
     2
     """
 
     n: float
-    uu: SymMatrix
+    uu: Array
     vu: Array
-    vv: SymMatrix
+    vv: Array
     u: Array = None
     v: Array = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "uu", SymMatrix.of(self.uu))
-        object.__setattr__(self, "vv", SymMatrix.of(self.vv))
-
     @classmethod
     def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
-        """The moments of input coordinates U and output coordinates V, one row a pair."""
+        """Return the moments of input coordinates U and output coordinates V, one row a pair."""
         xp = namespace(U, V)
         Ut, Vt = U.T, V.T
         n: float = int(U.shape[0])
         if weights is not None:
             Ut, Vt, n = Ut * weights, Vt * weights, float(xp.sum(weights))
         sums = xp.sum(Ut, axis=1), xp.sum(Vt, axis=1)
-        return cls(n, SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
+        return cls(n, Ut @ U, Vt @ U, Vt @ V, *sums)
 
     def __add__(self, other: Moments) -> Moments:
         known = self.u is not None and other.u is not None
         sums = (self.u + other.u, self.v + other.v) if known else (None, None)
-        uu, vu, vv = self.uu + other.uu, self.vu + other.vu, self.vv + other.vv
+        uu, vu, vv = added(self.uu, other.uu), self.vu + other.vu, added(self.vv, other.vv)
         return Moments(self.n + other.n, uu, vu, vv, *sums)
 
     @property
-    def covariance(self) -> SymMatrix:
+    def covariance(self) -> Array:
         """S_vv / n."""
         return self.vv * (1.0 / self.n)
 
@@ -84,34 +80,32 @@ class Moments:
         return self.u / self.n, self.v / self.n
 
     def about(self, a: Array, b: Array) -> Moments:
-        """The moments of the rows u - a and v - b; about the means they are those of centred rows.
+        """Return the moments of the rows u - a and v - b, centred if a and b are the means.
 
         Σ(u - a)(u - a)ᵀ = S_uu - u aᵀ - a uᵀ + n a aᵀ, with u the sum of the rows.
         """
         n, (u, v) = self.n, (self.u, self.v)
-        uu = self.uu.full - _outer(u, a) - _outer(a, u - n * a)
+        uu = full(self.uu) - _outer(u, a) - _outer(a, u - n * a)
         vu = self.vu - _outer(v, a) - _outer(b, u - n * a)
-        vv = self.vv.full - _outer(v, b) - _outer(b, v - n * b)
-        return Moments(n, SymMatrix(uu), vu, SymMatrix(vv), u - n * a, v - n * b)
+        vv = full(self.vv) - _outer(v, b) - _outer(b, v - n * b)
+        return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
-        """The moments of the rows M'u: other input coordinates of the same data."""
-        uu = congruent(self.uu.full, M)
+        """Return the moments of the rows M'u: other input coordinates of the same data."""
+        uu = congruent(full(self.uu), M)
         u = None if self.u is None else self.u @ M
-        return Moments(self.n, SymMatrix(uu), self.vu @ M, self.vv, u, self.v)
+        return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
-        """S_vv - S_vu (S_uu + nεI)⁻¹ S_uv."""
-        s, P = self.uu.eigh("input moment")
+    def unexplained(self, epsilon: float) -> Array:
+        """Return S_vv - S_vu (S_uu + nεI)⁻¹ S_uv."""
+        s, P = eigh(self.uu, "input moment", drop=False)
         xp = namespace(s)
         R = (self.vu if P is None else self.vu @ P) / xp.sqrt(s + self.n * epsilon)
-        left = SymMatrix(self.vv.full - R @ R.T)
-        # What the inputs explain exactly is lost in the rounding of S_vv: it counts as zero.
-        return left.non_negative()
+        return full(self.vv) - R @ R.T
 
 
 class Sums(NamedTuple):
-    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, with roots r of weights Σru, Σrv, and Σvvᵀ if wanted."""
+    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, with roots r of weights Σru, Σrv, and perhaps Σvvᵀ."""
 
     uu: Array
     vu: Array
@@ -128,20 +122,20 @@ def row_sums(
     squares: bool = False,
     precision: str = "float64",
 ) -> Sums:
-    """The sums over n rows that are made block by block, each added while it is in the cache.
+    """Return sums over n rows that are made in blocks, each added while it is in the cache.
 
     Parameters
     ----------
-    rows
+    rows : callable
         A function of a slice to U, V and the column of the roots of the weights, by which U and V
         are multiplied already.
-    n, step
+    n, step : int
         The number of rows, and how many of them are made at once.
-    threads
+    threads : bool
         Whether the function may be called from several threads at a time.
-    squares
-        Whether Σvvᵀ is wanted.
-    precision
+    squares : bool, default=False
+        Whether to compute Σvvᵀ.
+    precision : str, default="float64"
         Of products within a block.
     """
 
@@ -171,7 +165,7 @@ def row_sums(
 
 
 def _square(U: Array, before: Array | None) -> Array:
-    """UᵀU added to what there is before, in place in numpy.
+    """Add UᵀU to an earlier sum, in place in numpy.
 
     By numpy's product, which knows it to be symmetric: scipy's would keep other threads waiting.
     """

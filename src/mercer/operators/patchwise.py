@@ -21,16 +21,16 @@ class Patchwise(Local):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel k between patches; None is ``RBF("median")``, the median over all patches.
-    shape
+    shape : tuple of two int or None, default=None
         Height and width of the input images; None for square ones.
-    size
+    size : int or tuple of two int, default=10
         The patches' height and width, or one number for both.
-    overlap
+    overlap : int or tuple of two int, default=5
         The rows (and columns) that neighbouring patches share. The last patch ends flush with the
         border, and may share more.
-    output_shape
+    output_shape : tuple of two int or None, default=None
         Height and width of the output images, where they differ: an output pixel then lies in the
         patches that its place, scaled to the input image, lies in.
 
@@ -70,7 +70,7 @@ class Patchwise(Local):
         return Linear()
 
     def for_outputs(self, shape: tuple[int, ...]) -> Patchwise:
-        """Itself: shapes are given, or those of squares."""
+        """Return the kernel itself: shapes are given, or those of squares."""
         return self
 
     def _windows(self) -> Boxes:
@@ -84,7 +84,7 @@ class Patchwise(Local):
 
 
 def _image_shape(shape: Any, pixels: int, name: str, side: str) -> tuple[int, int]:
-    """The shape given, or that of a square; refused where it is not that of the images."""
+    """Check the shape of images; None is the shape of square ones."""
     if shape is None and isqrt(pixels) ** 2 == pixels:
         return isqrt(pixels), isqrt(pixels)
     if shape is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -20,7 +19,7 @@ from .slots import Slots
 
 @parameters
 class Positionwise(CoupledKernel):
-    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over places p and q.
+    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over positions p and q.
 
     Constrained regression in this frame: prior knowledge that the image at place p explains the
     letter at place p. Inputs are sequences of vectors, outputs one-hot letters by place
@@ -28,15 +27,15 @@ class Positionwise(CoupledKernel):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or str
         The kernel k on what stands at a place, such as ``Polynomial(3)`` on images.
-    word_kernel
+    word_kernel : Kernel, str or None, default=None
         The kernel k_word on whole sequences, such as ``Positions(Polynomial(3))``; None for none.
-    mu
+    mu : float, default=1.0
         The weight of the prior; 0 leaves k_word alone.
-    eta
+    eta : float, default=0.0
         0 keeps places apart; the larger, the more of what is learnt at one place serves all.
-    letters
+    letters : int or None, default=None
         The number of output components at a place; None for all of them over the length of the
         longest training input, as is right where the longest input has the longest output.
 
@@ -80,23 +79,24 @@ class Positionwise(CoupledKernel):
     onn
     """
 
-    kernel: Any
-    word_kernel: Any = None
+    kernel: Kernel | str
+    word_kernel: Kernel | str | None = None
     mu: float = 1.0
     eta: float = 0.0
     letters: int | None = None
 
-    centred_outputs = False  # what stands at a place is told by where outputs are not zero
+    places_ = 0
+    centred_outputs = False  # positions with outputs are those that are not zero
 
     def check_loaded(self, limits: Limits) -> None:
-        """Places and letters together are the width."""
-        if hasattr(self, "places_"):
+        """Check that positions and letters together are the width."""
+        if self.places_:
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels does."""
+        """Whether one of the two kernels depends on data."""
         kernels = [kernel for kernel in (self.kernel, self.word_kernel) if kernel is not None]
         return any(as_kernel(kernel).depends_on_data for kernel in kernels)
 
@@ -116,11 +116,11 @@ class Positionwise(CoupledKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Kernel values place by place, never all of them at once unless written out."""
+        """Return kernel values that are computed position by position."""
         return PositionGram(self, A, A if B is None else B)
 
     def slots(self, A: Items) -> Slots:
-        """One slot for each place that an input has."""
+        """Return one slot for each position of each input."""
         ends = np.minimum([len(a) for a in A], self.places_).astype(np.intp)
         live = np.arange(self.places_)[None, :] < ends[:, None]
         return Slots(len(A), self.places_, self.letters_, np.flatnonzero(live))
@@ -130,8 +130,7 @@ class Positionwise(CoupledKernel):
     def _check_parameters(self) -> None:
         if self.kernel is None:
             raise ValueError("kernel must be a kernel on what stands at a place, got None.")
-        for name in ("mu", "eta"):
-            value = getattr(self, name)
+        for name, value in (("mu", self.mu), ("eta", self.eta)):
             real = isinstance(value, Real) and not isinstance(value, bool)
             if not (real and 0 <= float(value) < np.inf):
                 raise ValueError(f"{name} must be a finite number ≥ 0, got {value!r}.")
@@ -145,15 +144,15 @@ class Positionwise(CoupledKernel):
         if letters is None:
             if self.width_ % longest:
                 raise ValueError(
-                    f"outputs have {self.width_} components, which are no whole number of letters "
-                    f"at each of the {longest} places of the longest input: use output_kernel="
+                    f"outputs have {self.width_} components, which is not a multiple of "
+                    f"the {longest} positions of the longest input: use output_kernel="
                     "Positions() with outputs as long as their inputs, or give letters=."
                 )
             letters = self.width_ // longest
         if isinstance(letters, bool) or letters != int(letters) or letters < 1:
-            raise ValueError(f"letters must be a positive whole number, got {letters!r}.")
+            raise ValueError(f"letters must be a positive integer, got {letters!r}.")
         if self.width_ % letters:
-            raise ValueError(f"{self.width_} output components are no multiple of {letters=}.")
+            raise ValueError(f"{self.width_} output components are not a multiple of {letters=}.")
         return int(letters)
 
     def _check_lengths(self, lengths: np.ndarray, V: Array) -> None:
@@ -174,7 +173,7 @@ ROWS = 1024
 
 
 class PositionGram(BlockGram):
-    """The values of `Positionwise`, made strip by strip: some slots of one place at a time."""
+    """The values of `Positionwise`, computed for some slots of one position at a time."""
 
     direct = True
 
@@ -188,39 +187,39 @@ class PositionGram(BlockGram):
         self.right = self.left if A is B else _vectors(B, self.columns)
 
     def apply(self, D: Array) -> Array:
-        """Strip by strip."""
+        """Multiply strip by strip."""
         out = np.zeros((self.rows.size, D.shape[1]))
         for rows, columns in self._strips():
             out[rows] = self._values(rows, columns) @ D[columns]
         return out
 
     def matrix(self) -> Array:
-        """All strips, each in its place."""
+        """Return the matrix of all strips."""
         G = np.zeros((self.rows.size, self.columns.size))
         for rows, columns in self._strips():
             G[rows[:, None], columns] = self._values(rows, columns)
         return G
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """The places, where they are kept apart."""
+        """Return the slots of each position and their matrix, if positions are not coupled."""
         if self.shares:
             return super().parts()
         return ((own, self._values(own, own)) for own, _ in self._by_place())
 
     def _by_place(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The slots of either batch at each place that the first one has."""
+        """Yield the slots of either batch at each position of the first batch."""
         for p in np.unique(self.rows.places):
             yield np.flatnonzero(self.rows.places == p), np.flatnonzero(self.columns.places == p)
 
     def _strips(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Slots of one place, and the slots that they go with."""
+        """Yield slots of one position, and the slots that they couple with."""
         for rows, columns in self._by_place():
             columns = np.arange(self.columns.size) if self.shares else columns
             for part in blocks(len(rows), ROWS) if len(columns) else ():
                 yield rows[part], columns
 
     def _values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The values between slots of one place and others."""
+        """Return the values between slots of one position and others."""
         mu, inner = self.kernel.mu, self.kernel.inputs_.inner
         same = self.columns.places[columns] == self.rows.places[rows[0]]
         if mu > 0:
@@ -235,6 +234,6 @@ class PositionGram(BlockGram):
 
 
 def _vectors(A: Items, slots: Slots) -> np.ndarray:
-    """What stands at each slot of a batch."""
+    """Return the vector at each slot of a batch."""
     filled = [a[: slots.width] for a in A if len(a)]
     return np.concatenate(filled) if filled else np.zeros((0, 1))

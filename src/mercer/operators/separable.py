@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace
 from .._base.parameters import parameters
-from .._base.symmetric import SymMatrix, eigh
+from .._base.symmetric import check_symmetric, eigh, full
 from ..kernels import RBF, Kernel, as_kernel
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
@@ -23,7 +23,14 @@ from .matrix import Identity
 
 @parameters
 class Separable(OperatorKernel):
-    """K(x, x') = k(x, x') B, as ``scalar * operator`` makes it.
+    """K(x, x') = k(x, x') B, written ``scalar * operator``.
+
+    Parameters
+    ----------
+    scalar : Kernel
+        The scalar kernel k.
+    operator : Operator
+        The operator B.
 
     Examples
     --------
@@ -51,6 +58,11 @@ class Separable(OperatorKernel):
     def __rmul__(self, other: Any) -> Separable:
         return Separable(other * as_kernel(self.scalar), self.operator)
 
+    def scaled(self, factor: float) -> Separable:
+        """Return the kernel with its scalar kernel times a number."""
+        return self.__rmul__(factor)
+
+    scalar_ = None
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
     depends_on_data = property(
@@ -61,50 +73,49 @@ class Separable(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel: fitted where this one is, else as given."""
-        scalar = getattr(self, "scalar_", self.scalar)
-        return scalar if isinstance(scalar, Kernel) else as_kernel(scalar)
+        return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
-        """Itself."""
+        """Return the kernel itself."""
         return self
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
-        """Settle the scalar kernel, and B of the moments that it makes of the data."""
+        """Fit the scalar kernel, and compute B from the moments of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:
-            K = self.scalar_.checked_gram(X)
+            K = self.inputs.checked_gram(X)
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
-        moments = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
-        self.B_ = SymMatrix.of(self.operator.matrix(moments))
+        moments: Any = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
+        self.B_ = check_symmetric(self.operator.matrix(moments))
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The scalar Gram matrix and B, side by side."""
-        return KroneckerGram(self.scalar_(A, B), self.B_)
+        """Return the Kronecker product of the scalar Gram matrix and B."""
+        return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
+        """Return the pairings; a multiple of the identity uses inner products, not coordinates."""
         if self.operator.uniform is not None:
-            return self.operator.uniform * self.scalar_(A, B) * L
+            return self.operator.uniform * self.inputs(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """One scalar kernel for all components."""
-        K = float(self.operator.uniform or 0.0) * self.scalar_(A, B)
+        """Return one scalar kernel for all components."""
+        K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.fourier.sample(random, (number, width))
-        height = float(self.scalar_.diag(np.zeros((1, width)))[0])
-        b, Q = np.linalg.eigh(host(self.B_.full))
+        """Draw waves of the scalar kernel, along the rows of a root of B."""
+        omega = self.inputs.fourier.sample(random, (number, width))
+        height = float(self.inputs.diag(np.zeros((1, width)))[0])
+        b, Q = np.linalg.eigh(host(full(self.B_)))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
@@ -124,7 +135,7 @@ class SpectralMoments:
         The spectrum of the input Gram matrix, zeros included; None where EV is V.
     gram
         Where EV is V, a function that returns the Gram matrix of the inputs, weighted as the rows
-        of V are: it is made and factored only when asked for.
+        of V are: it is computed and factored only when needed.
     """
 
     n: float
@@ -140,8 +151,10 @@ class SpectralMoments:
         s, E = eigh(self.gram(), "Gram matrix", drop=False)
         return s, self.EV if E is None else E.T @ self.EV
 
-    uu = cached_property(lambda self: SymMatrix(diagonal=self._spectrum[0]))
-    """S_uu."""
+    @property
+    def uu(self) -> Array:
+        """Diagonal of S_uu."""
+        return self._spectrum[0]
 
     @property
     def ones(self) -> Array:
@@ -156,23 +169,23 @@ class SpectralMoments:
         return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
-    def vv(self) -> SymMatrix:
+    def vv(self) -> Array:
         """S_vv."""
-        return SymMatrix(self.EV.T @ self.EV)
+        return self.EV.T @ self.EV
 
     @property
-    def covariance(self) -> SymMatrix:
+    def covariance(self) -> Array:
         """S_vv / n."""
-        return SymMatrix(self.EV.T @ self.EV * (1.0 / self.n))
+        return self.EV.T @ self.EV * (1.0 / self.n)
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
-        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
+    def unexplained(self, epsilon: float) -> Array:
+        """Return (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV), a sum of non-negative terms."""
         s, EV = self._spectrum
-        return SymMatrix((EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV)
+        return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
-    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity.
+    """Return an operator-valued kernel; a scalar kernel is multiplied by the identity.
 
     None stands for an RBF of the data's own length scale.
 
@@ -195,6 +208,6 @@ def as_operator_kernel(kernel: Any) -> OperatorKernel:
 
 
 def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
-    """A clone, fitted; kernels that know nothing of sample weights are not told of any."""
+    """Return a fitted clone; weights are passed only where there are any."""
     fresh = clone(kernel)
     return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -24,7 +23,7 @@ from .views import View
 from .windows import Windows, like_index, proximity, stencil
 
 SAMPLE = 1000
-"""Windows that length scales are settled on."""
+"""Windows from which length scales are determined."""
 SINGLE = 2**31
 """Multiplications of a fit from which distances of windows are taken in float32.
 
@@ -35,7 +34,7 @@ AUTO = "auto"
 
 @parameters
 class Shared(CoupledKernel):
-    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), over places p, q.
+    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), at locations p, q.
 
     What is learnt at one place of a field serves all: every place of every example is an example
     of its own, whose input is the window of the input field around it. Offsets in a window weigh
@@ -44,26 +43,28 @@ class Shared(CoupledKernel):
 
     Parameters
     ----------
-    window
+    window : Kernel or str, default="auto"
         The kernel on windows; "auto" is a `Matern` kernel of chosen length scale.
-    position
+    position : Kernel, str or None, default="auto"
         The kernel on the coordinates of places, all axes of the output; None where places do not
         matter; "auto" as above.
-    width, floor
-        How fast the weight of an offset falls, in the units of the fields, and to what; a width of
-        None weighs all alike; "auto" for a choice by left-out fields.
-    radius
+    width : float, str or None, default="auto"
+        The standard deviation of the weights of offsets, in the units of the fields; None for
+        equal weights; "auto" for a choice by left-out fields.
+    floor : float or str, default="auto"
+        What is added to the weights of all offsets; "auto" as above.
+    radius : float or None, default=None
         The farthest offset of a window, in the units of the fields; None for the whole field.
-    rank
+    rank : int, default=4000
         The number of landmarks.
-    fields, output_fields
+    fields, output_fields : Fields or None, default=None
         What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
         Where output places lie between input places, windows are interpolated.
-    output_shape
+    output_shape : sequence of int or None, default=None
         The shape of an output array; None is taken from the data.
-    random_state
+    random_state : int, RandomState or None, default=0
         Seeds the landmarks.
-    operator
+    operator : array, float or None, default=None
         B over the channels of outputs, a symmetric positive semidefinite matrix that multiplies the
         kernel, or a positive number that does, as in ``2.0 * Shared()``; None for the identity.
 
@@ -76,8 +77,8 @@ class Shared(CoupledKernel):
 
     Notes
     -----
-    Outside the field, and at masked places, a window shows zero after the mean of the inputs was
-    taken off, and says so by an indicator as large as a typical deviation. Coordinates along
+    Outside the field, and at masked places, a window holds zero after the mean of the inputs was
+    subtracted, marked by an indicator as large as a typical deviation. Coordinates along
     periodic axes are those of points on a circle.
 
     Examples
@@ -96,29 +97,32 @@ class Shared(CoupledKernel):
     True
     """
 
-    window: Any = AUTO
-    position: Any = AUTO
-    width: Any = AUTO
-    floor: Any = AUTO
+    window: Kernel | str = AUTO
+    position: Kernel | str | None = AUTO
+    width: float | str | None = AUTO
+    floor: float | str = AUTO
     radius: float | None = None
     rank: int = 4000
     fields: Fields | None = None
     output_fields: Fields | None = None
     output_shape: Sequence[int] | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     operator: Array | float | None = None
 
     at_places = True
     movable = True
+    offsets_ = np.empty((0, 0))
+    output_shape_ = tuple[int, ...]()
 
     def _input_kernel(self) -> Kernel:
         return FieldL2(self.fields)
 
     @property
     def open(self) -> list[str]:
-        """The parameters that are to be chosen."""
+        """The parameters that an estimator has to choose."""
+        given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
-        return [name for name in names if isinstance(getattr(self, name), str)]
+        return [name for name in names if isinstance(given[name], str)]
 
     # -- grids --------------------------------------------------------------------------------
 
@@ -130,17 +134,17 @@ class Shared(CoupledKernel):
     @property
     def output_grid(self) -> Grid:
         """The grid of the training outputs."""
-        given = self.output_shape_ if hasattr(self, "output_shape_") else self.output_shape
-        return (self.output_fields or Fields()).grid(tuple(given or ()))
+        given = self.output_shape_ or self.output_shape or ()
+        return (self.output_fields or Fields()).grid(tuple(given))
 
     def windows(self, inputs: Grid, outputs: Grid) -> Windows:
-        """The windows of one grid on another."""
+        """Return the windows of one grid on another."""
         return Windows.of(inputs, outputs, self.offsets_, self.relative_)
 
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
-        """Lay the windows out, and settle length scales on a sample of them."""
+        """Lay out the windows, and determine length scales on a sample of them."""
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
@@ -151,7 +155,7 @@ class Shared(CoupledKernel):
         self.output_shape_ = tuple(int(s) for s in shape)
         if np.prod(self.output_shape_, dtype=int) != self.width_ or not self.output_shape_:
             raise ValueError(
-                f"outputs have {self.width_} values, which are no fields of shape "
+                f"outputs have {self.width_} values, which is not a field of shape "
                 f"{self.output_shape_}: give output_shape=."
             )
         inputs, outputs = self.input_grid, self.output_grid
@@ -170,7 +174,7 @@ class Shared(CoupledKernel):
         return self
 
     def _standardize(self, X: Array, inputs: Grid) -> None:
-        """The mean of each channel over all places that count, and a typical deviation."""
+        """Store the mean of each channel over all locations that count, and a typical deviation."""
         xp = namespace(X)
         live = X if inputs.mask is None else xp.take(X, like_index(inputs.live, X), axis=1)
         mean = xp.mean(live, axis=(0, 1))
@@ -178,18 +182,17 @@ class Shared(CoupledKernel):
         self.gauge_ = float(xp.sqrt(xp.mean((live - mean) ** 2))) or 1.0
 
     def drawn(self, n: int, places: int, number: int, salt: int = 0) -> tuple:
-        """Examples and places of some windows, drawn without regard to what they show."""
+        """Draw examples and locations of some windows at random."""
         seed = self.random_state
         random = check_random_state(seed + salt if isinstance(seed, int) else seed)
         number = min(number, n * places)
         picked = random.choice(n * places, size=number, replace=False)
         return picked // places, picked % places
 
-    def __rmul__(self, factor: Any) -> Any:
-        if not isinstance(factor, Real):
-            return NotImplemented
+    def scaled(self, factor: float) -> Shared:
+        """Return the kernel with its operator over channels times a number."""
         given = 1.0 if self.operator is None else self.operator
-        return clone(self).set_params(operator=float(factor) * given)
+        return clone(self).set_params(operator=factor * given)
 
     @property
     def scale(self) -> float:
@@ -202,7 +205,7 @@ class Shared(CoupledKernel):
         return scale
 
     def channel_operator(self) -> np.ndarray | None:
-        """B over the channels, checked; None for a number."""
+        """Return B over the channels after a check; None for a number."""
         if self.operator is None or isinstance(self.operator, Real):
             return None
         B, channels = np.asarray(self.operator, dtype=float), self.output_grid.channels
@@ -213,12 +216,12 @@ class Shared(CoupledKernel):
         return B
 
     def check_loaded(self, limits: Limits) -> None:
-        """Windows are as long as their offsets are many."""
-        if not hasattr(self, "offsets_"):
+        """Check the shapes, and refuse windows that are too many or too large."""
+        if not len(self.offsets_):
             return
-        for name in ("input_shape_", "output_shape_"):
-            shape = getattr(self, name)
-            must(isinstance(shape, tuple) and 1 <= len(shape) <= 4, f"{name} is no shape")
+        shapes = {"input_shape_": self.input_shape_, "output_shape_": self.output_shape_}
+        for name, shape in shapes.items():
+            must(isinstance(shape, tuple) and 1 <= len(shape) <= 4, f"{name} is not a shape")
             for size in shape:
                 bounded(size, name, 1, limits.size)
             must(float(np.prod([float(s) for s in shape])) <= limits.size, f"{name} is too large")
@@ -228,7 +231,7 @@ class Shared(CoupledKernel):
     # -- values -------------------------------------------------------------------------------
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Every value, over the places of all fields."""
+        """Return all values over the locations of all fields."""
         if self.channel_operator() is not None:
             raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
         inputs = self.input_grid
@@ -243,7 +246,7 @@ class Shared(CoupledKernel):
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:
-        """One slot for each place that counts; all channels of a place are treated alike."""
+        """Return one slot for each location that counts; its channels are treated alike."""
         grid = self.output_grid
         live = None
         if grid.mask is not None:

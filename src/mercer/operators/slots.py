@@ -12,17 +12,17 @@ from .._base.arrays import Array, like, namespace, put, take
 
 @dataclass(frozen=True)
 class Slots:
-    """How the output components of a batch are tied together by a kernel.
+    """The output components of a batch, grouped into the slots that a kernel couples.
 
     Each of n items has `width` slots of `repeats` components; the kernel couples slots, and acts
     on the components of a slot alike (the letters that could stand at a position, say). Component
-    c of an item is slot c // repeats, place c % repeats.
+    c of an item is component c % repeats of slot c // repeats.
 
     Attributes
     ----------
-    n, width, repeats
+    n, width, repeats : int
         Items, slots of an item, components of a slot.
-    live
+    live : array or None
         The slots that exist, as positions in the n · width slots; None for all of them.
     """
 
@@ -37,7 +37,7 @@ class Slots:
         return self.n * self.width if self.live is None else len(self.live)
 
     def like(self, other: Slots) -> bool:
-        """Whether another batch has the same slots."""
+        """Return whether another batch has the same slots."""
         alike = (self.n, self.width, self.repeats) == (other.n, other.width, other.repeats)
         none = self.live is None and other.live is None
         return alike and (none or np.array_equal(self.live, other.live))  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ class Slots:
         return every if self.live is None else every[self.live]
 
     def of_items(self, items: np.ndarray) -> np.ndarray:
-        """The slots of some items, item by item, as positions among the slots."""
+        """Return the slots of some items, item by item, as positions among the slots."""
         if self.live is None:
             return (np.asarray(items)[:, None] * self.width + np.arange(self.width)).reshape(-1)
         order = np.argsort(self.owners, kind="stable")
@@ -58,15 +58,15 @@ class Slots:
 
     @cached_property
     def places(self) -> np.ndarray:
-        """Where in the width of its item each slot stands."""
+        """The position of each slot in its item, from 0 to width - 1."""
         return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
 
     def centred(self, D: Array) -> Array:
-        """Rows of slots less the mean of their place: what an intercept leaves to be learnt."""
+        """Subtract the mean of their position from rows of slots, as an intercept does."""
         return D - take(self.means(D), self.places)
 
     def means(self, D: Array, weights: np.ndarray | None = None) -> Array:
-        """The mean of every place of the width over the items that have it, (width, any).
+        """Return the mean of every position over the items that have it, (width, any).
 
         With a weight for each slot, the weighted mean.
         """
@@ -79,12 +79,12 @@ class Slots:
         return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]
 
     def split(self, C: Array) -> Array:
-        """Components (n, width · repeats) as one row a slot, (size, repeats)."""
+        """Return components (n, width · repeats) as one row per slot, (size, repeats)."""
         D = namespace(C).reshape(C, (self.n * self.width, self.repeats))
         return D if self.live is None else take(D, self.live)
 
     def join(self, D: Array) -> Array:
-        """The same back, zero where there is no slot."""
+        """Return components (n, width · repeats) of rows of slots, zero where there is no slot."""
         if self.live is not None:
             D = put(like(np.zeros((self.n * self.width, self.repeats)), D), self.live, D)
         return namespace(D).reshape(D, (self.n, self.width * self.repeats))

@@ -1,9 +1,9 @@
-"""What places of an output see of an input field."""
+"""Windows of an input field around the locations of an output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
-    """ω = exp(-d²/2·width²) + floor of squared distances; without a width, 1."""
+    """Return ω = exp(-d²/2·width²) + floor of squared distances; without a width, 1."""
     if not 0 <= floor < np.inf:
         raise ValueError(f"floor must be a number ≥ 0, got {floor!r}.")
     if width is None:
@@ -27,7 +27,7 @@ def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
 
 
 def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
-    """Squared distances of output from input places, along the axes that both have."""
+    """Return squared distances of output from input places, along the axes that both have."""
     total = np.zeros((outputs.size, inputs.size))
     for axis, name in enumerate(inputs.axes):
         if name in outputs.axes:
@@ -40,7 +40,7 @@ def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
 
 
 def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets of a window, (offsets, input axes), and which axes they are relative in.
+    """Return the offsets of a window, (offsets, input axes), and which axes they are relative in.
 
     Along axes that outputs have too a window reaches `radius` around its place, in steps of the
     input grid; along others it holds all there is.
@@ -76,7 +76,7 @@ def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.n
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of all places of an output grid on fields of an input grid.
+    """The windows on an input grid around all locations of an output grid.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ class Windows:
 
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
-        """Windows of given offsets around the places that count; those last made are kept."""
-        key = joblib_hash((vars_of(inputs), vars_of(outputs), offsets, relative))
+        """Return the windows of given offsets around the locations that count, from a cache."""
+        key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
             while len(_LAST) >= KEPT:
                 _LAST.pop(next(iter(_LAST)))
@@ -121,7 +121,7 @@ class Windows:
         return np.asarray((self.weight > 0).any(axis=-1))
 
     def on(self, X: Array, roots: np.ndarray) -> Iterator[tuple[Array, Array]]:
-        """For every centre the offsets that have a value, and what is seen there.
+        """Yield for every centre the offsets that have a value, and the values there.
 
         Values of fields (n, places, channels) times `roots`, (n, offsets, channels).
         """
@@ -149,13 +149,8 @@ KEPT = 4
 _LAST: dict[str, Windows] = {}
 
 
-def vars_of(grid: Grid) -> tuple:
-    """What tells a grid from others."""
-    return tuple(getattr(grid, field.name) for field in fields(grid))
-
-
 def like_index(index: np.ndarray, A: Array) -> Array:
-    """Positions as an array of the library and device of another."""
+    """Return indices as an array of the library and device of another."""
     from array_api_compat import device, is_numpy_array
 
     return index if is_numpy_array(A) else namespace(A).asarray(index, device=device(A))

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items
+from ..embedding import Embedding
 from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
 from ..estimators.pairs import group_labels
 from .around import BandScore, IntervalScore
 from .checks import fraction
 from .scores import CandidateScore, Score
+from .shapes import returned
 from .weights import row_weights, weighted_quantile
 
 
@@ -104,14 +106,18 @@ class LeftOutSets:
             Whether a band holds all values of an output together. If False, the interval of each
             value holds that value with this probability. Lists are the same either way.
         """
+        return self.around(self.model.embed(X), coverage, joint)
+
+    def around(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
+        """Return the sets of predicted points."""
         score, scores, level = self.score, self.scores, self.check(coverage)
         if not joint and not score.lists:
             if self.intervals is None or self.each is None:
                 raise ValueError("joint=False needs sets that were made with intervals=True.")
             score, scores = self.intervals, self.each
         radius = weighted_quantile(np.moveaxis(scores, 0, -1), self.weights, level)
-        points = self.model.embed(X)
-        return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
+        found = score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
+        return returned(found, self.model)
 
     def check(self, coverage: Any) -> float:
         """Return a coverage between 0 and 1 that so many groups can tell from 1."""

@@ -1,4 +1,4 @@
-"""Items that are known by their place in a Gram matrix."""
+"""Items that are known by their row in a Gram matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Indices(Space):
 
     Parameters
     ----------
-    size
+    size : int, default=0
         The number of rows.
 
     Examples
@@ -32,7 +32,7 @@ class Indices(Space):
         self.size = size
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Integers from 0 to size - 1."""
+        """Check that items are integers from 0 to size - 1."""
         refuse_masked(A, name)
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":
@@ -54,7 +54,7 @@ class Indices(Space):
 
 
 class GramRows(Space):
-    """Rows of kernel values, what the kernel "precomputed" takes for X.
+    """Rows of kernel values, the inputs of the kernel "precomputed".
 
     Examples
     --------
@@ -68,5 +68,5 @@ class GramRows(Space):
     pairwise = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """A matrix of finite numbers."""
+        """Check a matrix of finite numbers."""
         return Vectors().check(A, name, "a precomputed kernel", rows=True)
