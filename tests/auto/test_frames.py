@@ -1,6 +1,7 @@
 """Frames as users have them: every column type is read, or refused with a sentence."""
 
 from datetime import date, time, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,14 @@ def test_a_lazy_frame_is_collected():
 def test_frames_that_cannot_be_used(frame, message):
     with pytest.raises(ValueError, match=message):
         fitted(frame)
+
+
+@pytest.mark.parametrize("table", [None, 3, 2.5, "table.csv", Path("table.csv")], ids=repr)
+def test_what_is_not_a_table_is_named(table):
+    model = fitted({"x": x, "y": x**2})
+    for use in (model.predict, fitted):
+        with pytest.raises(TypeError, match=r"a table must be a DataFrame.*mercer\.tables\.read"):
+            use(table)
 
 
 def test_durations_and_moments_come_back_as_they_are():
@@ -156,6 +165,7 @@ def test_rankings_may_leave_labels_out():
         ({"inputs": {"x": "song"}}, r"inputs\['x'\] must be one of number"),
         ({"scoring": "song"}, "'song' is neither a scorer"),
         ({"groups": "who"}, "no column 'who'"),
+        ({"id": "who"}, "no column 'who'"),
     ],
 )
 def test_arguments_are_checked_before_anything_is_fitted(parameters, message, monkeypatch):

@@ -142,6 +142,8 @@ class AutoDependency(LearntFromTable):
         if len(table) < 4:
             rows = f"{len(table)} row{'s' * (len(table) != 1)}"
             raise BadTable(f"{table.source} has {rows}: at least 4 are needed to learn from.")
+        if self.id is not None:
+            table.names([self.id])  # refuse one that is not there
         if self.groups is not None:
             (name,) = table.names([self.groups])
             groups = table.columns[name]
