@@ -103,9 +103,8 @@ class MissingTargets(LeftOutPoints, StructuredEstimator):
         ]
         self.input_kernel_ = _as_given(self.models_[0].input_kernel_)
         checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
-        self.points_ = PointMap(
-            PatternMap(self.models_, self.columns_), None, frame, SeparateWeights()
-        )
+        joined = PatternMap.of(self.models_, self.columns_)
+        self.points_ = PointMap(joined, None, frame, SeparateWeights())
         labels = group_labels(groups, len(V))
         C = np.empty_like(V)
         for model, (rows, own) in zip(self.models_, patterns, strict=True):
@@ -132,7 +131,7 @@ class MissingTargets(LeftOutPoints, StructuredEstimator):
         for name, field in self.decoder_.fields_.items():
             rows = np.flatnonzero(self.known_[:, field.columns[0]])  # type: ignore[index]
             values = take(field.values(self.outputs_), rows)
-            points = _some(field.points(self.left_out_), rows)
+            points = some_points(field.points(self.left_out_), rows)
             own = self.decoder_.decoders_[name]
             self.decoder_.decoders_[name] = calibrated(own, points, values)
         return self.decoder_
@@ -140,11 +139,16 @@ class MissingTargets(LeftOutPoints, StructuredEstimator):
     def without_training_data(self) -> Any:
         """Return a copy with the maps of its models, and without the models."""
         bare = super().without_training_data()
-        if "points_" in vars(self):
-            bare.__dict__.pop("models_", None)
-            map = PatternMap([m.without_training_data() for m in self.models_], self.columns_)
-            bare.points_ = replace(bare.points_, map=map)
+        bare.__dict__.pop("models_", None)
         return bare
+
+    @property
+    def loo_risk_(self) -> float:
+        """The mean over rows of the squared left-out errors of known coordinates."""
+        V = host(self.points_.frame.evaluate(self.outputs_))
+        return float((self.known_ * (V - self.left_out_.coordinates) ** 2).sum(axis=1).mean())
+
+    loo_score_ = float("nan")
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
         """Return 1 - Σ(g - Φ(y))² / Σ(Φ(y) - mean)² over the coordinates that are known."""
@@ -167,21 +171,30 @@ class PatternMap(FeatureMap):
 
     Parameters
     ----------
-    models : list
-        The fitted models.
+    kernels : list
+        The input kernel of each model.
+    maps : list
+        The point map of each model.
     columns : list of arrays
         The coordinates that each of them predicts.
     """
 
-    def __init__(self, models: list[Any], columns: list[np.ndarray]):
-        self.models = models
+    def __init__(self, kernels: list[Kernel], maps: list[PointMap], columns: list[np.ndarray]):
+        self.kernels = kernels
+        self.maps = maps
         self.columns = columns
+
+    @classmethod
+    def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
+        """Return the map of fitted models, without their weights on training outputs."""
+        maps = [replace(model.points_, weigher=None) for model in models]
+        return cls([model.input_kernel_ for model in models], maps, columns)
 
     def transform(self, A: Items) -> np.ndarray:
         """Return all coordinates of the points of some inputs."""
         found = np.empty((count(A), sum(map(len, self.columns))))
-        for model, own in zip(self.models, self.columns, strict=True):
-            found[:, own] = _coordinates(model.points_(model.input_kernel_.check(A, "X")))
+        for kernel, map_, own in zip(self.kernels, self.maps, self.columns, strict=True):
+            found[:, own] = _coordinates(map_(kernel.check(A, "X")))
         return found
 
 
@@ -219,7 +232,7 @@ def _as_given(kernel: Kernel) -> Kernel:
     return given
 
 
-def _some(points: Embedding, rows: np.ndarray) -> Embedding:
+def some_points(points: Embedding, rows: np.ndarray) -> Embedding:
     """Return some of the left-out points."""
     left_out = None if points.left_out is None else points.left_out[rows]
     return replace(points, coordinates=points.coordinates[rows], left_out=left_out, inputs=None)

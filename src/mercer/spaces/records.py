@@ -41,7 +41,10 @@ class Records(Rows):
 
     def key(self, item: Any) -> Hashable:
         """Return the keys of the values, field by field."""
-        return tuple(space.key(item[name]) for name, space in self.fields.items())
+        return tuple(
+            None if is_missing(item[name]) else space.key(item[name])
+            for name, space in self.fields.items()
+        )
 
     def plain_item(self, item: Any) -> Any:
         """Return a dictionary of plain values."""
