@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from importlib import import_module
 from numbers import Real
@@ -38,7 +38,7 @@ TRANSFORMERS = {
 
 
 class After(Wrapper):
-    """A kernel after something: items are checked before it, compared after it."""
+    """A kernel on transformed items, which are checked before the transformation."""
 
     def _apply(self, A: Items) -> Items:
         """Transform checked items."""
@@ -77,12 +77,12 @@ class After(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel on what is made of the items."""
+        """Derivatives of the kernel on transformed items."""
         return self.inner.parameter_gradient.under("kernel").on(self._after)
 
     @property
     def features(self) -> Features | None:
-        """Those of the kernel after the function, undone where both can be."""
+        """Features of transformed items, with an inverse if both steps have one."""
         inner = self.inner.features
         return inner and inner.before(lambda A: self._after(self.check(A, "A")), self._undo())
 
@@ -92,16 +92,16 @@ class Mapped(After, Reducible):
 
     Parameters
     ----------
-    function
+    function : callable or transformer
         A function of a batch of items that returns as many; or a transformer. One that is fitted
         stays as it is; another is fitted where the kernel is. Or a network, any module of PyTorch,
         which `mercer.train_network` trains. Models save those transformers whose state is arrays
         (scalers, PCA and the like) and the arrays of networks, but no functions.
-    kernel
+    kernel : Kernel
         The kernel on what the function returns.
-    space
+    space : Space or None, default=None
         The space of the items before the function; None where nothing is known of them.
-    inverse
+    inverse : callable, bool or None, default=None
         A function that undoes the first, for outputs under a kernel whose features can be undone;
         True for the transformer's own ``inverse_transform``.
 
@@ -118,7 +118,7 @@ class Mapped(After, Reducible):
 
     def __init__(
         self,
-        function: Any,
+        function: Callable[..., Any] | BaseEstimator,
         kernel: Kernel,
         space: Space | None = None,
         inverse: Callable[[Items], Items] | bool | None = None,
@@ -143,7 +143,7 @@ class Mapped(After, Reducible):
 
     @property
     def space(self) -> Space:
-        """The items before the function."""
+        """The space of the items before the function."""
         return self.__dict__.get("space") or Opaque()
 
     @space.setter
@@ -189,7 +189,7 @@ class Mapped(After, Reducible):
 
 
 class ArrayTransformer:
-    """A transformer of scikit-learn by its name and what it keeps, made when it is used."""
+    """A transformer of scikit-learn by its name and state, made when it is used."""
 
     def __init__(self, name: str, state: dict[str, Any]):
         self.name, self.state = name, state
@@ -207,7 +207,7 @@ class ArrayTransformer:
 
     @cached_property
     def made(self) -> Any:
-        """The transformer; only those of `TRANSFORMERS` are ever made."""
+        """The transformer, which must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
         transformer.__dict__.update(self.state)
         return transformer
@@ -250,9 +250,9 @@ class On(After):
 
     Parameters
     ----------
-    column
+    column : Hashable
         The name of the column.
-    kernel
+    kernel : Kernel
         The kernel on its values; a column of numbers counts as vectors of length one, for
         `Mapped` too.
 
@@ -266,7 +266,7 @@ class On(After):
            [1.6065, 3.    ]])
     """
 
-    def __init__(self, column: Any, kernel: Kernel):
+    def __init__(self, column: Hashable, kernel: Kernel):
         self.column = column
         self.kernel = kernel
 

@@ -24,7 +24,7 @@ class FieldKernel(CoupledKernel):
     potential_: Any
     scale_: float
 
-    def __init__(self, length_scale: float | str = "median", kernel: Any = None):
+    def __init__(self, length_scale: float | str = "median", kernel: Kernel | str | None = None):
         self.length_scale = length_scale
         self.kernel = kernel
 
@@ -92,9 +92,9 @@ class CurlFree(FieldKernel):
 
     Parameters
     ----------
-    length_scale
+    length_scale : float or str, default="median"
         ℓ of the RBF potential, a number or "median".
-    kernel
+    kernel : Kernel, str or None, default=None
         The potential's kernel, in place of the RBF: twice differentiable, such as
         ``Matern(2.0, nu=2.5)``; its own length scale then counts.
 
@@ -141,7 +141,9 @@ class DivergenceFree(FieldKernel):
 
     Parameters
     ----------
-    length_scale, kernel
+    length_scale : float or str, default="median"
+        As in `CurlFree`.
+    kernel : Kernel, str or None, default=None
         As in `CurlFree`.
 
     Notes
@@ -202,10 +204,12 @@ class FieldGram(BlockGram):
 
     Parameters
     ----------
-    A, B
+    A, B : array
         The points, moved so that the mean of B is zero: only differences count.
-    level, bend
-        The factors, (n, m) both; a number for `level` is that multiple of `bend`.
+    level : array of shape (n, m) or float
+        The factor of I; a number is that multiple of `bend`.
+    bend : array of shape (n, m)
+        The factor of δδᵀ.
 
     Notes
     -----

@@ -49,7 +49,7 @@ class Marks:
 
 
 class View:
-    """Fields of an input grid, seen from the places of an output grid."""
+    """Fields of an input grid, as windows around the locations of an output grid."""
 
     def __init__(self, kernel: Shared, inputs: Grid, outputs: Grid):
         self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
@@ -57,7 +57,7 @@ class View:
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """The coordinates of the places that count; on a circle along periodic axes."""
+        """The coordinates of the locations that count; on a circle along periodic axes."""
         at, grid = self.outputs.places[self.outputs.live], self.outputs
         columns = []
         for axis, period in enumerate(grid.periods):

@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from .._base.arrays import Items, count, is_batch, is_foreign, refuse_scalar
-from .._base.from_file import Located
+from .._base.from_file import LocatedError
 from ..kernels import Kernel
 
 
-class BadBlock(Located):
+class BadBlock(LocatedError):
     """A block that cannot be learnt from; its message has the block's number.
 
     Examples

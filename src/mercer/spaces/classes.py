@@ -27,7 +27,7 @@ class Classes(Space):
         items = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
         if items.ndim != 1:
             raise ValueError(
-                f"{name} must hold one label an item, got an array of shape {items.shape}. For "
+                f"{name} must hold one label per item, got an array of shape {items.shape}. For "
                 "several labels an item use Labels()."
             )
         for i, item in enumerate(items):

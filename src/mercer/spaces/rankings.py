@@ -14,7 +14,7 @@ FEW = 6
 
 
 class Rankings(Space):
-    """Rows of ranks, one column a label, 0 the best; equal ranks are ties, negative ones missing.
+    """Rows of ranks, one column per label, 0 the best; equal ranks are ties, negative ones missing.
 
     Examples
     --------
