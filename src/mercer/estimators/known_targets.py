@@ -68,11 +68,10 @@ def known_coordinates(kernel: Kernel, y: Items, known: np.ndarray) -> np.ndarray
     if not isinstance(kernel.space, Records):
         _require_columnwise(kernel, y)
         return known
-    fields = fields_of(kernel, y)
-    found = np.empty((len(known), sum(len(own.columns) for own in fields.values())), dtype=bool)  # type: ignore[arg-type]
-    for own, name in zip(known.T, kernel.space.fields, strict=True):
-        found[:, fields[name].columns] = own[:, None]
-    return found
+    owner: dict[int, int] = {}
+    for number, field in enumerate(fields_of(kernel, y).values()):
+        owner |= dict.fromkeys(np.asarray(field.columns).tolist(), number)
+    return known[:, [owner[column] for column in sorted(owner)]]
 
 
 def _require_columnwise(kernel: Kernel, y: Items) -> None:
