@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Hashable
 from functools import cached_property
@@ -158,14 +159,14 @@ class Mapped(After, Reducible):
     def fit(self, A: Items) -> Kernel:
         """Fit the transformer, where it is not, and the kernel on what it makes of the items."""
         if _unfitted(self.function):
-            self.function_ = clone(self.function).fit(self.check(A, "A"))
+            self.function_ = _without_side_effects(clone(self.function)).fit(self.check(A, "A"))
         return super().fit(A)
 
     @property
     def _function(self) -> Any:
         function = _made(self.__dict__.get("function_")) or self.function
         if not is_module(function):
-            return function
+            return _without_side_effects(function)
         if "network_" not in self.__dict__:
             self.network_ = Network(function)
         return self.network_
@@ -203,13 +204,15 @@ class ArrayTransformer:
         if "_max_degree" in self.state:  # of fitted PolynomialFeatures
             degree = bounded(self.state["_max_degree"], "degree", 0, limits.steps // 100)
             inputs = bounded(self.state.get("n_features_in_"), "n_features_in_", 0, limits.size)
-            must(math.comb(inputs + degree, degree) <= limits.size // 16, "degree is too large")
+            columns = math.comb(inputs + degree, degree)
+            must(columns <= limits.size // 16, "degree is too large")
+            bounded(self.state.get("_n_out_full"), "_n_out_full", 0, columns)
 
     @cached_property
     def made(self) -> Any:
         """The transformer, which must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
-        transformer.__dict__.update(self.state)
+        transformer.__dict__.update({k: _made(value) for k, value in self.state.items()})
         return transformer
 
 
@@ -225,11 +228,19 @@ def _made(function: Any) -> Any:
 
 def _by_arrays(function: Any) -> Any:
     """Return a transformer in the form that a file can hold; all else is unchanged."""
-    name, module = type(function).__name__, type(function).__module__.rpartition(".")[0]
-    if name not in TRANSFORMERS.get(module, ()):
+    name = type(function).__name__
+    if not f"{type(function).__module__}.".startswith(f"{_module_of(name)}."):
         return function
-    state = {k: v for k, v in vars(function).items() if not k.startswith("_skl")}
+    state = {k: _by_arrays(v) for k, v in vars(function).items() if not k.startswith("_skl")}
     return ArrayTransformer(name, state)
+
+
+def _without_side_effects(function: Any) -> Any:
+    """Return a transformer that leaves its inputs unchanged, a copy of one with copy=False."""
+    if not isinstance(function, BaseEstimator) or function.get_params().get("copy", True):
+        return function
+    changed = copy.copy(function)
+    return changed.set_params(copy=True)
 
 
 def _unfitted(function: Any) -> bool:
