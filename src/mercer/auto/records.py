@@ -198,8 +198,10 @@ class RecordOutputs(Outputs):
         return truth if known.all() else from_columns(columns)
 
     def array_of(self, items: Items, flat: bool) -> np.ndarray:
-        """Return records as rows of an array of objects."""
+        """Return records as rows of an array, of objects unless all are numbers."""
         columns = self.cells_.write(items).values()
+        if all(np.asarray(cells).dtype.kind == "f" for cells in columns):
+            return np.column_stack([*columns])
         rows = np.empty((len(items), len(columns)), dtype=object)
         for j, cells in enumerate(columns):
             rows[:, j] = object_array(list(cells))
