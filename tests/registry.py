@@ -25,8 +25,10 @@ from mercer import operators as o
 from mercer import spaces as s
 from mercer.estimators import (
     Blend,
+    BoostedDependency,
     ForestDependency,
     LocalLaw,
+    MissingTargets,
     RegressorDependency,
 )
 
@@ -211,6 +213,7 @@ MODELS = [
     (KernelDependency(k.RBF(1.0), loss=losses.EpsilonInsensitive()), NUMBERS, VECTORS),
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (BoostedDependency(n_trees=3, min_samples_leaf=1, cv=2), NUMBERS, VECTORS),
     (LocalLaw(rank=20, cv=2), IMAGES, IMAGES[:, ::-1]),
     (RegressorDependency(KernelDependency(k.RBF(0.5)), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
@@ -218,6 +221,8 @@ MODELS = [
      NUMBERS, VECTORS),
     (KernelDependency(k.RBF(), k.On("title", k.Spectrum(2)) + k.On("price", k.Linear())),
      NUMBERS, ROWS),
+    (MissingTargets(KernelDependency(k.RBF())), NUMBERS,
+     np.where(np.arange(18).reshape(6, 3) % 5 == 0, np.nan, VECTORS)),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
     (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, "jackknife+", "band", scale="flat"),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
@@ -19,18 +18,19 @@ from .._base.arrays import Items, host
 from ..embedding import Embedding
 from ..estimators import RegressorDependency
 from ..estimators.choice import calibrated
+from ..estimators.known_targets import known_coordinates
 from ..estimators.pairs import folds_of, group_labels
 from ..features import Explicit
 from ..kernels import Kernel
 from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
+from .pairs import Pairs
 from .progress import Clock
-from .search import Pairs
 
-FOLDS, TREES = 5, 50
+FOLDS = 5
 WIDE = 200
-"""Columns from which on trees examine the square root of their number at a split."""
+"""Columns from which on the sample is smaller."""
 WORDS = 1000
 """Words of a column of text that baselines use."""
 MOST = 5000
@@ -45,8 +45,11 @@ def baselines(
     score: Callable[..., float],
     clock: Clock,
     seed: int,
+    boosted: float | None = None,
 ) -> dict[str, float]:
     """Return the score of each baseline in five folds; they learn coordinates of the outputs.
+
+    `boosted` is the left-out score of boosted trees, if they were a candidate.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
@@ -55,17 +58,20 @@ def baselines(
     if pairs.n > most:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:most]))
     scores: dict[str, float] = {}
-    A = _features(inputs, pairs.X) if clone(kernel).fit(pairs.y).features is not None else None
+    y = pairs.complete
+    A = _features(inputs, pairs.X) if clone(kernel).fit(y).features is not None else None
     if A is None or not A.shape[1]:
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # as of the other models
-        head = RegressorDependency(None, kernel, Explicit(), outputs.decoder()).fit_outputs(pairs.y)
-    V, labels = host(head.targets(pairs.y)), group_labels(pairs.groups, pairs.n)
+        head = RegressorDependency(None, kernel, Explicit(), outputs.decoder()).fit_outputs(y)
+    V, labels = host(head.targets(y)), group_labels(pairs.groups, pairs.n)
+    if pairs.known is not None:
+        V = _with_means(V, known_coordinates(head.output_kernel_, head.outputs_, pairs.known))
     V = V[:, 0] if V.shape[1] == 1 else V  # scikit-learn warns of one column
     split = PredefinedSplit(folds_of(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
-    for name, regressor in _models(seed, A.shape[1], fewest).items():
+    for name, regressor in _models(fewest).items():
         if not clock.allows("baseline"):
             break
         C = clock.timed("baseline", lambda: cross_val_predict(regressor, A, V, cv=split))  # noqa: B023
@@ -73,7 +79,12 @@ def baselines(
         made = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)
         scores[name] = score(pairs.y, decoder.decode(points), made)
-    return scores
+    return scores if boosted is None else scores | {"boosted trees": boosted}
+
+
+def _with_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return coordinates with the mean of each column where it is missing."""
+    return np.where(known, V, (V * known).sum(axis=0) / known.sum(axis=0))
 
 
 def _features(inputs: Inputs, X: Items) -> np.ndarray:
@@ -97,12 +108,10 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
     return np.hstack(parts)
 
 
-def _models(seed: int, width: int, rows: int) -> dict[str, Any]:
-    """Return the models for a number of columns and of training rows."""
-    share = 1.0 if width < WIDE else "sqrt"
+def _models(rows: int) -> dict[str, Any]:
+    """Return the models for a number of training rows."""
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
         "nearest neighbours": KNeighborsRegressor(min(10, rows), weights="distance"),
-        "extra trees": ExtraTreesRegressor(TREES, max_features=share, random_state=seed),
     }

@@ -46,7 +46,7 @@ class PlaceDecoder(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """The best sequence of every point."""
+        """Return the best sequence of every point."""
         value = getattr(self, self.chosen)
         if isinstance(value, str):
             value = getattr(self, f"{self.chosen}_", 0.0)
@@ -70,14 +70,14 @@ class PlaceDecoder(Decoder):
         return self.kernel_.multiple.kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """The kernel is one of symbols at places."""
+        """Refuse a kernel that is not one of symbols at positions."""
         known = vars(self).get("kernel_", Positions())
         must(isinstance(known, Kernel), "kernel_ is not a kernel")
         kernel = known.multiple.kernel
         must(isinstance(kernel, Positions) and kernel.kernel is None, "kernel_ is another")
 
     def _scores(self, points: Embedding) -> np.ndarray:
-        """2 g_pc - 1, (points, places, symbols)."""
+        """Return 2 g_pc - 1, (points, positions, symbols)."""
         shape = self._places.longest_, len(self._places.alphabet_)
         parts = [2.0 * T.reshape(len(T), *shape) - 1.0 for _, T in targets(points, self.kernel_)]
         return np.concatenate(parts)
@@ -179,7 +179,7 @@ class Viterbi(PlaceDecoder):
     smoothing: float = 0.1
 
     def check_loaded(self, limits: Limits) -> None:
-        """A row of transitions for every context, a column for every symbol and the end."""
+        """Refuse transitions without a row for every context and a column for every symbol."""
         super().check_loaded(limits)
         if "transitions_" in vars(self):
             size = len(self._places.alphabet_) + 1

@@ -1,16 +1,19 @@
 """Estimators: one factorisation of a problem, a choice by left-out predictions, a decoder."""
 
 from .blend import Blend
+from .boosted import BoostedDependency
 from .forest import ForestDependency
 from .head import RegressorDependency
 from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .local_law import LocalLaw
+from .missing_targets import MissingTargets
 from .train_network import train_network
 from .tune import tune
 
 __all__ = [
-    "Blend", "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV",
-    "LocalLaw", "RegressorDependency", "train_network", "tune",
+    "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
+    "KernelDependencyCV", "LocalLaw", "MissingTargets", "RegressorDependency",
+    "train_network", "tune",
 ]  # fmt: skip
