@@ -96,7 +96,7 @@ class Threshold(LabelDecoder):
         return self
 
     def _calibrate_each(self, G: np.ndarray, T: np.ndarray) -> Threshold:
-        """Return a threshold for each label, by its F1 on left-out points."""
+        """Choose a threshold for each label by its F1 on left-out points."""
         if self.threshold is None:
             level = best_threshold(G.ravel(), T.ravel())
             own = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
