@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base.arrays import Items, count, host
 from ._base.extras import require
+from .estimators import KernelDependencyCV
 from .sets import Ball, Band
 
 Axes = Any
@@ -44,10 +45,9 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
     'alpha'
     """
     check_is_fitted(model)
-    if not hasattr(model, "cv_results_"):
+    if not isinstance(model, KernelDependencyCV):
         raise TypeError(
-            f"risk is a picture of a choice, which {type(model).__name__} did not make: fit a "
-            "KernelDependencyCV."
+            f"risk plots the choices of a KernelDependencyCV, got a {type(model).__name__}."
         )
     results, axes = model.cv_results_, _axes(ax)
     scored = not np.isnan(results["score"]).all()
