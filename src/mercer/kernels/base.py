@@ -321,7 +321,7 @@ KERNELS = {
 """The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
 
 
-def as_kernel(kernel: Any) -> Kernel:
+def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
     """Return a kernel given a kernel, a name such as "rbf", or a function of two batches.
 
     Examples
@@ -346,7 +346,7 @@ def as_kernel(kernel: Any) -> Kernel:
     )
 
 
-def as_output_kernel(kernel: Any) -> Kernel:
+def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel:
     """Return the kernel on outputs, fields of records in units of their spread.
 
     None stands for the linear kernel. A precomputed y is refused.
