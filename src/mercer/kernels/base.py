@@ -66,7 +66,7 @@ class Kernel(BaseEstimator):
     unit_norm = False
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
-    frozen_ = False
+    frozen_: bool | None = None  # files may set it, which they may not of a bool
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Kernel(BaseEstimator):
     @property
     def is_frozen(self) -> bool:
         """Whether further fits and clones leave the kernel unchanged."""
-        return self.frozen_
+        return bool(self.frozen_)
 
     def frozen(self) -> Kernel:
         """Return a copy of this fitted kernel that further fits and clones leave unchanged.
