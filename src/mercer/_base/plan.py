@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from . import memory as _memory
-from .memory import GIB, SHARE
+from .memory import GIB, ROWS, SHARE
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
@@ -31,8 +31,6 @@ ENTRY = 500
 """A kernel value beyond its `p`, its exponential and the passes over it, in multiplications."""
 RANK = 1000
 """The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
-ROWS = 4096
-"""Rows of a block of a stream."""
 SMALL = 2.0**20
 """Bytes that there is always room for: free memory is not even looked up."""
 

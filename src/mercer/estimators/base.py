@@ -31,6 +31,7 @@ from .._base.arrays import (
     part,
 )
 from .._base.from_file import MARK, FromFile, Reducible
+from .._base.memory import ROWS
 from .._base.parameters import whole
 from .._base.progress import WATCHERS, Observed, observed, unreported
 from ..decoders import natural
@@ -46,8 +47,6 @@ from .candidate_lists import ranked_inputs, ranked_lists
 from .pairs import refuse_unequal
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-BLOCK = 4096
-"""Inputs that are predicted at once."""
 
 
 _copied: ContextVar[bool] = ContextVar("copied", default=False)
@@ -307,7 +306,7 @@ class StructuredEstimator(
         """The points of a batch, some thousand inputs at a time, each with its inputs."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._given(X, checked)
-        for rows in blocks(count(checked), BLOCK):
+        for rows in blocks(count(checked), ROWS):
             yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
@@ -328,7 +327,7 @@ class StructuredEstimator(
         refuse_unequal(X, y)
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = 0.0
-        for rows in blocks(count(X), BLOCK):
+        for rows in blocks(count(X), ROWS):
             lost = self.points_(part(X, rows)).sqdistances_to(part(y, rows))
             errors += float(like(w[rows], lost) @ lost)
         variance = feature_variance(self.output_kernel_, y, w)

@@ -193,9 +193,9 @@ class DivergenceFree(FieldKernel):
         return np.repeat(np.arange(number), d - 1), across.reshape(-1, d)
 
 
-ROWS = 128
+CACHED_ROWS = 128
 """Rows of the n × n products that are held at once: they should stay in the cache."""
-FEW = 6
+EXPANDED = 6
 """Dimensions up to which one product with d² + 2d + 1 columns is faster than two with d."""
 
 
@@ -231,7 +231,7 @@ class FieldGram(BlockGram):
         """Multiply one column of D after the other."""
         xp = namespace(D)
         shape = (self.columns.n, self.columns.width)
-        product = self._expanded if self.columns.width <= FEW else self._blocked
+        product = self._expanded if self.columns.width <= EXPANDED else self._blocked
         parts = [product(xp.reshape(D[:, r], shape)) for r in range(D.shape[1])]
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
 
@@ -249,7 +249,7 @@ class FieldGram(BlockGram):
         xp = namespace(C)
         s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
-        for rows in blocks(self.rows.n, ROWS):
+        for rows in blocks(self.rows.n, CACHED_ROWS):
             A = self.A[rows, :]
             T = A @ Ct
             T -= s

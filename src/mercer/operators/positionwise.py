@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks
 from .._base.checks import Limits, bounded
+from .._base.memory import ROWS
 from .._base.parameters import parameters
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
@@ -166,10 +167,6 @@ class Positionwise(CoupledKernel):
                 f"y[{i}] has something at place {place}, but X[{i}] ends after {lengths[i]}: an "
                 "output must not be longer than its input. Leave such pairs out."
             )
-
-
-ROWS = 1024
-"""Slots of one place whose kernel values are held at once."""
 
 
 class PositionGram(BlockGram):

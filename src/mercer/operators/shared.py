@@ -13,6 +13,7 @@ from .._base.arrays import Array, Items, count, namespace
 from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
 from ..kernels import Kernel, as_kernel
+from ..kernels.distances import SAMPLE
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
 from ..spaces.fields import Grid
@@ -22,8 +23,6 @@ from .slots import Slots
 from .views import View
 from .windows import Windows, like_index, proximity, stencil
 
-SAMPLE = 1000
-"""Windows from which length scales are determined."""
 SINGLE = 2**31
 """Multiplications of a fit from which distances of windows are taken in float32.
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.arrays import Array, blocks, like, namespace
+from .._base.memory import ENTRIES
 from ..spaces.fields import Grid
 from .windows import like_index
 
 if TYPE_CHECKING:
     from .shared import Shared
-
-ENTRIES = 2**22
-"""Numbers of windows that are taken out of fields at once."""
 
 
 @dataclass(frozen=True)
