@@ -142,8 +142,8 @@ def _classifiers(name: str, size: int, d: int, quick: bool) -> Iterator[tuple[An
         yield RidgeCV(np.logspace(-2, 6, 17)), _values
     elif name == "kernel ridge":
         for alpha in (0.1, 1.0, 10.0):
-            for width in (0.1, 0.3, 1.0):
-                yield KernelRidge(alpha=alpha, kernel="rbf", gamma=width / d), _values
+            for narrow in (0.1, 0.3, 1.0):
+                yield KernelRidge(alpha=alpha, kernel="rbf", gamma=narrow / d), _values
     elif name == "boosting":
         for leaves in (7, 31):
             trees = HistGradientBoostingClassifier(max_leaf_nodes=leaves)
