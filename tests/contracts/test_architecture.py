@@ -55,7 +55,7 @@ PUBLIC = {
         "ConditionalCovariance", "Covariance", "CurlFree", "DivergenceFree", "Identity", "Matrix",
         "Moments", "Operator", "OperatorKernel", "Separable", "as_operator_kernel",
     },
-    ".solvers": {"BlockConjugateGradient", "Cholesky", "LeaveOneOut", "Moments", "Spectral"},
+    ".solvers": {"BlockConjugateGradient", "Factorization", "LeaveOneOut", "Moments", "Part"},
     ".decoders": {"Candidates", "Decoder", "Direct", "FixedPoint", "Gradient", "natural"},
     ".testing": {
         "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",

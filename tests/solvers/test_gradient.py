@@ -15,9 +15,8 @@ from mercer.operators import (
     Separable,
 )
 from mercer.problem import Problem, Side, Want
-from mercer.solvers import Cache
+from mercer.solvers import Cache, Refused
 from mercer.solvers.exact import exact
-from mercer.solvers.factorization import Refused
 from mercer.solvers.inverse_slopes import inverse_slopes
 from mercer.solvers.low_rank import low_rank
 from mercer.solvers.parameter_slopes import parameter_slopes
