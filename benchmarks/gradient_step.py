@@ -16,6 +16,7 @@ from mercer import KernelDependency
 from mercer.estimators.learned_parameters import ParameterSearch
 from mercer.kernels import RBF
 from mercer.operators import ConditionalCovariance, Identity
+from mercer.problem import Want
 from mercer.solvers.exact import exact
 
 

@@ -130,7 +130,7 @@ class PositiveDefinite:
     def log_determinant(self) -> float:
         """Return log det K."""
         xp = namespace(self.factor)
-        return 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(self.factor))))
+        return 2.0 * float(xp.sum(xp.log(abs(xp.linalg.diagonal(self.factor)))))
 
 
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:

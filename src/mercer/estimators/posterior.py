@@ -192,7 +192,8 @@ class Posterior:
     def sample(self, X: Items, n: int, random_state: Any) -> Any:
         """Return joint draws of g at all inputs."""
         problem, found = self._known.problem, self.factorization
-        if not problem.separable or found.coupled or len(found.parts) > 1:
+        alone = problem.separable and problem.symmetry is None and len(found.parts) == 1
+        if not alone or found.coupled:
             raise Refused(f"draws are for a scalar kernel times an operator, not {problem.kernel}.")
         (part,), rng = found.parts, check_random_state(random_state)
         mean = host(found.solve(self._known.alpha).points(X).coordinates)
