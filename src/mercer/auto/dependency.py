@@ -80,6 +80,8 @@ class AutoDependency(LearntFromTable):
         A DataFrame of all candidates with their left-out scores, best first.
     baselines_
         The score of simple models on rows left out in five folds, by name.
+    importances_
+        A Series: by how much the metric falls when an input column is shuffled among left-out rows.
     loo_score_
         The left-out score of the model that was chosen; a little optimistic, because it was used
         for the choice.
@@ -181,7 +183,7 @@ class AutoDependency(LearntFromTable):
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
-        warn_if_constant(clone(kernel).fit(pairs.y), pairs.y)
+        warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)
         compared = partial(
             baselines, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
         )
@@ -208,7 +210,7 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = self._calibrated(pairs.groups)
+            self.sets_ = self._calibrated(pairs)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)

@@ -22,6 +22,7 @@ from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
 from ..sets.models import Piped
 from ..sets.records import RecordSets
+from .importance import importances
 from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
@@ -81,6 +82,23 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
     def leaderboard_(self) -> pd.DataFrame:
         """Every candidate with its left-out score, best first."""
         return pd.DataFrame(self.board_)
+
+    @property
+    def importances_(self) -> pd.Series:
+        """By how much the metric falls when an input column is shuffled, largest first.
+
+        The chosen model is fitted on a part of the training rows, and columns are shuffled among
+        the others. This is computed on first use, and saved with the model from then on.
+        """
+        check_is_fitted(self)
+        if isinstance(self.best_estimator_, Letters):
+            raise ValueError("a model letter by letter has a single input column.")
+        if "fall_by_column_" not in vars(self):
+            pairs = self.training_.pairs
+            self.fall_by_column_ = importances(
+                self.best_estimator_, self.inputs_, pairs, self._metric
+            )
+        return pd.Series(self.fall_by_column_, name=f"fall of {self.metric_name_}", dtype=float)
 
     @property
     def metric_name_(self) -> str:
@@ -202,7 +220,7 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
-        sets = vars(self).get("sets_") or self._calibrated(None)
+        sets = vars(self).get("sets_") or self._calibrated(self.training_.pairs)
         if self.outputs_.kind_ == RECORD:
             return sets.predict(rows, coverage, joint)
         if not joint and self.outputs_.kind_ != "number":
@@ -214,12 +232,16 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
         return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
 
-    def _calibrated(self, groups: np.ndarray | None) -> LeftOutSets | RecordSets:
+    def _calibrated(self, pairs: Pairs) -> LeftOutSets | RecordSets:
         """Return prediction sets around the chosen model."""
-        if self.outputs_.kind_ == RECORD:
-            return RecordSets.of(self.best_estimator_, groups)
-        number = self.outputs_.kind_ == "number"
-        return LeftOutSets.of(self.best_estimator_, groups, intervals=number)
+        if self.outputs_.kind_ != RECORD:
+            number = self.outputs_.kind_ == "number"
+            return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
+        known = None
+        if pairs.known is not None:
+            rows = map(np.flatnonzero, pairs.known.T)
+            known = dict(zip(self.outputs_.columns_, rows, strict=True))
+        return RecordSets.of(self.best_estimator_, pairs.groups, known)
 
     def as_points(self) -> Piped:
         """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""
