@@ -56,7 +56,7 @@ def test_kinds_of_outputs(text, inputs, outputs, kind, row, expected):
     told = learnt(tables, inputs=inputs, outputs=outputs)
     assert (told["state"], told["kind"]) == ("done", kind), told
     answer = tables.predict({"row": row})
-    assert answer["output"] == pytest.approx(expected)
+    assert answer["output"] == pytest.approx(expected, abs=0.5)
     assert answer["members"] >= 1 and answer["coverage"] == 0.9
 
 

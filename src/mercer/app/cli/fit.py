@@ -139,7 +139,8 @@ def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, 
     inputs = model._input_names(table, outputs)
     if not inputs:
         raise ValueError(f"{table.source} has one column: an input and an output are required.")
-    kinds, chosen = {name: input_space for name in inputs if input_space}, {}
+    kinds = {name: input_space for name in inputs if input_space}
+    chosen: dict[Any, str] = {}
     for space in spaces:
         column, equals, kind = space.rpartition("=")
         names = table.names([column]) if equals else outputs
