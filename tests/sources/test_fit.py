@@ -401,7 +401,7 @@ def test_what_is_no_stream(pairs):
         KernelDependency("precomputed", features=Nystroem(3)).fit([pairs])
     with pytest.raises(ValueError, match="the stream is empty"):
         KernelDependency(Linear()).fit(iter([]))
-    with pytest.raises(ValueError, match="groups are for pairs held whole"):
+    with pytest.raises(ValueError, match="groups are for pairs in memory"):
         KernelDependency(Linear()).fit([pairs], groups=np.arange(150))
     with pytest.raises(ValueError, match="got 150 inputs and 149 outputs"):
         Stream(pairs[0], pairs[1][1:])
@@ -411,8 +411,8 @@ def test_what_is_no_stream(pairs):
 def test_symmetries_are_refused(Model):
     X = np.random.default_rng(0).normal(size=(20, 4))
     model = Model(Linear(), symmetries=("shift:x",))
-    with pytest.raises(ValueError, match="blocks have no .* symmetries"):
+    with pytest.raises(ValueError, match="streams have no .* symmetries"):
         model.fit([(X, X)])
     if Model is KernelDependency:
-        with pytest.raises(ValueError, match="blocks have no .* symmetries"):
+        with pytest.raises(ValueError, match="streams have no .* symmetries"):
             model.fit(X, np.roll(X, 1, axis=1)).partial_fit(X, X)

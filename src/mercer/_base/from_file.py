@@ -36,7 +36,8 @@ class FromFile:
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
-        if "fit" in vars(cls) and not hasattr(vars(cls)["fit"], "afresh"):  # it drops the mark
+        # A fit on a fresh state drops the mark itself.
+        if "fit" in vars(cls) and not hasattr(vars(cls)["fit"], "on_fresh_state"):
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 

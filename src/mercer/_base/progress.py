@@ -91,8 +91,8 @@ def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any
     return with_callbacks(fit)(estimator)  # callbacks are told of the end whatever happens
 
 
-def untold(items: Iterable[T], what: str) -> Iterable[T]:
-    """The steps of a fit that nobody watches."""
+def unwatched(items: Iterable[T], what: str) -> Iterable[T]:
+    """Return the steps of a fit that nobody watches."""
     return items
 
 

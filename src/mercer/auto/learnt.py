@@ -20,7 +20,7 @@ from .._base.from_file import FromFile, Reducible
 from ..estimators.choice import Made, Told, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
-from ..sets.models import Piped
+from ..sets.models import Piped, SupportsSets
 from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
@@ -60,7 +60,7 @@ class TableReader:
         return self.outputs.read(table)
 
 
-class LearntFromTable(FromFile, Reducible, BaseEstimator):
+class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     """A model of some columns of a table: the part of `AutoDependency` that comes after `fit`."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}

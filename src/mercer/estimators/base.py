@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -23,8 +21,12 @@ from .._base.arrays import (
     blocks,
     concatenated,
     count,
+    dtype_name,
+    has_columns,
     host,
+    is_array,
     is_foreign,
+    is_table,
     like,
     namespace,
     own_copy,
@@ -32,7 +34,8 @@ from .._base.arrays import (
 )
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import whole
-from .._base.progress import WATCHERS, Observed, observed, untold
+from .._base.progress import WATCHERS, Observed, observed, unwatched
+from .._base.user_warnings import warn
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
@@ -55,8 +58,8 @@ _copied: ContextVar[bool] = ContextVar("copied", default=False)
 
 
 @contextmanager
-def own_data(*given: Any) -> Iterator[list[Any]]:
-    """Copy the arrays of the user once, for this fit and for those that it starts.
+def own_data(given: Iterable[Any]) -> Iterator[list[Any]]:
+    """Copy the user's arrays once, for this fit and for the fits that it starts.
 
     What a model keeps then cannot be changed from outside.
     """
@@ -68,38 +71,27 @@ def own_data(*given: Any) -> Iterator[list[Any]]:
         _copied.reset(token)
 
 
-def afresh(fit: Fit) -> Fit:
-    """Fit a bare copy, on data of its own, and take its state over last.
+def on_fresh_state(fit: Fit) -> Fit:
+    """Fit a bare copy on its own data, and take over its state last.
 
     A fit that fails changes nothing.
     """
 
     @wraps(fit)
-    def fitted(self: Any, X: Items, y: Items = None, *args: Any, **params: Any) -> Any:
-        with own_data(X, y, *args, *params.values()) as data:
-            named = dict(zip(params, data[2 + len(args) :], strict=True))
-            return on_fresh_state(self, *data[: 2 + len(args)], **named)
-
-    def on_fresh_state(self: Any, X: Items, y: Items, *args: Any, **params: Any) -> Any:
+    def fitted(self: Any, X: Items, y: Items = None, *args: Any, **named: Any) -> Any:
         fresh = copy.copy(self)
         for name in vars(self):
             if name.endswith("_") or name == MARK:
                 delattr(fresh, name)
-        fresh._steps = untold
-        if self.verbose or WATCHERS & vars(self).keys():
-
-            def told(steps: Any) -> None:
-                fresh._steps = steps
-                fit(fresh, X, y, *args, **params)
-
-            observed(fresh, fresh._most_steps(), told, X, y)
-        else:
-            fit(fresh, X, y, *args, **params)
-        vars(fresh).pop("_steps", None)  # a fit that this one calls has taken it along
+        with own_data([X, y, *args, *named.values()]) as data:
+            named = dict(zip(named, data[2 + len(args) :], strict=True))
+            run = partial(fit, fresh, *data[: 2 + len(args)], **named)
+            watched = self.verbose or WATCHERS & vars(self).keys()
+            fresh._fit_watched(run, X, y) if watched else run()
         self.__dict__ = fresh.__dict__
         return self
 
-    fitted.afresh = True  # type: ignore[attr-defined]
+    fitted.on_fresh_state = True  # type: ignore[attr-defined]
     return cast(Fit, fitted)
 
 
@@ -114,7 +106,7 @@ class StructuredEstimator(
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
-    The `fit` of a subclass, decorated by `afresh`, sets `points_` (the fitted `PointMap`),
+    The `fit` of a subclass, decorated by `on_fresh_state`, sets `points_` (the fitted `PointMap`),
     `input_kernel_`, `output_kernel_`, `outputs_` and `decoder_`.
     """
 
@@ -124,7 +116,7 @@ class StructuredEstimator(
     decoder_: Any
     outputs_: Items
     output_shape_: tuple[int, ...]
-    _steps: Any
+    _steps: Any = staticmethod(unwatched)
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",
@@ -147,13 +139,23 @@ class StructuredEstimator(
         """The shape of one output, where outputs are arrays."""
         if "output_shape_" in vars(self):
             return self.output_shape_
-        return tuple(getattr(self.outputs_, "shape", (0,))[1:])
+        return tuple(self.outputs_.shape[1:]) if is_array(self.outputs_) else ()
 
     # -- fit ----------------------------------------------------------------------------------
 
     def _most_steps(self) -> int:
-        """How many steps a fit has at most that `_steps` tells of; none is one whole."""
+        """Return how many steps of a fit `_steps` can show at most; 0 for a fit in one step."""
         return 0
+
+    def _fit_watched(self, fit: Callable[[], Any], X: Items, y: Items) -> None:
+        """Run a fit whose steps are shown to a bar or to callbacks."""
+
+        def run(steps: Any) -> None:
+            self._steps = steps
+            fit()
+
+        observed(self, self._most_steps(), run, X, y)
+        self.__dict__.pop("_steps", None)  # a fit that this one calls may have replaced the state
 
     def _check_pairs(
         self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
@@ -181,12 +183,12 @@ class StructuredEstimator(
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
-        if hasattr(X, "columns"):
+        if has_columns(X):
             _refuse_repeated(list(X.columns))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
-            named = X if hasattr(X, "columns") else checked
+            named = X if has_columns(X) else checked
             if reset and named is checked:  # nothing but the number is to be remembered
                 self.n_features_in_ = int(checked.shape[1])
             else:
@@ -226,10 +228,9 @@ class StructuredEstimator(
         """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
         if isinstance(self.input_kernel_.space, Rows):
             return checked  # tables slice by columns
-        if hasattr(X, "iloc"):
+        if is_table(X):
             return X.to_numpy()
-        known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
-        return X if known else np.asarray(X)
+        return X if isinstance(X, list | tuple) or is_array(X) else np.asarray(X)
 
     def predict(
         self,
@@ -335,7 +336,7 @@ class StructuredEstimator(
             errors += float(like(w[rows], lost) @ lost)
         variance = feature_variance(self.output_kernel_, y, w)
         if variance <= 0:
-            warnings.warn("score is not defined for equal outputs: it is set to 0.", stacklevel=2)
+            warn("score is not defined for equal outputs: it is set to 0.")
             return 0.0
         return 1.0 - errors / variance
 
@@ -365,7 +366,7 @@ class StructuredEstimator(
 
     def _known_kernels(self) -> list[Kernel]:
         """The fitted kernel, else those given; none where they make no sense: fit says why."""
-        if hasattr(self, "input_kernel_"):
+        if "input_kernel_" in vars(self):
             return [self.input_kernel_]
         try:
             return self._scalar_kernels()
@@ -387,11 +388,9 @@ def _refuse_repeated(columns: list[Any]) -> None:
 def warn_if_constant(kernel: Kernel, y: Items) -> None:
     """Outputs that are all one output are nearly always a mistake."""
     space, xp = kernel.space, namespace(y)
-    if space.on_vectors and str(getattr(y, "dtype", "object")) != "object":
+    if space.on_vectors and dtype_name(y) not in ("", "object"):
         equal = bool(xp.all(y == y[:1, ...]))
     else:
         equal = len(space.unique(y)[0]) == 1
     if equal:
-        warnings.warn(
-            "all outputs in y are equal: the model can only predict that one.", stacklevel=4
-        )
+        warn("all outputs in y are equal: the model can only predict that one.")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,11 +17,11 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
-from .base import StructuredEstimator, afresh
+from .base import StructuredEstimator, on_fresh_state
 from .behind_predictions import LeftOutPoints
 from .choice import calibrated
 from .one_output_kernel import with_one_output_kernel
-from .pairs import counting_rows, folds_of, group_labels, rows_of, sample_weights
+from .pairs import drop_zero_weights, folds_of, group_labels
 from .squares import Squares
 
 FOLDS = 10
@@ -86,7 +87,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         "left_out_weights_": "left-out predictions",
     }
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> Blend:
@@ -104,16 +105,12 @@ class Blend(LeftOutPoints, StructuredEstimator):
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
         for model in self.models:
-            if not hasattr(model, "loo_embed"):
+            if not isinstance(model, LeftOutPoints):
                 raise ValueError(
                     f"{type(model).__name__} has no left-out points, which the weights of models "
                     "are chosen on: blend models such as KernelDependencyCV."
                 )
-        weights = sample_weights(sample_weight, count(y))
-        kept = counting_rows(weights)
-        if kept is not None:  # the models leave the other pairs out too
-            X, y, weights = (rows_of(part, kept) for part in (X, y, weights))
-            groups = None if groups is None else rows_of(groups, kept)
+        _, weights, groups, (X, y) = drop_zero_weights(sample_weight, groups, X, y)
         keywords = {"groups": groups, "sample_weight": weights}
         models = self.models if self.prefit else with_one_output_kernel(self.models, y, weights)
         self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
@@ -122,7 +119,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
         labels = group_labels(groups, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        known = (getattr(model, "folds_", None) for model in self.models_)
+        known = (vars(model).get("folds_") for model in self.models_)
         folds = next((own for own in known if own is not None), None)
         left_out = [_left_out(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in left_out], self.outputs_)
@@ -256,7 +253,7 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
     if not compact:
         return frames[0]
     common = next((frame for frame in compact if frame.explicit), compact[0])
-    few = y[:CHECKED] if not hasattr(y, "tocsr") else y.tocsr()[:CHECKED]
+    few = y.tocsr()[:CHECKED] if issparse(y) else y[:CHECKED]
     expected = host(common.evaluate(few))
     for frame in compact:
         found = _converted(host(frame.evaluate(few)), frame, common)

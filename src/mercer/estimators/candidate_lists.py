@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, host, take
+from .._base.user_warnings import warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists
@@ -107,7 +107,9 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
     entries = 0
     for _ in range(n):
         row = next(lists)
-        row = row if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__") else [*row]
+        row = (
+            row if isinstance(row, str | bytes | dict) or not isinstance(row, Iterable) else [*row]
+        )
         batch.append(row)
         if isinstance(row, list):
             seen.update(map(id, row))
@@ -206,4 +208,4 @@ class _Fair:
                 f"{mixed} and were ranked by the whole model, in which a training {self.kind} "
                 f"votes for itself: {self.why} leave_out_candidates=False says that this is meant."
             )
-        warnings.warn(text, stacklevel=5)
+        warn(text)

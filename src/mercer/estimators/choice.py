@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from .._base.parameters import fingerprint
 from ..decoders import Decoder
 from ..defaults import evaluate
 from ..embedding import Embedding
-from ..kernels import RBF, Kernel
+from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.base import as_output_kernel
+from ..kernels.wrapper import OnDevice
 from ..losses import Loss, checked_loss
-from ..operators import OperatorKernel, as_operator_kernel
+from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import positive_alpha
 from ..solvers import Factorization
-from ..solvers.route import check_name
 from ..spaces import LabelSets, Rankings
 
 
@@ -173,6 +173,33 @@ class Choices:
         losses = [checked_loss(loss) for loss in listed(model, "loss")]
         return cls(kernels_of(model), outputs, decoders, losses, ridges_of(model))
 
+    def with_unlabelled(self, unlabelled: Items) -> Choices:
+        """Return the choices with kernels that know the inputs without output, if any can."""
+        if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in self.kernels):
+            raise ValueError(
+                f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
+                "its scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
+            )
+        return self._with_scalars(lambda scalar: scalar.with_unlabelled(unlabelled))
+
+    def on_device(self, device: str) -> Choices:
+        """Return the choices with kernels whose values are computed on a device."""
+        coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
+        if coupled:
+            raise ValueError(f"device={device!r} is for kernel * operator, got {coupled[0]}.")
+        outputs = [OnDevice(kernel, device) for kernel in self.outputs]
+        moved = self._with_scalars(lambda scalar: OnDevice(scalar, device))
+        return replace(moved, outputs=outputs)
+
+    def _with_scalars(self, change: Callable[[Kernel], Kernel]) -> Choices:
+        """Return the choices with the scalar kernels of those that separate changed."""
+        parts = [kernel.separated() if kernel.separable else kernel for kernel in self.kernels]
+        kernels = [
+            Separable(change(as_kernel(part.scalar)), part.operator) if part.separable else part
+            for part in parts
+        ]
+        return replace(self, kernels=kernels)
+
     @property
     def robust(self) -> bool:
         """Whether a loss is not the square."""
@@ -180,10 +207,6 @@ class Choices:
 
     def check(self, model: Any, groups: Items | None) -> None:
         """Refuse choices that cannot be compared, or not by the criterion asked for."""
-        coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
-        if model.device is not None and coupled:
-            raise ValueError(f"device={model.device!r} is for kernel * operator, got {coupled[0]}.")
-        check_name(model.solver)
         if model.search not in ("grid", "gradient"):
             raise ValueError(f'search must be "grid" or "gradient", got {model.search!r}.')
         scalars = [kernel.inputs for kernel in self.kernels]
@@ -233,7 +256,7 @@ class Choices:
 
 def listed(model: Any, name: str) -> list:
     """A parameter that may be a list to choose from, as a list."""
-    given = getattr(model, name)
+    given = model.get_params(deep=False)[name]
     given = list(given) if isinstance(given, list | tuple) else [given]
     if not given:
         kind = name.replace("_", " ")

@@ -12,7 +12,7 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..solvers import Cache
-from .base import afresh
+from .base import on_fresh_state
 from .on_features import OnFeatures, output_problem
 from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
@@ -86,7 +86,7 @@ class ForestDependency(OnFeatures):
 
     needs_features = "trees ask about features"
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> ForestDependency:

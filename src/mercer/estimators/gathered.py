@@ -16,15 +16,16 @@ from .._base.parameters import boolean
 from .._base.plan import require_moments
 from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
-from ..kernels.wrapper import on_device
+from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
-from ..problem import Data, Problem, Side, Want
+from ..problem import Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming
 from .choice import AUTO, Choices, Trial, by_scalar
 from .judge import Judge, ridges
+from .pairs import TrainingPairs
 
 
 @dataclass(frozen=True)
@@ -61,21 +62,23 @@ class Gathered:
         check_map(features, "features")
         check_map(output_features, "output_features")
         intercept = boolean(model.fit_intercept, "fit_intercept")
-        kernels = [on_device(clone(kernel), model.device) for kernel in kernels]
-        output_kernel = on_device(clone(output_kernel), model.device)
+        kernels, output_kernel = [*map(clone, kernels)], clone(output_kernel)
+        if model.device is not None:
+            kernels = [OnDevice(kernel, model.device) for kernel in kernels]
+            output_kernel = OnDevice(output_kernel, model.device)
         expected = source.expected(tuple(kernels), output_kernel)
         size = source.size or sample_size(features, output_features)
         sample = _sample(source, expected, size)
-        data = Data(sample.X, sample.y, None, sample.w, sample.X)
-        outputs = _side(data, sample.y, output_kernel, "output_features", output_features)
+        pairs = TrainingPairs(sample.X, sample.y, None, sample.w, sample.X)
+        outputs = _side(pairs, sample.y, output_kernel, "output_features", output_features)
         gatherings, sides = [], []
         for kernel in kernels:
             if features is None or not features.operator_valued:
-                side = _side(data, sample.X, kernel, "features", features)
+                side = _side(pairs, sample.X, kernel, "features", features)
             else:
                 whole = clone(as_operator_kernel(model.kernel))
                 whole.fit(sample.X, outputs.map.transform(sample.y))
-                side = data.side(kernel, sample.X, None)
+                side = pairs.side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
             gatherings.append(_gathering(side, outputs, sample, intercept, source.precision))
@@ -181,9 +184,11 @@ def separated(kernel: OperatorKernel) -> Separable:
     return kernel.separated()
 
 
-def _side(data: Data, items: Items, kernel: Kernel, name: str, given: FeatureMap | None) -> Side:
+def _side(
+    pairs: TrainingPairs, items: Items, kernel: Kernel, name: str, given: FeatureMap | None
+) -> Side:
     """Inputs or outputs of a sample; a kernel without a map needs finite features."""
-    side = data.side(kernel, items, Explicit() if given is None else given)
+    side = pairs.side(kernel, items, Explicit() if given is None else given)
     if given is None and side.kernel.features is None:
         raise ValueError(streamless(name, side.kernel))
     return side

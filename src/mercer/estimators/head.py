@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import afresh
+from .base import on_fresh_state
 from .choice import calibrated
 from .on_features import OnFeatures, output_problem
 from .trees import features_of
@@ -78,7 +78,7 @@ class RegressorDependency(OnFeatures):
 
     needs_features = "a regressor sees features"
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> RegressorDependency:

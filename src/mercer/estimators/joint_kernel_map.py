@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, like, take
 from .._base.parameters import parameters, positive, whole
+from .._base.user_warnings import warn
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..kernels import Kernel, as_kernel
@@ -21,7 +21,7 @@ from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.margins import SMALL, JointMargins, PointMargins, margin_ascent
 from ..solvers.weights import CoupledMap, LeastWeights
-from .base import StructuredEstimator, afresh, warn_if_constant
+from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
 
 Ascent = Callable[..., Any]
@@ -117,7 +117,7 @@ class JointKernelMap(StructuredEstimator):
     random_state: Any = 0
     joint: Any = None
 
-    @afresh
+    @on_fresh_state
     def fit(self, X: Items, y: Items) -> JointKernelMap:
         """Learn from pairs.
 
@@ -188,12 +188,11 @@ class JointKernelMap(StructuredEstimator):
         losses = inner[np.arange(len(own)), own][:, None] - inner
         found = ascent(margins, losses, own)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
                 f"{found.gap:.3g}, {found.gap / abs(found.objective):.2%} of the objective: raise "
                 "max_iter or tol, or lower C.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         self.candidates_, self.dual_coef_ = y, found.weights
         self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from .._base.arrays import Items, count, host
 from ..decoders import Decoder
 from ..embedding import Embedding
+from ..kernels import Standardized
 from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
@@ -29,7 +30,7 @@ from .choice import (
     own_score,
     scored,
 )
-from .pairs import group_labels, rows_of
+from .pairs import fold_rows, folds_of, group_labels, rows_of
 
 PLAIN = {"each": 0.03, "common": 0.1}
 """Of the default kernels, the linear ones are taken where another is better by this share at most,
@@ -79,7 +80,9 @@ class Judge:
         """The evidence or density where a choice is made by it, else NaN."""
         if self.model.criterion not in LIKELIHOODS:
             return np.nan
-        return getattr(factorization, self.model.criterion)(alpha)
+        if self.model.criterion == "evidence":
+            return factorization.evidence(alpha)
+        return factorization.density(alpha)
 
     def _scores(self, problem: Problem) -> bool:
         """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
@@ -95,8 +98,9 @@ class Judge:
     def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
-        if model.scoring == AUTO and weights is None and hasattr(decoder, "calibration_"):
-            return float(decoder.calibration_)
+        known = vars(decoder).get("calibration_")
+        if model.scoring == AUTO and weights is None and known is not None:
+            return float(known)
         pair = outputs.items, decoder.decode(points)
         if model.scoring == AUTO:
             return own_score(outputs.kernel, *pair, weights)
@@ -137,7 +141,8 @@ class Judge:
 def _is_as_good(one: Trial, best: Trial) -> bool:
     """Whether a left-out risk is larger than the least by luck at most, and not by much."""
     problem = one.factorization.problem
-    units = getattr(problem.inputs.kernel, "units", "")
+    kernel = problem.inputs.kernel
+    units = kernel.units if isinstance(kernel, Standardized) else ""
     share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
     if one is best or not one.row["risk"] <= (1.0 + share) * best.row["risk"]:
         return one is best
@@ -174,16 +179,13 @@ def nested_score(
         The mean squared distance in feature space, and the mean of `scoring` over the folds,
         each fold by its size; NaN without scoring.
     """
-    from sklearn.model_selection import GroupKFold
-
     labels = group_labels(groups, count(y))
     number = int(labels.max()) + 1
     if not isinstance(folds, int) or not 2 <= folds <= number:
         raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
-    order = np.random.default_rng(0).permutation(number)[labels]  # data may come sorted
     w = None if weights is None else np.asarray(weights, dtype=float)
     risks, scores, sizes = [], [], []
-    for rest, rows in GroupKFold(folds).split(labels, groups=order):
+    for rest, rows in fold_rows(folds_of(labels, folds)):
         inner = clone(model).set_params(nested=None, verbose=False)
         own = None if groups is None else labels[rest]
         seen, new = (None, None) if w is None else (w[rest], w[rows])

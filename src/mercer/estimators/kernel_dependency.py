@@ -16,9 +16,8 @@ from ..losses import Loss, checked_loss
 from ..operators import as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
-from ..solvers.route import check_name
-from ..sources import Stream
-from .base import afresh
+from ..sources import Source, Stream
+from .base import on_fresh_state
 from .choice import Choices
 from .gathered import Gathered, streamless
 from .refuse_symmetries import check_symmetries
@@ -118,7 +117,7 @@ class KernelDependency(RidgeEstimator):
     device: str | None = None
     symmetries: Any = None
 
-    @afresh
+    @on_fresh_state
     def fit(
         self,
         X: Items,
@@ -148,20 +147,17 @@ class KernelDependency(RidgeEstimator):
             all of them, or in the blocks.
         """
         source = self._as_source(X, y, groups, sample_weight)
-        if source is None:
-            problem, want = self._first_problem(X, y, groups, unlabelled, sample_weight)
-            side = problem.outputs
-            self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
-            self._solve(problem, want)
+        if source is not None:
+            self._fit_source(source, unlabelled)
             return self
-        choices = self._choices()
-        self._refuse_in_streams(choices, unlabelled)
-        with source.running():
-            self._learn(self._gathered(source, choices))
+        problem, want = self._first_problem(X, y, groups, unlabelled, sample_weight)
+        outputs = problem.outputs
+        self.decoder_ = self._fitted_decoder(outputs.kernel, outputs.items, self.decoder)
+        self._solve(problem, want)
         return self
 
     def _choices(self) -> Choices:
-        """The one choice that it is."""
+        """Return the one choice."""
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
@@ -171,13 +167,12 @@ class KernelDependency(RidgeEstimator):
         )
 
     def _want(self, choices: Choices) -> Want:
-        check_name(self.solver)
-        return Want(choices.alphas, judge=choices.judged_by, solver=self.solver)
+        return Want(choices.alphas, solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:
-        """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
+        """Factor, solve, and calibrate the decoder on left-out predictions where it needs them."""
         calibrates = self.decoder_.calibrates
-        left_out = calibrates or self._wants_left_out or problem.symmetry is not None
+        left_out = calibrates or self._needs_left_out or problem.symmetry is not None
         want = replace(want, left_out=left_out)
         factorization = route(problem, want).factor(problem, want, Cache())
         if problem.symmetry is not None:
@@ -187,6 +182,12 @@ class KernelDependency(RidgeEstimator):
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 
     # -- streams ------------------------------------------------------------------------------
+
+    def _fit_source(self, source: Source, unlabelled: Items | None) -> None:
+        choices = self._choices()
+        self._refuse_in_streams(choices, unlabelled)
+        with source.running():
+            self._learn(self._gathered(source, choices))
 
     @available_if(_adds_up)
     @guarded
@@ -240,4 +241,4 @@ class KernelDependency(RidgeEstimator):
             )
         choices = self._choices()
         problem = gathered.problem(0, choices.kernels[0], self.fit_intercept)
-        self._solve(problem, replace(self._want(choices), judge="closed"))
+        self._solve(problem, self._want(choices))

@@ -14,17 +14,17 @@ from ..decoders import Decoder
 from ..features import FeatureMap
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Data, Want
+from ..problem import Want
 from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
-from .base import afresh
+from .base import on_fresh_state
 from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import check_stream_choice, held_out, stream_trials
 from .judge import Judge, nested_score
-from .pairs import split_unlabelled
+from .pairs import TrainingPairs, split_unlabelled
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
@@ -160,7 +160,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     chooses = True
 
-    @afresh
+    @on_fresh_state
     def fit(
         self,
         X: Items,
@@ -175,8 +175,8 @@ class KernelDependencyCV(RidgeEstimator):
         Parameters
         ----------
         X, y
-            As in `KernelDependency`. Pairs that come in blocks are read once more, to leave every
-            one of them out; of a generator, which cannot be read again, those of its sample are.
+            As in `KernelDependency`. A stream is read once more, to leave every pair out. A
+            generator cannot be read again: only the pairs of its sample are left out.
         groups
             A label for each pair: pairs of one label (a subject, a speaker) are left out together.
         validation
@@ -202,12 +202,11 @@ class KernelDependencyCV(RidgeEstimator):
         X, y, groups, unlabelled, sample_weight = split_unlabelled(
             X, y, groups, unlabelled, sample_weight
         )
-        choices, data = self._in_memory(choices, X, y, groups, unlabelled, sample_weight)
-        if self.search == "gradient":
-            choices = replace(choices, kernels=self._learnt_kernels(choices, data))
+        choices, pairs = self._pairs(choices, X, y, groups, unlabelled, sample_weight)
         judge, want = Judge(self, choices), self._want(choices)
-        best, rows = judge.best(self._trials(judge, data, want))
-        check_symmetries(best.factorization, best.row["alpha"], want)
+        best, rows = judge.best(self._trials(judge, pairs, want))
+        if best.factorization.problem.symmetry is not None:
+            check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
         warn_at_edges(rows, best.row, scales=not self._open_choice)
         warn_of_data(best.factorization.problem)
@@ -236,47 +235,54 @@ class KernelDependencyCV(RidgeEstimator):
         """Whether the kernel is chosen among the defaults."""
         return self.kernel is None and self.search == "grid"
 
-    def _suitable(self, kernels: list[OperatorKernel], X: Items) -> list[OperatorKernel]:
-        if not self._open_choice:
-            return kernels
-        return [as_operator_kernel(kernel) for kernel in default_kernels(X)]
+    def _pairs(self, choices: Choices, X: Items, *given: Any) -> tuple[Choices, TrainingPairs]:
+        """Check pairs, and find the kernels to choose from where these depend on the pairs."""
+        if self._open_choice:
+            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
+            choices = replace(choices, kernels=kernels)
+        choices, pairs = super()._pairs(choices, X, *given)
+        if self._open_choice and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
+            choices = replace(choices, kernels=[self._kernel_of_some(choices.kernels, pairs)])
+        if self.search == "gradient":
+            choices = replace(choices, kernels=self._learnt_kernels(choices, pairs))
+        return choices, pairs
 
-    def _learnt_kernels(self, choices: Choices, data: Data) -> list[OperatorKernel]:
-        """The kernels at parameters learnt by gradient, for each output kernel."""
+    def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
+        """Return the kernels at parameters learnt by gradient, for each output kernel."""
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
-        sides = [data.side(output, data.y, self.output_features) for output in choices.outputs]
+        sides = [pairs.side(output, pairs.y, self.output_features) for output in choices.outputs]
         return [
             learnt_kernel(problem, criterion, self.restarts)
             for side in sides
-            for problem in self._problems(choices, side, data)
+            for problem in self._problems(choices, side, pairs)
         ]
 
-    def _trials(self, judge: Judge, data: Data, want: Want) -> Iterator[Trial]:
-        """Every kernel, output kernel, loss and ridge."""
+    def _kernel_of_some(
+        self, kernels: list[OperatorKernel], pairs: TrainingPairs
+    ) -> OperatorKernel:
+        """Return the kernel that is chosen on some of the pairs."""
+        labels = np.arange(count(pairs.y)) if pairs.labels is None else pairs.labels
+        rows = some_rows(labels, CHOSEN_ON)
+        some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
+        weights = None if pairs.weights is None else pairs.weights[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit on all pairs says the same
+            some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
+        return next(kernel for kernel in kernels if str(kernel) == str(some.kernel_))
+
+    def _trials(self, judge: Judge, pairs: TrainingPairs, want: Want) -> Iterator[Trial]:
+        """Yield every kernel, output kernel, loss and ridge."""
         choices = judge.choices
         for output in choices.outputs:
-            side = data.side(output, data.y, self.output_features)
+            side = pairs.side(output, pairs.y, self.output_features)
             decoders = [
                 self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
             ]
             cache = Cache()
-            for problem in self._problems(choices, side, data):
+            for problem in self._problems(choices, side, pairs):
                 yield from judge.trials(factor(problem, want, cache), decoders, want)
-
-    def _shortlisted(self, kernels: list[OperatorKernel], data: Data) -> list[OperatorKernel]:
-        """Of many pairs the default kernel that suits some of them best."""
-        if not self._open_choice or len(kernels) < 2 or count(data.y) <= CHOSEN_ON:
-            return kernels
-        labels = np.arange(count(data.y)) if data.labels is None else data.labels
-        rows = some_rows(labels, CHOSEN_ON)
-        some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
-        weights = None if data.weights is None else data.weights[rows]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all pairs says the same
-            some.fit(take(data.X, rows), take(data.y, rows), labels[rows], None, None, weights)
-        return [next(k for k in kernels if str(k) == str(some.kernel_))]
 
     def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
         """Take over what was chosen, its decoder calibrated on what was left out, and say so."""

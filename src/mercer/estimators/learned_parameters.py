@@ -84,6 +84,7 @@ class ParameterSearch:
         self.problem = replace(problem, inputs=_held(problem.inputs))
         outputs = _balanced(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
+        self.alpha = 1.0  # until the unit of ridges is known
         self.alpha = self._first_ridge()
         self.vector = self._vector()
         self.start = self.vector.start
@@ -141,7 +142,7 @@ class ParameterSearch:
     def _factored(self, problem: Problem) -> Spectral:
         solver: Any = Spectral if problem.inputs.features is None else LowRank
         solver = ByDirection if self._components else solver
-        want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
+        want = Want([self.alpha], left_out=True, moves=True)
         self.n_evaluations += 1
         found: Any = solver.factor(problem, want, self.cache)
         return found
@@ -228,8 +229,11 @@ class ParameterSearch:
 
 
 def _refuse(problem: Problem) -> None:
-    own = getattr(type(problem.kernel), "component_gradient", ComponentKernel.component_gradient)
-    if not problem.separable and own is ComponentKernel.component_gradient:
+    own = type(problem.kernel)
+    learns = issubclass(own, ComponentKernel) and (
+        own.component_gradient is not ComponentKernel.component_gradient
+    )
+    if not problem.separable and not learns:
         raise Refused(f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel "
                       "learnt by gradient.")  # fmt: skip
     if problem.loss is not None or (problem.separable and problem.kernel.operator.learnt):

@@ -20,7 +20,7 @@ from ..solvers.law_moments import LawFit, LawMoments, binary_unit, damping_of
 from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
-from .base import StructuredEstimator, afresh, warn_if_constant
+from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .choice import ridges_of
 from .pairs import group_labels
 
@@ -126,7 +126,7 @@ class LocalLaw(StructuredEstimator):
 
     dropped: ClassVar[dict[str, str]] = {"outputs_": "the training outputs"}
 
-    @afresh
+    @on_fresh_state
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> LocalLaw:
         """Learn the law.
 
@@ -155,8 +155,9 @@ class LocalLaw(StructuredEstimator):
         map.weights[:, 0] *= unit
         map.constant *= unit
         map.centre, map.bound = map.centre * unit, map.bound * unit
-        for name in ("marks", "weights", "constant"):
-            setattr(map, name, np.ascontiguousarray(host(getattr(map, name))))
+        map.marks, map.weights, map.constant = (
+            np.ascontiguousarray(host(A)) for A in (map.marks, map.weights, map.constant)
+        )
         explicit = Explicit().fit(self.output_kernel_, y)
         frame = OrthonormalFrame(explicit)
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))

@@ -116,5 +116,5 @@ def in_order(classes: np.ndarray) -> np.ndarray:
 def has_classes(model: Any) -> bool:
     """Whether the outputs of a fitted model are classes or label sets."""
     kernel = vars(model).get("output_kernel_")
-    named = kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
+    named = kernel is not None and "classes_" in vars(kernel.multiple.kernel)
     return named and isinstance(kernel.space, Classes | LabelSets)

@@ -12,6 +12,7 @@ from .._base.arrays import Items, host
 from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import Kernel
+from .pairs import fold_rows, folds_of
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,9 @@ class Confidence:
 
     def left_out(self, folds: int = 5) -> np.ndarray:
         """The confidence of every left-out prediction, calibrated on those of other groups."""
-        from sklearn.model_selection import GroupKFold
-
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
-        splits = GroupKFold(min(folds, len(np.unique(labels)))).split(found, groups=labels)
-        for rest, rows in splits:
+        for rest, rows in fold_rows(folds_of(labels, folds)):
             curve = _increasing(self.certainty[rest], self.quality[rest])
             found[rows] = curve.predict(self.certainty[rows])
         return found

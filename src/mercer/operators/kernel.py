@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from .._base.arrays import Array, Items
 from ..kernels import Kernel
+from ..spaces import Fields
 from .block_gram import BlockGram
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class OperatorKernel(BaseEstimator):
 
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
+
+    fields: Fields | None = None
+    output_fields: Fields | None = None
+    """The grids of input and output fields that it was given."""
 
     at_places = False
     """Whether all places of a field share its weights, so that each is an example of its own."""

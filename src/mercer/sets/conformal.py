@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items, count
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
+from .._base.user_warnings import warn
 from ..estimators.pairs import group_labels, refuse_unequal, rows_of
 from .calibration import (
     CalibrationResult,
@@ -184,7 +184,7 @@ class ConformalSets(FromFile, BaseEstimator):
         fresh.calibrated_, fresh.certificate_ = found.sets, found.certificate
         fresh.empirical_coverage_, fresh.outside_ = found.coverage, found.outside
         for note in found.notes:
-            warnings.warn(note, stacklevel=2)
+            warn(note)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
         return self
 

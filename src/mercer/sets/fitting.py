@@ -17,7 +17,7 @@ from ..estimators.saved_posterior import SavedVariance
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
-from .models import Listing, Piped, fit_parameters
+from .models import Listing, Piped, SupportsSets, fit_parameters
 from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
 
@@ -62,12 +62,13 @@ def fit_model(
     """
     grouped = labels if len(np.unique(labels)) < len(labels) else None
     fresh, given = clone(model), fit_parameters(model, grouped, context)
-    fresh.set_params(**getattr(model, "parameters_for_sets", {}))  # not every model has them
+    if isinstance(model, SupportsSets):
+        fresh.set_params(**model.parameters_for_sets)
     if not left_out:
         return fresh.fit(X, y, **given)
-    fresh._wants_left_out = True
+    fresh._needs_left_out = True
     fresh.fit(X, y, **given)
-    del fresh._wants_left_out
+    del fresh._needs_left_out
     return fresh
 
 
@@ -163,7 +164,7 @@ def label_probabilities(
     kernel: Kernel, score: Score, points: Any, y: Items
 ) -> Probabilities | None:
     """Calibrate the probabilities of labels where lists hold label sets, else return None."""
-    named = isinstance(kernel.space, LabelSets) and hasattr(kernel.multiple.kernel, "classes_")
+    named = isinstance(kernel.space, LabelSets) and "classes_" in vars(kernel.multiple.kernel)
     if not (named and isinstance(score, CandidateScore)):
         return None
     return Probabilities(kernel).fit(points, y)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, object_array, one
+from .._base.arrays import Items, count, object_array, one
 from ..metrics import edit_distance, hamming_accuracy, sample_f1
 from ..spaces import Rankings
 from .scores import ListScore
@@ -62,7 +62,7 @@ def steps(
 
 def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
     """The loss of every output where y is the truth."""
-    n = outputs.shape[0] if hasattr(outputs, "shape") else len(outputs)
+    n = count(outputs)
     array = isinstance(outputs, np.ndarray) and outputs.dtype != object
     truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
     values = np.asarray(loss(truth, outputs), dtype=float)

@@ -28,6 +28,26 @@ def is_pipeline(model: Any) -> bool:
     return isinstance(model, Pipeline)
 
 
+def is_search(model: Any) -> bool:
+    """Whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
+    from sklearn.model_selection._search import BaseSearchCV  # slow to import, seldom needed
+
+    return isinstance(model, BaseSearchCV)
+
+
+class SupportsSets:
+    """A model that says how prediction sets are made around it, as a base class."""
+
+    @property
+    def parameters_for_sets(self) -> dict[str, Any]:
+        """The parameters that `ConformalSets` changes, because it calibrates on its own pairs."""
+        return {}
+
+    def as_points(self) -> Any:
+        """Return a view of the fitted model that predicts points; None if it ranks outputs."""
+        return None
+
+
 def as_points(model: Any, y: Items, listed: bool = False) -> Any:
     """Return the model itself if it predicts points, else a view of it that does.
 
@@ -43,13 +63,14 @@ def as_points(model: Any, y: Items, listed: bool = False) -> Any:
     """
     if isinstance(model, StructuredEstimator):
         return RankedLists(model) if listed or model.decoder_.per_input else model
-    if hasattr(model, "as_points"):
-        return model.as_points()
-    if hasattr(model, "best_estimator_"):
+    own = model.as_points() if isinstance(model, SupportsSets) else None
+    if own is not None:
+        return own
+    if is_search(model):
         return as_points(model.best_estimator_, y)
     if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
         return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
-    if hasattr(model, "predict_top"):
+    if hasattr(model, "predict_top"):  # a third-party model may rank outputs too
         return OwnRanking(model, y)
     if not is_classifier(model):
         return Foreign(model, RegressorDependency().fit_outputs(y))
@@ -163,7 +184,6 @@ def checked_outputs(view: Any, y: Items) -> Items:
 
 def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
     """Return how `fit` of a model is told of groups, where it takes them, and of a context."""
-    from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils.validation import has_fit_parameter
 
     found: dict[str, Any] = {}
@@ -176,7 +196,7 @@ def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, An
         found["context"] = context
     if groups is None:
         return found
-    if isinstance(model, BaseSearchCV) or has_fit_parameter(model, "groups"):
+    if is_search(model) or has_fit_parameter(model, "groups"):
         found["groups"] = groups
     elif is_pipeline(model) and has_fit_parameter(model[-1], "groups"):
         found[f"{model.steps[-1][0]}__groups"] = groups

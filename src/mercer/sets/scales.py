@@ -13,6 +13,7 @@ from ..decoders import Direct
 from ..estimators.base import StructuredEstimator
 from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.fitted import Fitted
+from ..estimators.pairs import folds_of
 from ..estimators.posterior import Posterior
 from ..estimators.selective import size_model
 from .models import Piped
@@ -22,6 +23,8 @@ POWERS = (0.0, 0.25, 0.5, 0.75)
 """How far bands follow what is usual at a place; what is usual is known too badly for all of it."""
 TRUST = tuple(np.linspace(0.5, 1.3, 9))
 """How far radii may follow the residual model where they do: in full proportion, or about that."""
+FOLDS = 5
+"""Folds of left-out residuals of models that do not have left-out predictions."""
 DOUBT = 7.0
 """The residual model is to make sets narrower by this over the number of groups, as a share."""
 
@@ -157,7 +160,7 @@ def left_out_errors(
     model: Any, view: Any, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
     """Left-out residuals of the training outputs, or for balls their lengths."""
-    from sklearn.model_selection import GroupKFold, cross_val_predict
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, LeftOutPoints):
@@ -167,8 +170,8 @@ def left_out_errors(
         direct = Direct().fit(inner.output_kernel_, inner.outputs_)
         predicted = host(view._flattened(direct.decode(points)))
     else:
-        folds = GroupKFold(min(5, len(np.unique(labels))))
-        predicted = host(cross_val_predict(model, X, y, groups=labels, cv=folds))
+        folds = PredefinedSplit(folds_of(labels, FOLDS))
+        predicted = host(cross_val_predict(model, X, y, cv=folds))
     errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
 

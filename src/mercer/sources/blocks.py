@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from .._base.arrays import Items, count, is_batch, is_foreign, refuse_scalar
+from .._base.arrays import Items, count, dtype_name, is_batch, is_foreign, refuse_scalar
 from .._base.from_file import Located
 from ..kernels import Kernel
+
+READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
+"""What arrays of a kind of dtype count as when blocks are compared."""
 
 
 class BadBlock(Located):
@@ -106,7 +109,7 @@ def _parts(block: Any) -> tuple[Items, Items, Any]:
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         raise ValueError(
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
-            f"{type(block).__name__}{f' of {len(block)}' if hasattr(block, '__len__') else ''}."
+            f"{type(block).__name__}{f' of {len(block)}' if isinstance(block, Sized) else ''}."
         )
     if isinstance(block[0], list | tuple) and not block[0]:  # of no kind that a kernel knows
         raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
@@ -148,9 +151,9 @@ def _dtype(items: Items) -> str | None:
 
     Of a table in pieces, one may happen to have no fraction.
     """
-    dtype = getattr(items, "dtype", None)
-    named = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
-    return named.get(getattr(dtype, "kind", ""), dtype and str(dtype))
+    if isinstance(items, np.ndarray) and items.dtype.kind in READ_AS:
+        return READ_AS[items.dtype.kind]
+    return dtype_name(items) or None
 
 
 def _same_dtype(got: str | None, wanted: str | None, name: str) -> None:

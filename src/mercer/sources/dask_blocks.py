@@ -19,12 +19,22 @@ def delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
     from dask import delayed
 
     X, y, lengths = untabled(X), untabled(y), None
-    read = _of_bags if hasattr(X, "to_delayed") else _of_parts
-    if hasattr(X, "chunks"):
+    read = _of_bags if is_collection(X) else _of_parts
+    if is_dask_array(X):
         X, y, lengths = _cut_alike(X, y)
         read = _of_parts
     parts = [delayed_parts(A) for A in (X, y) if A is not None]
     return [delayed(read, pure=False)(*block) for block in zipped(*parts)], lengths
+
+
+def is_dask_array(A: Any) -> bool:
+    """Return whether a value is a Dask array."""
+    return hasattr(A, "chunks")
+
+
+def is_collection(A: Any) -> bool:
+    """Return whether a value is a Dask collection, whose parts can be delayed."""
+    return hasattr(A, "to_delayed")
 
 
 def untabled(A: Any) -> Any:
@@ -34,7 +44,7 @@ def untabled(A: Any) -> Any:
 
 def delayed_parts(A: Any) -> list:
     """The delayed parts of a collection, or a list of them."""
-    return np.ravel(A.to_delayed()).tolist() if hasattr(A, "to_delayed") else list(A)
+    return np.ravel(A.to_delayed()).tolist() if is_collection(A) else list(A)
 
 
 def zipped(*parts: list) -> list[tuple]:
@@ -46,7 +56,7 @@ def zipped(*parts: list) -> list[tuple]:
 
 def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
     """Two arrays in blocks of the same rows, all columns together, and the lengths of those."""
-    if y is None or not hasattr(y, "chunks"):
+    if not is_dask_array(y):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
     X, y = (A.rechunk(dict.fromkeys(range(1, A.ndim), -1)) for A in (X, y))
@@ -140,7 +150,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     from dask import delayed
 
     common, X = shared(function), untabled(X)
-    if hasattr(X, "chunks"):
+    if is_dask_array(X):
         import dask.array as da
 
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
@@ -151,7 +161,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
             )
         ]
         return da.concatenate(made, axis=0, allow_unknown_chunksizes=True)
-    if hasattr(X, "to_delayed"):
+    if is_collection(X):
         import dask.bag as db
 
         parts = [delayed(_listed)(common, i, part) for i, part in enumerate(X.to_delayed())]

@@ -14,7 +14,16 @@ from .._base.extras import require
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
-from .dask_blocks import delayed_blocks, delayed_parts, loaders, shared, task, tree, zipped
+from .dask_blocks import (
+    delayed_blocks,
+    delayed_parts,
+    is_dask_array,
+    loaders,
+    shared,
+    task,
+    tree,
+    zipped,
+)
 from .stream import is_dask
 
 
@@ -75,7 +84,7 @@ class DaskStream(Source):
         """Give each block its weights as a third part."""
         from dask import delayed
 
-        if hasattr(weights, "chunks") and self.lengths is not None:
+        if is_dask_array(weights) and self.lengths is not None:
             weights = weights.rechunk((tuple(self.lengths),))
         if is_dask(weights):
             cut = delayed_parts(weights)
@@ -99,7 +108,7 @@ class DaskStream(Source):
         """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths])
-        name = getattr(getattr(step, "func", step), "__name__", "step")
+        name = step.func.__name__ if isinstance(step, partial) else step.__name__
         what = shared(step)
         tasks = [
             task(name, number, _stepped, what, number, int(starts[number]), lengths[number], block)

@@ -107,8 +107,8 @@ class Gathering:
     def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
         """The raw moments of checked pairs with sample weights; None for ones."""
         foreign = is_foreign(self.probe[0])
-        vectors = getattr(self.bare, "kernel_", None)
-        threads = vectors is not None and vectors.on_vectors and not foreign
+        kernel = getattr(self.bare, "kernel_", None)  # third-party maps may have no kernel
+        threads = kernel is not None and kernel.on_vectors and not foreign
 
         def rows(some: slice) -> tuple[Array, Array, Array]:
             U = dense(self.bare.transform(part(X, some)))

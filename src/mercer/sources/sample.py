@@ -80,8 +80,7 @@ class Sample:
 
 def sample_size(*maps: Any) -> int:
     """How many pairs to keep: at least twice as many as landmarks are wanted."""
-    known = [map for map in maps if hasattr(map, "get_params")]
-    ranks = [map.get_params(deep=False).get("rank") or 0 for map in known]
+    ranks = [map.get_params(deep=False).get("rank") or 0 for map in maps if map is not None]
     return max([SIZE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, count, own_copy, part
+from .._base.arrays import Items, blocks, count, is_array, own_copy, part
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
@@ -125,7 +125,7 @@ class Stream(Source):
         """The same pairs with sample weights, one for each pair of the whole."""
         if self.weights is not None:
             raise ValueError("the stream has sample weights already: leave sample_weight out.")
-        if not hasattr(weights, "__len__") or not hasattr(weights, "__getitem__"):
+        if not isinstance(weights, Sequence) and not is_array(weights):
             raise TypeError(
                 "sample_weight of a stream is an array of one number for each pair, or is in its "
                 f"blocks, (X, y, weights); got {type(weights).__name__}."
@@ -276,7 +276,7 @@ def _source(X: Any, y: Items) -> Source | None:
     if isinstance(X, list | tuple):
         whole = len(X) > 0 and all(isinstance(b, tuple) and len(b) in (2, 3) for b in X)
         return Stream(X) if whole else None
-    held = X is None or hasattr(X, "shape") or isinstance(X, bytes | dict | set | frozenset)
+    held = X is None or is_array(X) or isinstance(X, bytes | dict | set | frozenset)
     known = callable(X) or isinstance(X, str | Path | Iterable)
     return Stream(X) if known and not held else None
 
@@ -288,7 +288,7 @@ def _readable(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Ite
         return Rows(source, y, int(block))
     if isinstance(source, str | Path):
         return Shards(source)
-    if callable(source) or (isinstance(source, Iterable) and not hasattr(source, "shape")):
+    if callable(source) or (isinstance(source, Iterable) and not is_array(source)):
         return source
     raise TypeError(
         "a stream is an iterable of blocks (X, y), a function that returns one, the path of "
