@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: run reproduce test minimal check lint types docs bench nightly count words clean
+.PHONY: run reproduce test minimal check lint types docs bench nightly count graph words clean
 
 run: $(STAMP)
 	$(BIN)/python -m experiments digits
@@ -53,6 +53,10 @@ nightly: $(STAMP)
 # Lines of code (no docstrings, comments, blank lines), classes and files per folder.
 count:
 	$(PYTHON) tools/count.py
+
+# Which folders import which, written into CONTRIBUTING.md.
+graph:
+	$(PYTHON) tools/import_graph.py
 
 # Phrases of the old dialect in the package, the documentation and the README.
 words:

@@ -2,8 +2,7 @@
 
 Bibtex (4880 texts, 159 labels): fit, choice of 3 kernels × 10 alphas by the sample-F1 of
 thresholded leave-one-out predictions, and prediction of 2515 texts, against one `eigh` of that size
-for each kernel, timed in the same run. (The identity operator alone is chosen from a tridiagonal
-form, and makes no `eigh` at all.)
+for each kernel, timed in the same run.
 """
 
 from time import perf_counter

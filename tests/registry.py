@@ -74,7 +74,8 @@ SPACES = [
     (s.LabelSets(), SETS), (s.Classes(), CLASSES), (s.Sequences(), WORDS),
     (s.Sequences(vectors=True), [VECTORS[:2], VECTORS[2:], VECTORS[1:3]]), (s.Rankings(), RANKS),
     (s.Graphs(), GRAPHS), (s.Trees(), TREES), (s.Molecules(), SMILES), (s.Spectra(), SPECTRA),
-    (s.Rows(["title", "price"]), ROWS), (s.Opaque(), WORDS), (s.Indices(6), np.arange(6)),
+    (s.Rows(["title", "price"]), ROWS), (s.Opaque(), WORDS),
+    (s.Records({"title": s.Sequences(), "price": s.Vectors()}), ROWS), (s.Indices(6), np.arange(6)),
     (s.GramRows(), VECTORS @ VECTORS.T),
 ]  # fmt: skip
 KERNELS = [
@@ -90,6 +91,7 @@ KERNELS = [
     (k.Mapped(StandardScaler(), k.Linear(), s.Vectors(), inverse=True), VECTORS),
     (k.On("title", k.Spectrum(2)) + k.On("price", k.RBF()), ROWS),
     (k.Hamming(), RANKS), (k.Kendall(), RANKS), (k.Spearman(), RANKS),
+    (k.UnitVariance(k.Linear()), VECTORS),
     (k.Spectrum(2), WORDS), (k.Subsequences(2), WORDS), (k.WeightedDegree(2), WORDS),
     (k.Positions(), WORDS), (k.LocalWindow(), PLACES), (k.ShortestPath(), GRAPHS),
     (k.WeisfeilerLehman(), GRAPHS), (k.SubsetTree(), TREES), (k.Subtree(), TREES),
@@ -125,6 +127,7 @@ MORE_KERNELS = [
     (k.LaplacianRegularized(2.0 * k.RBF("ard"), 0.5, 2), VECTORS),
     (k.Normalized(k.Polynomial(2, 0.5, 2.0) + 3.0 * k.Linear()), VECTORS),
     (0.5 * k.RBF("ard") * k.Matern(2.0), VECTORS), (k.Gaussian(LETTERS), WORDS),
+    (k.UnitVariance(k.Spectrum(2)), WORDS), (k.UnitVariance(2 * k.RBF("ard")), VECTORS),
     (k.Smoothed(k.RBF("ard"), 0.7, (4, 4)), IMAGES), (k.Words(k.Subsequences(2)), TITLES),
     (k.Gaussian(k.Polynomial(2, 0.3) + 2.0 * k.Linear()) ** 2, VECTORS),
 ]  # fmt: skip
@@ -170,6 +173,7 @@ DECODERS = [
     (d.NGramPath(), k.Spectrum(2, blended=True), WORDS),
     (d.GromovWassersteinBarycenter(), k.ShortestPath(), GRAPHS),
     (d.TreeChart(leaves=None), k.Productions(), TREES),
+    (d.PerField(), k.On("title", k.Positions()) + 2 * k.On("price", k.Linear()), ROWS),
 ]  # fmt: skip
 MORE_DECODERS = [
     (d.Direct(), 2 * k.Linear(), IMAGES), (d.Candidates(), k.Laplacian(), IMAGES),
@@ -212,6 +216,8 @@ MODELS = [
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),
     (Blend([KernelDependency(k.RBF()), ForestDependency(n_trees=3, cv=2, random_state=0)]),
      NUMBERS, VECTORS),
+    (KernelDependency(k.RBF(), k.On("title", k.Spectrum(2)) + k.On("price", k.Linear())),
+     NUMBERS, ROWS),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
     (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, "jackknife+", "band", scale="flat"),
@@ -252,6 +258,7 @@ UNLISTED = {
     "features.FeatureMap": "abstract",
     "operators.Operator": "abstract",
     "operators.OperatorKernel": "abstract",
+    "spaces.Resample": "a transformer of scikit-learn: tests/spaces/test_resample.py",
     "operators.CoupledKernel": "abstract",
     "operators.Blocks": "holds a function: tests/operators/test_operator_kernels.py",
     "operators.BlockGram": "lives during a fit",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -25,13 +27,15 @@ from .kernels import (
     Linear,
     MassSpectrum,
     Normalized,
+    On,
     Positions,
     Precomputed,
     Spectrum,
     SubsetTree,
     WeisfeilerLehman,
 )
-from .spaces import Space
+from .spaces import Records, Space
+from .spaces.records import column_of
 
 __all__ = ["default_kernel", "evaluate"]
 
@@ -57,6 +61,11 @@ def _on_sequences(space: spaces.Sequences) -> Kernel:
     return Positions(RBF()) if space.vectors else Normalized(Spectrum(3, blended=True))
 
 
+def _on_records(space: Records) -> Kernel:
+    """The sum of the default kernels of the fields."""
+    return reduce(add, [On(name, default_kernel(own)) for name, own in space.fields.items()])
+
+
 TABLE: dict[type[Space], Defaults] = {
     spaces.Vectors: Defaults(lambda space: Linear(), metrics.squared_error),
     spaces.Curves: Defaults(lambda space: L2(space.grid), metrics.squared_error),
@@ -70,6 +79,7 @@ TABLE: dict[type[Space], Defaults] = {
     spaces.Graphs: Defaults(lambda space: WeisfeilerLehman()),
     spaces.Trees: Defaults(lambda space: Normalized(SubsetTree())),
     spaces.GramRows: Defaults(lambda space: Precomputed()),
+    spaces.Records: Defaults(_on_records),
 }
 """The defaults of each space; a subclass has those of its parent."""
 
@@ -111,8 +121,25 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
     own, known = space.metric(y_true, y_pred, average=average), _defaults(space)
     if own is not None:
         return own
+    if isinstance(space, Records):
+        pair = space.check(y_true), space.check(y_pred)
+        each = [_field_score(space, name, *pair) for name in space.fields]
+        scores = np.mean(each, axis=0)
+        return float(scores.mean()) if average else scores
     if known is not None and known.metric is not None:
         return known.metric(y_true, y_pred, average=average)
     pairs = zip(space.keys(y_true), space.keys(y_pred), strict=True)
     hits = np.array([a == b for a, b in pairs], dtype=float)
     return float(hits.mean()) if average else hits
+
+
+def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
+    """Return how good the predictions of one field are, 1 for the best; R² of vectors."""
+    own = space.fields[name]
+    truth, predicted = (own.check(column_of(A, name).tolist(), name) for A in (y_true, y_pred))
+    each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)
+    if own.greater_is_better:
+        return each
+    mean = np.broadcast_to(np.mean(truth, axis=0), np.shape(truth))
+    unit = float(evaluate(own, truth, mean))
+    return 1.0 - each / unit if unit > 0 else (each == 0) + 0.0

@@ -14,14 +14,13 @@ from sklearn.base import clone
 
 from ._base.arrays import Array, Items, count, is_foreign, take
 from ._base.plan import SMALL, require_exact, require_low_rank
-from ._base.symmetric import SymMatrix
 from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
 from .operators import Moments, OperatorKernel
 from .spaces.symmetries import Group
 
-__all__ = ["Moments", "Problem", "Side", "SymMatrix", "Want", "positive_alpha"]
+__all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
 
 MOST = 10**6

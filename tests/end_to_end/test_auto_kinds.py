@@ -209,3 +209,16 @@ def test_many_rows(n, tmp_path):
     train.to_csv(tmp_path / "rows.csv", index=False)
     model = AutoDependency(output=["y", "z"], random_state=0).fit(read(tmp_path / "rows.csv"))
     assert model.score(new) > 0.95
+
+
+def test_dates_know_weekdays_and_seasons(tmp_path):
+    rng = np.random.default_rng(0)
+    day = pd.date_range("2022-03-01", periods=500)
+    weekend, season = day.day_of_week >= 5, np.cos(2 * np.pi * day.day_of_year / 365)
+    rentals = 100 + 30 * weekend - 40 * season + 0.05 * np.arange(500) + 5 * rng.normal(size=500)
+    frame = pd.DataFrame({"day": day, "rentals": rentals}).sample(frac=1.0, random_state=0)
+    train, new = split(frame, 400)
+    model = AutoDependency(output="rentals", random_state=0).fit(train)
+    assert "'day' is used as a trend, and by the position in the year and the week." in model.notes_
+    saved(model, new, tmp_path)
+    assert model.score(new) > 0.93

@@ -43,7 +43,7 @@ DOCUMENTED = (ValueError, TypeError, MemoryError, ImportError)
 
 
 def budget(unpacked):
-    """Return the memory that a file may take, as docs/security.md states it."""
+    """Return the memory that a file may take, as docs/sharing.md states it."""
     return min(20 * unpacked + 200 * 2**20, 500 * 2**20)
 
 

@@ -123,6 +123,8 @@ def fitted():
         inputs = ["text"] if outputs == "word" else ["x"]
         model = AutoDependency(inputs, [outputs], random_state=0)
         yield "table", model.fit(table), table
+    days = pd.DataFrame({"day": pd.date_range("2022-03-01", periods=8, freq="50D"), "y": range(8)})
+    yield "dates", AutoDependency(output="y", random_state=0).fit(days), days
 
 
 def write(folder, every=1):

@@ -35,7 +35,6 @@ from mercer.solvers import (
     SpannedLowRank,
     Spectral,
     Streamed,
-    Tridiagonal,
 )
 from mercer.solvers import Dense as DenseRoute
 from mercer.solvers.characters import Characters
@@ -432,10 +431,6 @@ ROUTES = {
     ),
     "cholesky, rbf outputs": Route(
         Cholesky, "rbf outputs", ONE, refusing("left out", "gcv", "moves", "evidence", "density")
-    ),
-    "tridiagonal": Route(
-        Tridiagonal, "identity", grouped=False,
-        refuses=refusing("moves", "without", "variance", "evidence", "density"),
     ),
     "one ridge": Route(OneRidge, "covariance", ONE, refusing(*QUANTITIES)),
     "one ridge, conditional": Route(OneRidge, "conditional", ONE, refusing(*QUANTITIES)),

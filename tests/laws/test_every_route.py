@@ -174,3 +174,16 @@ def test_shared_kernels_that_nearly_interpolate(name):
     found = at.factorization
     assert found.noise(at.alpha) == pytest.approx(at.dense.noise(), rel=0.02)
     assert found.evidence(at.alpha) == pytest.approx(at.dense.evidence(), rel=0.02)
+
+
+def test_streams_of_inputs_far_from_the_landmarks():
+    """Directions that are short in the training inputs count where new inputs are long."""
+    at = ROUTES["streamed"].posed(CONDITIONS["intercept, groups"], alpha=1e-5, scale=3.5)
+    assert off(*solution(at.factorization, at)) <= 1e-10
+
+
+def test_groups_of_high_leverage_at_low_rank():
+    weights = np.exp(3.0 * np.random.default_rng(0).normal(size=N))
+    route, condition = ROUTES["low rank, spanned"], CONDITIONS["weights, intercept, groups"]
+    at = route.posed(condition, alpha=1e-6, scale=3.0, weights=weights)
+    assert off(*left_out(at.factorization, at)) <= 1e-10

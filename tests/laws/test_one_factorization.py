@@ -6,9 +6,9 @@ import scipy.linalg
 
 from laws.cases import LOW_RANK, vectors
 from mercer import KernelDependency
-from mercer.estimators import ConformalSets
 from mercer.kernels import RBF
 from mercer.operators import ConditionalCovariance, Covariance
+from mercer.sets import ConformalSets
 
 X, Y = vectors(30)
 SPECTRA = {

@@ -138,7 +138,7 @@ def test_pure_mixtures_are_their_operators(moments):
     vv, C = np.array(moments.vv), np.array(Covariance().matrix(moments))
     wanted = C * np.trace(vv) / np.trace(C @ vv)
     assert_allclose(first.matrix(moments), wanted, rtol=0, atol=IDENTITY)
-    assert_allclose(last.matrix(moments), np.eye(Q), rtol=0, atol=IDENTITY)
+    assert_allclose(last.matrix(moments), np.ones(Q), rtol=0, atol=IDENTITY)
 
 
 def test_all_mixtures_of_a_grid():

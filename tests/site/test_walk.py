@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from test_newcomer import WALK as PAGES
-from test_newcomer import run
+from end_to_end.test_newcomer import WALK as PAGES
+from end_to_end.test_newcomer import run
 
 CLICKS = {
     "a table of one's own": ["One line from a table"],

@@ -5,6 +5,7 @@ import pytest
 
 import naive
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._base.symmetric import full
 from mercer.kernels import RBF
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments
 from mercer.solvers import left_out
@@ -25,7 +26,7 @@ def refitted(X, Y, groups, operator, alpha, intercept):
     """Without each group in turn, B held fixed at that of all the data."""
     U = naive.coordinates(RBF(3.0)(X))
     U, V = (A - intercept * A.mean(axis=0) for A in (U, Y))
-    B = Matrix(np.array(operator.matrix(Moments.of(U, V))))
+    B = Matrix(full(operator.matrix(Moments.of(U, V))))
     G = np.empty_like(Y)
     for group in np.unique(groups):
         out = groups == group

@@ -76,7 +76,16 @@ def notes_on(
     if gaps:
         shown = ", ".join(map(repr, gaps[:5])) + (", …" if len(gaps) > 5 else "")
         notes.append(f"empty cells count as the mean, and as empty: {shown}.")
-    return notes
+    return notes + _on_dates(inputs)
+
+
+def _on_dates(inputs: Inputs) -> list[str]:
+    """Return a note on the calendar features of each column of dates."""
+    return [
+        f"{name!r:.60} is used as a trend, and by the position in the {' and the '.join(periods)}."
+        for name, periods in list(inputs.periods_.items())[:MOST]
+        if periods
+    ]
 
 
 def _input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:

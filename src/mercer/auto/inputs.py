@@ -11,9 +11,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import object_array
+from .calendar import calendar_features, calendar_names, periods_of
 from .kinds.cells import check_smiles
 from .kinds.guess import input_kind, known
 from .kinds.labels import LabelCells
+from .tables.notation import is_date
 from .tables.table import BadTable, Name, Table
 from .tables.values import Column, numbers_with_gaps
 
@@ -28,7 +30,8 @@ class Inputs(BaseEstimator):
 
     Numbers are in units of their standard deviation, so that units never matter; columns of two
     values are 0 and 1; missing numbers are the mean, with a column that marks them; categories are
-    columns of zeros and ones, all zero for one that is missing or was not seen in training.
+    columns of zeros and ones, all zero for one that is missing or was not seen in training. Dates
+    are a trend, and sines and cosines of their position in the year, the week and the day.
 
     Parameters
     ----------
@@ -45,6 +48,8 @@ class Inputs(BaseEstimator):
         The values of each column of categories.
     labels_
         The labels that were seen in each column of labels.
+    periods_
+        The periods of each column of dates: some of "year", "week" and "day".
     block_
         The name of the block of numbers among columns of text.
     """
@@ -71,13 +76,18 @@ class Inputs(BaseEstimator):
             for name in names
             if self.kinds_[name] == "labels"
         }
+        self.periods_ = {
+            name: periods_of(self._days(table, name))
+            for name in names
+            if self.kinds_[name] == "number" and self._has_dates(table, name)
+        }
         self.block_ = "numbers"
         while self.block_ in map(str, self.texts):
             self.block_ += "_"
         blocks = self._blocks(table)
         self.widths_ = {name: block.shape[1] for name, block in blocks.items()}
         raw = _side_by_side(blocks, len(table))
-        self.holes_ = np.isnan(raw).any(axis=0)
+        self.holes_ = np.isnan(raw).any(axis=0) & self._may_mark_holes()
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # columns without a single number
             self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0))
@@ -159,6 +169,8 @@ class Inputs(BaseEstimator):
         for name, kind in self.kinds_.items():
             if kind == "category":
                 names += [f"{name} = {value}" for value in self.values_[name]]
+            elif name in self.periods_:
+                names += calendar_names(str(name), self.periods_[name])
             elif kind == "number":
                 width = self.widths_[name]
                 names += [str(name)] if width == 1 else [f"{name}[{j}]" for j in range(width)]
@@ -202,11 +214,30 @@ class Inputs(BaseEstimator):
         Z = np.where(empty, 0.0, (raw - self.mean_) / self.spread_)
         return np.hstack([Z[:, self.varies_], empty[:, self.holes_].astype(float)])
 
+    def _has_dates(self, table: Table, name: Name) -> bool:
+        """Return whether a column of numbers has one date in each cell."""
+        read = numbers_with_gaps(table, name, self.forms_[name])
+        return is_date(self.forms_[name]) and read.shape[1] == 1
+
+    def _may_mark_holes(self) -> np.ndarray:
+        """Return which columns of numbers mark empty cells: of a date, only the first does."""
+        first = [
+            np.arange(width) < (1 if name in self.periods_ else width)
+            for name, width in self.widths_.items()
+        ]
+        return np.concatenate([np.ones(0, dtype=bool), *first])
+
+    def _days(self, table: Table, name: Name) -> np.ndarray:
+        """Return a column of dates as days since 1970, NaN where a cell is empty."""
+        return numbers_with_gaps(table, name, self.forms_[name])[:, 0]
+
     def _blocks(self, table: Table) -> dict[Name, np.ndarray]:
         """Return the numbers of each column, NaN where a cell is empty, and categories as 0, 1."""
         found = {}
         for name, kind in self.kinds_.items():
-            if kind == "number":
+            if name in self.periods_:
+                found[name] = calendar_features(self._days(table, name), self.periods_[name])
+            elif kind == "number":
                 found[name] = numbers_with_gaps(table, name, self.forms_[name])
             elif kind == "category":
                 values = pd.Index(self.values_[name], dtype=object)

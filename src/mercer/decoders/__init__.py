@@ -15,12 +15,13 @@ from .natural import natural
 from .ngram_path import NGramPath
 from .positions import PerPosition, Viterbi
 from .rankings import Assignment, Borda, Kemeny
+from .records import PerField
 from .refinement import FixedPoint, Gradient
 from .threshold import Threshold
 from .tree_chart import TreeChart
 
 __all__ = [
     "Assignment", "Borda", "ByLoss", "Candidates", "Decoder", "Direct", "ExpectedF1", "FixedPoint",
-    "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerPosition",
-    "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
+    "Gradient", "GromovWassersteinBarycenter", "Kemeny", "Lexicon", "NGramPath", "PerField",
+    "PerPosition", "Simplex", "Threshold", "TreeChart", "Viterbi", "natural",
 ]  # fmt: skip

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from ..kernels import Hamming, Kendall, Kernel, Positions, Spearman
+from ..kernels.records import field_kernels
 from ..spaces import LabelSets
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
 from .positions import PerPosition
 from .rankings import Assignment, Borda, Kemeny
+from .records import PerField
 from .refinement import FixedPoint
 from .threshold import Threshold
 
@@ -29,6 +31,8 @@ def natural(kernel: Kernel) -> Decoder:
     own = kernel.space.decoder(kernel)
     if own is not None:
         return own
+    if field_kernels(kernel) is not None:
+        return PerField()
     plain, features = kernel.multiple.kernel, kernel.features
     for kind, decoder in EXACT.items():
         if isinstance(plain, kind) and plain.features is not None:

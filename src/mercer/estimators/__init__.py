@@ -1,7 +1,4 @@
-"""Estimators: thin glue that walks the rooms of the house in order."""
-
-from importlib import import_module
-from typing import Any
+"""Estimators: one factorisation of a problem, a choice by left-out predictions, a decoder."""
 
 from .blend import Blend
 from .forest import ForestDependency
@@ -14,15 +11,6 @@ from .train_network import train_network
 from .tune import tune
 
 __all__ = [
-    "Blend", "ConformalSets", "ForestDependency", "JointKernelMap", "KernelDependency",
-    "KernelDependencyCV", "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency",
-    "SequenceTransducer", "train_network", "tune",
+    "Blend", "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV",
+    "LocalLaw", "RegressorDependency", "train_network", "tune",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Find the models of `mercer.sequences` and `mercer.sets` here too."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "mercer.sets" if name == "ConformalSets" else "mercer.sequences"
-    return getattr(import_module(home), name)

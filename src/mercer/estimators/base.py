@@ -115,6 +115,7 @@ class StructuredEstimator(
     output_kernel_: Kernel
     decoder_: Any
     outputs_: Items
+    form_: Any = None
     output_shape_: tuple[int, ...]
     _steps: Any = staticmethod(unwatched)
     dropped: ClassVar[dict[str, str]] = {
@@ -179,6 +180,7 @@ class StructuredEstimator(
         # Plain numbers were made vectors of length one; ragged curves have no shape.
         single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
+        self.form_ = output_kernel.space.form(y)
         self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
         return X, outputs
 
@@ -341,7 +343,9 @@ class StructuredEstimator(
         return 1.0 - errors / variance
 
     def _flattened(self, outputs: Array) -> Array:
-        """Plain numbers again where plain numbers were learnt, and on the host where they were."""
+        """Return outputs in the form that the training outputs had, and on their device."""
+        if self.form_ is not None:
+            return self.form_.restore(outputs)
         if self.flat_:
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
         return self._returned(outputs)

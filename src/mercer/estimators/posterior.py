@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import full
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
@@ -251,6 +251,6 @@ def vanishes_unseen(operator: Operator) -> bool:
 def matrix_at(operator: Operator, U: np.ndarray, V: np.ndarray) -> np.ndarray | None:
     """The matrix of an operator for made-up inputs and outputs; None where it refuses them."""
     try:
-        return host(SymMatrix.of(operator.matrix(Moments.of(U, V))).full)
+        return host(full(operator.matrix(Moments.of(U, V))))
     except (TypeError, ValueError):
         return None

@@ -22,6 +22,7 @@ from .multiples import Power, Scaled
 from .polynomial import Polynomial
 from .positions import Positions
 from .rankings import Hamming, Kendall, Spearman
+from .records import UnitVariance
 from .spectrum import Spectrum
 from .standardized import Smoothed, Standardized
 from .stationary import RBF, Laplacian, Matern
@@ -38,6 +39,6 @@ __all__ = [
     "MassSpectrum", "Matern", "Normalized", "On", "Polynomial", "Positions", "Power",
     "Precomputed", "Product", "Productions", "Scaled", "ShortestPath", "Smoothed", "Sobolev",
     "Spearman", "Spectrum", "Standardized", "Subsequences", "SubsetTree", "Subtree", "Sum",
-    "Tanimoto", "TfIdf", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
+    "Tanimoto", "TfIdf", "UnitVariance", "VectorKernel", "WeightedDegree", "WeisfeilerLehman",
     "Words", "as_kernel", "molecule_graph",
 ]  # fmt: skip

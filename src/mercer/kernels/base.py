@@ -347,8 +347,13 @@ def as_kernel(kernel: Any) -> Kernel:
 
 
 def as_output_kernel(kernel: Any) -> Kernel:
-    """The kernel on outputs: None stands for the linear kernel, and a precomputed y is refused."""
-    kernel = Linear() if kernel is None else as_kernel(kernel)
+    """Return the kernel on outputs, fields of records in units of their spread.
+
+    None stands for the linear kernel. A precomputed y is refused.
+    """
+    from .records import in_units_of_spread
+
+    kernel = in_units_of_spread(Linear() if kernel is None else as_kernel(kernel))
     if kernel.space.pairwise:
         raise ValueError(
             'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Array, Items, count, object_array
 from .._base.checks import Limits, bounded, must
 from .._base.from_file import Reducible
-from ..spaces import Opaque, Rows, Space
+from ..spaces import Opaque, Records, Space
 from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient
@@ -273,7 +273,7 @@ class On(After):
     def __str__(self) -> str:
         return f"On({self.column!r}, {self.kernel})"
 
-    space = property(lambda self: Rows([self.column]))
+    space = property(lambda self: Records({self.column: self.inner.space}))
 
     def _called(self) -> str:
         return f"column {self.column!r}"

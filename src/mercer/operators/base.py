@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import added, check_symmetric, eigh
 from ..kernels import Kernel
 from .gradients import Terms
 from .moments import Moments
@@ -46,9 +46,13 @@ class Operator(BaseEstimator):
 
     __array_ufunc__ = None
 
-    def matrix(self, moments: Any) -> SymMatrix | Array:
-        """B in output coordinates, (q, q): an array, or a `SymMatrix` that knows its form."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return B in output coordinates, (q, q), or (q,) for the diagonal of a diagonal one."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
+
+    def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
+        """Return the eigenvalues of B and its eigenvectors, None for those of a diagonal one."""
+        return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; none by default."""
@@ -111,9 +115,9 @@ class SumOperator(Operator):
         left, right = self.left.uniform, self.right.uniform
         return None if left is None or right is None else left + right
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The sum of the two matrices."""
-        return SymMatrix.of(self.left.matrix(moments)) + SymMatrix.of(self.right.matrix(moments))
+    def matrix(self, moments: Moments) -> Array:
+        """Return the sum of the two matrices."""
+        return added(self.left.matrix(moments), self.right.matrix(moments))
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of both operators."""
@@ -139,11 +143,19 @@ class ScaledOperator(Operator):
         inner = self.operator.uniform
         return None if inner is None or not self.scale > 0 else self.scale * inner
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The matrix, scaled."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return the matrix, scaled."""
+        return self._factor() * self.operator.matrix(moments)
+
+    def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
+        """Return the eigenvalues, scaled, and the eigenvectors."""
+        b, Q = self.operator.eigh(moments)
+        return self._factor() * b, Q
+
+    def _factor(self) -> float:
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
-        return self.scale * SymMatrix.of(self.operator.matrix(moments))
+        return self.scale
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of the operator, scaled."""

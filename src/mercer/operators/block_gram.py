@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, put, take
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import full, times
 from .slots import Slots
 
 
@@ -27,7 +27,7 @@ class BlockGram:
     rows: Slots
     columns: Slots
 
-    terms: tuple[tuple[Array, SymMatrix], ...] | None = None
+    terms: tuple[tuple[Array, Array], ...] | None = None
     """The (K, B) of which it is the sum of the k(a_i, b_j) B; None where it is no such sum."""
 
     direct = False
@@ -114,15 +114,14 @@ class DenseGram(BlockGram):
 class KroneckerGram(BlockGram):
     """K(a_i, b_j) = k(a_i, b_j) B: never written out to be multiplied with."""
 
-    def __init__(self, K: Array, B: SymMatrix | Array):
-        B = SymMatrix.of(B)
+    def __init__(self, K: Array, B: Array):
         n, m = (int(size) for size in K.shape)
         q = int(B.shape[0])
         self.K, self.B = K, B
         self.rows, self.columns = Slots(n, q), Slots(m, q)
 
     @property
-    def terms(self) -> tuple[tuple[Array, SymMatrix], ...]:  # type: ignore[override]
+    def terms(self) -> tuple[tuple[Array, Array], ...]:  # type: ignore[override]
         """Itself."""
         return ((self.K, self.B),)
 
@@ -130,32 +129,32 @@ class KroneckerGram(BlockGram):
         """K C B, for every column of D."""
         xp, (n, m, q) = namespace(D), (self.rows.n, self.columns.n, self.columns.width)
         C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
-        if self.B.diagonal is not None:
-            return xp.reshape(self.B.diagonal[:, None] * C, (n * q, -1))
-        C = self.B.after(xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)))
+        if self.B.ndim == 1:
+            return xp.reshape(self.B[:, None] * C, (n * q, -1))
+        C = xp.reshape(xp.permute_dims(C, (0, 2, 1)), (-1, q)) @ self.B
         return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
     def some_columns(self, index: np.ndarray) -> Array:
         """Products of columns of both."""
         xp, q = namespace(self.K), self.columns.width
         Kt = take(self.K.T, np.asarray(index) // q)
-        B = take(self.B.full, np.asarray(index) % q)  # B is symmetric
+        B = take(full(self.B), np.asarray(index) % q)  # B is symmetric
         G = xp.permute_dims(Kt[:, :, None] * B[:, None, :], (1, 2, 0))
         return xp.reshape(G, (self.rows.size, len(index)))
 
     def matrix(self) -> Array:
         """The Kronecker product."""
         xp = namespace(self.K)
-        G = self.K[:, None, :, None] * self.B.full[None, :, None, :]
+        G = self.K[:, None, :, None] * full(self.B)[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
     def column(self, j: int, d: Array) -> Array:
         """K_·j times B d."""
-        return self.K[:, j][:, None] * (self.B @ d)[None, :]
+        return self.K[:, j][:, None] * times(d, self.B)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
         """K ∘ (V B Wᵀ)."""
-        return self.K * (V @ self.B.after(W).T)
+        return self.K * (V @ times(W, self.B).T)
 
 
 class OverComponents(BlockGram):
@@ -191,7 +190,7 @@ class SumGram(BlockGram):
         return total if self.scale == 1 else self.scale * total
 
     @property
-    def terms(self) -> tuple[tuple[Array, SymMatrix], ...] | None:  # type: ignore[override]
+    def terms(self) -> tuple[tuple[Array, Array], ...] | None:  # type: ignore[override]
         """Those of all terms, where all have them."""
         every = [gram.terms for gram in self.grams]
         if None in every:

@@ -4,7 +4,7 @@ from math import inf
 
 from .._base.arrays import Array, namespace
 from .._base.parameters import non_negative, parameters, positive
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import eigh, trace
 from .base import Operator
 from .gradients import Terms
 from .moments import Moments
@@ -29,7 +29,7 @@ class Covariance(Operator):
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Moments
     >>> V = np.array([[1.0, 1.0], [1.0, -1.0]])
-    >>> Covariance().matrix(Moments.of(V, V)).full
+    >>> Covariance().matrix(Moments.of(V, V))
     array([[1., 0.],
            [0., 1.]])
     """
@@ -41,18 +41,19 @@ class Covariance(Operator):
         """Infinite: nothing is taken off S_vv."""
         return inf if self.power == 1 else None
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """S_vv / n, to the power."""
-        C = moments.covariance
+    def matrix(self, moments: Moments) -> Array:
+        """Return S_vv / n to the power."""
         if self.power == 1:
-            return C
-        non_negative(self.power, "power")
-        values, vectors = C.eigh("output covariance")
+            return moments.covariance
+        b, Q = self.eigh(moments)
+        return b if Q is None else (Q * b) @ Q.T
+
+    def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
+        """Return the powers of the eigenvalues of S_vv / n, and its eigenvectors."""
+        power = non_negative(self.power, "power")
+        values, vectors = eigh(moments.covariance, "output covariance", drop=False)
         xp = namespace(values)  # a power of 0 is the identity on what the outputs span
-        powers = xp.where(values > 0, values**self.power, xp.zeros_like(values))
-        if vectors is None:
-            return SymMatrix(diagonal=powers)
-        return SymMatrix(spectrum=(powers, vectors))
+        return xp.where(values > 0, values**power, xp.zeros_like(values)), vectors
 
 
 @parameters
@@ -78,7 +79,7 @@ class ConditionalCovariance(Operator):
     >>> import numpy as np
     >>> from mercer.operators import ConditionalCovariance, Moments
     >>> V = np.array([[1.0], [-1.0]])
-    >>> ConditionalCovariance(epsilon=1.0).matrix(Moments.of(V, V)).full.round(4)
+    >>> ConditionalCovariance(epsilon=1.0).matrix(Moments.of(V, V)).round(4)
     array([[0.5]])
     """
 
@@ -89,9 +90,14 @@ class ConditionalCovariance(Operator):
         """The regulariser."""
         return positive(self.epsilon, "epsilon")
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The Schur complement of the (regularised) input moment, over n."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return the Schur complement of the (regularised) input moment, over n."""
         return moments.unexplained(self.unexplained_at) / moments.n
+
+    def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
+        """Return the spectrum; what the inputs explain up to the rounding of S_vv is zero."""
+        size = trace(moments.covariance)
+        return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return -ε W G Wᵀ with W = (K + nεI)⁻¹V, because B = ε Vᵀ(K + nεI)⁻¹V."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace
 from .._base.linalg import ridged
 from .._base.parameters import field, parameters, positive, whole
-from .._base.symmetric import eigh
+from .._base.symmetric import eigh, trace
 from .base import Operator
 from .moments import Moments
 
@@ -145,9 +145,9 @@ class LearnedOperator(LearntOfMoments):
         The multiple is the B of a C that explains all outputs, so that units change nothing.
         """
         xp = namespace(moments.vu)
-        s, P = moments.uu.eigh("input moment")
+        s, P = eigh(moments.uu, "input moment", drop=False)
         vu = moments.vu if P is None else moments.vu @ P
-        total = moments.vv.trace()
+        total = trace(moments.vv)
         square = total / (float(xp.sum(s)) or 1.0) or 1.0  # the length of a column of C
         epsilon, weight = SMOOTHING * square, alpha / (self.penalty * self.power)
         b: Array = moments.ones * (square * weight) ** (1.0 / (1.0 + self.power))
@@ -222,7 +222,7 @@ class ReducedRank(LearntOfMoments):
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
         """A copy of itself with the directions at one ridge."""
         learnt, rank = clone(self), whole(self.rank, "rank")
-        s, P = moments.uu.eigh("input moment")
+        s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P
         R = R * (xp.sqrt(s) / (s + alpha))[None, :]

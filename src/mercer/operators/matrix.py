@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from .._base.arrays import Array, host, is_foreign, like, namespace
 from .._base.linalg import check_gram
 from .._base.parameters import positive, whole
-from .._base.symmetric import SymMatrix, eigh
+from .._base.symmetric import eigh
 from .base import Operator
 from .moments import Moments
 
@@ -88,8 +88,8 @@ class Matrix(Operator):
         vectors = np.eye(len(S)) if vectors is None else vectors
         return cls((vectors / values) @ vectors.T)
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """B, after it was checked."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return B after a check."""
         B = self.B if is_foreign(self.B) else np.asarray(self.B, dtype=np.float64)
         q = int(moments.ones.shape[0])
         if B.ndim != 2 or tuple(B.shape) != (q, q):
@@ -98,7 +98,7 @@ class Matrix(Operator):
                 f"got shape {tuple(B.shape)}."
             )
         check_gram(B, "operator matrix B")
-        return SymMatrix(namespace(moments.ones).asarray(like(B, moments.ones), copy=True))
+        return namespace(moments.ones).asarray(like(B, moments.ones), copy=True)
 
 
 def _weights(A: Any, what: str) -> np.ndarray:
@@ -134,6 +134,6 @@ class Identity(Operator):
     uniform = 1.0
     depends_on_data = False
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The identity, as a diagonal of ones."""
-        return SymMatrix(diagonal=moments.ones)
+    def matrix(self, moments: Moments) -> Array:
+        """Return the diagonal of the identity."""
+        return moments.ones

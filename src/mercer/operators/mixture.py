@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 import numpy as np
 
 from .._base.arrays import Array
 from .._base.parameters import whole
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import added, full, inner, trace
 from .base import Operator
 from .gradients import Terms
 from .moments import Moments
@@ -33,7 +34,7 @@ class Mixture(Operator):
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Identity, Mixture, Moments
     >>> V = np.diag([np.sqrt(6.0), np.sqrt(2.0)])
-    >>> Mixture([Identity(), Covariance()], [0.5, 0.5]).matrix(Moments.of(V, V)).full
+    >>> Mixture([Identity(), Covariance()], [0.5, 0.5]).matrix(Moments.of(V, V))
     array([[1.1, 0. ],
            [0. , 0.7]])
     """
@@ -48,19 +49,17 @@ class Mixture(Operator):
 
     own_coordinates = property(lambda self: any(part.own_coordinates for part in self._parts()))
 
-    def matrix(self, moments: Moments) -> SymMatrix:
-        """The weighted sum of the normalised matrices; parts of weight zero are not computed."""
+    def matrix(self, moments: Moments) -> Array:
+        """Return the weighted sum of the normalised matrices, of parts with a positive weight."""
         used = [(w, part) for w, part in zip(self._checked(), self.operators, strict=True) if w]
-        matrices = [
-            w * _normalised(SymMatrix.of(part.matrix(moments)), moments.vv) for w, part in used
-        ]
-        return sum(matrices[1:], start=matrices[0])
+        matrices = (w * _normalised(part.matrix(moments), moments.vv) for w, part in used)
+        return reduce(added, matrices)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of the parts, through their normalisation."""
         vv, terms = moments.vv, []
         for weight, part in zip(self._checked(), self.operators, strict=True):
-            pulled = _pulled(weight, SymMatrix.of(part.matrix(moments)), vv, G)
+            pulled = _pulled(weight, part.matrix(moments), vv, G)
             terms += part.gram_terms(moments, pulled)
         return terms
 
@@ -112,19 +111,15 @@ def _shares(parts: int, total: int) -> Iterator[tuple[int, ...]]:
         yield from ((first, *rest) for rest in _shares(parts - 1, total - first))
 
 
-def _pulled(weight: float, B: SymMatrix, vv: SymMatrix, G: Array) -> Array:
+def _pulled(weight: float, B: Array, vv: Array, G: Array) -> Array:
     """Return the derivative in B of ⟨G, weight · `_normalised`(B)⟩."""
-    given, size = float((B.full * vv.full).sum()), vv.trace()
+    given, size = inner(B, vv), trace(vv)
     if not (given > 0 and size > 0):
         return weight * G
-    return (weight * size / given) * (G - vv.full * (float((G * B.full).sum()) / given))
+    return (weight * size / given) * (G - full(vv) * (inner(G, B) / given))
 
 
-def _normalised(B: SymMatrix, vv: SymMatrix) -> SymMatrix:
-    """B over tr(B S_vv) / tr S_vv, what it gives to the outputs on average; zero stays zero."""
-    if B.diagonal is not None and vv.diagonal is not None:
-        given = float(B.diagonal @ vv.diagonal)
-    else:
-        given = (B * vv).total()
-    size = vv.trace()
+def _normalised(B: Array, vv: Array) -> Array:
+    """Return B over tr(B S_vv) / tr S_vv, its average over the outputs; zero stays zero."""
+    given, size = inner(B, vv), trace(vv)
     return B / (given / size) if given > 0 and size > 0 else B

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._base.arrays import Array, blocks, is_foreign, namespace
 from .._base.linalg import congruent
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import added, eigh, full
 from .._base.threads import striped
 
 
@@ -24,7 +24,8 @@ class Moments:
     n
         The number of pairs, or the sum of their weights.
     uu, vu, vv
-        S_uu = UᵀU, a `SymMatrix` (p, p); S_vu = VᵀU (q, p); S_vv = VᵀV, a `SymMatrix` (q, q).
+        S_uu = UᵀU, (p, p); S_vu = VᵀU, (q, p); S_vv = VᵀV, (q, q). S_uu and S_vv may be the
+        diagonals of diagonal matrices.
     u, v
         The sums of the rows of U and of V, where the means matter.
 
@@ -32,23 +33,18 @@ class Moments:
     --------
     >>> import numpy as np
     >>> from mercer.operators import Covariance, Moments
-    >>> from mercer._base.symmetric import SymMatrix
     >>> V = np.array([[1.0, 0.0], [0.0, 2.0]])
-    >>> moments = Moments(2, SymMatrix(np.eye(2)), V, SymMatrix(V @ V))
+    >>> moments = Moments(2, np.eye(2), V, V @ V)
     >>> moments.n
     2
     """
 
     n: float
-    uu: SymMatrix
+    uu: Array
     vu: Array
-    vv: SymMatrix
+    vv: Array
     u: Array = None
     v: Array = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "uu", SymMatrix.of(self.uu))
-        object.__setattr__(self, "vv", SymMatrix.of(self.vv))
 
     @classmethod
     def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
@@ -59,16 +55,16 @@ class Moments:
         if weights is not None:
             Ut, Vt, n = Ut * weights, Vt * weights, float(xp.sum(weights))
         sums = xp.sum(Ut, axis=1), xp.sum(Vt, axis=1)
-        return cls(n, SymMatrix(Ut @ U), Vt @ U, SymMatrix(Vt @ V), *sums)
+        return cls(n, Ut @ U, Vt @ U, Vt @ V, *sums)
 
     def __add__(self, other: Moments) -> Moments:
         known = self.u is not None and other.u is not None
         sums = (self.u + other.u, self.v + other.v) if known else (None, None)
-        uu, vu, vv = self.uu + other.uu, self.vu + other.vu, self.vv + other.vv
+        uu, vu, vv = added(self.uu, other.uu), self.vu + other.vu, added(self.vv, other.vv)
         return Moments(self.n + other.n, uu, vu, vv, *sums)
 
     @property
-    def covariance(self) -> SymMatrix:
+    def covariance(self) -> Array:
         """S_vv / n."""
         return self.vv * (1.0 / self.n)
 
@@ -89,25 +85,23 @@ class Moments:
         Σ(u - a)(u - a)ᵀ = S_uu - u aᵀ - a uᵀ + n a aᵀ, with u the sum of the rows.
         """
         n, (u, v) = self.n, (self.u, self.v)
-        uu = self.uu.full - _outer(u, a) - _outer(a, u - n * a)
+        uu = full(self.uu) - _outer(u, a) - _outer(a, u - n * a)
         vu = self.vu - _outer(v, a) - _outer(b, u - n * a)
-        vv = self.vv.full - _outer(v, b) - _outer(b, v - n * b)
-        return Moments(n, SymMatrix(uu), vu, SymMatrix(vv), u - n * a, v - n * b)
+        vv = full(self.vv) - _outer(v, b) - _outer(b, v - n * b)
+        return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
         """The moments of the rows M'u: other input coordinates of the same data."""
-        uu = congruent(self.uu.full, M)
+        uu = congruent(full(self.uu), M)
         u = None if self.u is None else self.u @ M
-        return Moments(self.n, SymMatrix(uu), self.vu @ M, self.vv, u, self.v)
+        return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
-        """S_vv - S_vu (S_uu + nεI)⁻¹ S_uv."""
-        s, P = self.uu.eigh("input moment")
+    def unexplained(self, epsilon: float) -> Array:
+        """Return S_vv - S_vu (S_uu + nεI)⁻¹ S_uv."""
+        s, P = eigh(self.uu, "input moment", drop=False)
         xp = namespace(s)
         R = (self.vu if P is None else self.vu @ P) / xp.sqrt(s + self.n * epsilon)
-        left = SymMatrix(self.vv.full - R @ R.T)
-        # What the inputs explain exactly is lost in the rounding of S_vv: it counts as zero.
-        return left.non_negative()
+        return full(self.vv) - R @ R.T
 
 
 class Sums(NamedTuple):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace
 from .._base.parameters import parameters
-from .._base.symmetric import SymMatrix, eigh
+from .._base.symmetric import check_symmetric, eigh, full
 from ..kernels import RBF, Kernel, as_kernel
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram
@@ -78,8 +78,8 @@ class Separable(OperatorKernel):
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
-        moments = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
-        self.B_ = SymMatrix.of(self.operator.matrix(moments))
+        moments: Any = SpectralMoments(n, V if roots is None else roots * V, gram=gram)
+        self.B_ = check_symmetric(self.operator.matrix(moments))
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
@@ -104,7 +104,7 @@ class Separable(OperatorKernel):
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
         omega = self.scalar_.fourier.sample(random, (number, width))
         height = float(self.scalar_.diag(np.zeros((1, width)))[0])
-        b, Q = np.linalg.eigh(host(self.B_.full))
+        b, Q = np.linalg.eigh(host(full(self.B_)))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T
         return omega, np.repeat(np.arange(number), len(b)), np.tile(root, (number, 1))
@@ -140,8 +140,10 @@ class SpectralMoments:
         s, E = eigh(self.gram(), "Gram matrix", drop=False)
         return s, self.EV if E is None else E.T @ self.EV
 
-    uu = cached_property(lambda self: SymMatrix(diagonal=self._spectrum[0]))
-    """S_uu."""
+    @property
+    def uu(self) -> Array:
+        """Diagonal of S_uu."""
+        return self._spectrum[0]
 
     @property
     def ones(self) -> Array:
@@ -156,19 +158,19 @@ class SpectralMoments:
         return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
-    def vv(self) -> SymMatrix:
+    def vv(self) -> Array:
         """S_vv."""
-        return SymMatrix(self.EV.T @ self.EV)
+        return self.EV.T @ self.EV
 
     @property
-    def covariance(self) -> SymMatrix:
+    def covariance(self) -> Array:
         """S_vv / n."""
-        return SymMatrix(self.EV.T @ self.EV * (1.0 / self.n))
+        return self.EV.T @ self.EV * (1.0 / self.n)
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
+    def unexplained(self, epsilon: float) -> Array:
         """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
         s, EV = self._spectrum
-        return SymMatrix((EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV)
+        return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:

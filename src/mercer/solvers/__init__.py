@@ -1,7 +1,7 @@
 """Solvers: ways to factor a ridge problem, and what a factorisation gives.
 
-A solver is a class of `Factorization`, and `route` chooses among them. `Cholesky` and
-`Tridiagonal` are for the identity operator, `Spectral` for any operator, `LowRank` and
+A solver is a class of `Factorization`, and `route` chooses among them. `Cholesky` is
+for the identity operator, `Spectral` for any operator, `LowRank` and
 `SpannedLowRank` for inputs of low rank, `Streamed` for moments of a stream; kernels that do not
 separate are solved direction by direction (`ByDirection`), written out (`Dense`), by products alone
 (`BlockConjugateGradient`) or in `OperatorFeatures`; `Refit` is for learnt operators and robust
@@ -11,7 +11,7 @@ losses. All left-out predictions come from `LeaveOneOut`.
 from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .by_direction import ByDirection
-from .cholesky import Cholesky, Tridiagonal
+from .cholesky import Cholesky
 from .coupled import Dense, Products
 from .factorization import Cache, Factorization, LeftOut, Refused, Solution
 from .left_out import LeaveOneOut, Part, Smoother
@@ -27,5 +27,5 @@ __all__ = [
     "SOLVERS", "BlockConjugateGradient", "ByDirection", "Cache", "Cholesky", "ConjugateGradient",
     "Dense", "Factorization", "LeaveOneOut", "LeftOut", "LowRank", "Moments", "OperatorFeatures",
     "Part", "Products", "Refit", "Refused", "Smoother", "Solution", "Solver", "SpannedLowRank",
-    "Spectral", "Streamed", "Tridiagonal", "factor", "ridge", "route",
+    "Spectral", "Streamed", "factor", "ridge", "route",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, host, is_foreign, like, namespace, take
 from .._base.memory import available
+from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
 from .coupled import by_slots, coupled_refusal, fitted_kernel
@@ -162,10 +163,10 @@ def common_directions(
     """The common eigenvectors of the operators of a sum, where they have such."""
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
-    if all(B.diagonal is not None for B in Bs):
-        Q, weights = None, np.stack([host(B.diagonal) for B in Bs])
+    if all(B.ndim == 1 for B in Bs):
+        Q, weights = None, np.stack([host(B) for B in Bs])
     else:
-        found = _eigenbasis([host(B.full) for B in Bs])
+        found = _eigenbasis([host(full(B)) for B in Bs])
         if found is None:
             return None
         Q, weights = like(found[0], Ks[0]), found[1]

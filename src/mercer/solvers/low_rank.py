@@ -139,7 +139,7 @@ def ridge(moments: Moments, B: Any, alpha: float) -> Array:
     >>> ridge(moments, Identity().matrix(moments), alpha=5.0)
     array([[0.5]])
     """
-    s, P = moments.uu.eigh("input moment")
+    s, P = eigh(moments.uu, "input moment", drop=False)
     b, Q = eigh(B, "output operator", drop=False)
     turn = namespace(moments.vu).matrix_transpose
     C = moments.vu if P is None else moments.vu @ P

@@ -14,6 +14,9 @@ from .._base.symmetric import EPS, eigh
 from ..features import FeatureMap
 from .inputs import InputSpectrum, Reduction, weighted_mean
 
+TINY = float(np.finfo(np.float64).tiny)
+"""What eigenvalues of coordinates that are all zero are set to."""
+
 
 @dataclass(frozen=True)
 class LowRankRows:
@@ -88,11 +91,22 @@ class LowRankInputs(InputSpectrum):
         if at.whole and not issparse(at.rows) and fitted and at.rows.shape[1]:
             self._factor_rows(at)
             return
-        least = self._rounding(at)
-        self.s, self.P = eigh(at.moment, "input moment", scale=least**2 / EPS)
+        self._factor_moment(at)
+        self._put(at.rows, at.weights, at.whole, False)
+
+    def _factor_moment(self, at: LowRankRows) -> None:
+        """Factor S_uu; eigenvalues of a stream below the rounding of S_uu are raised to it.
+
+        New inputs may be long along directions that are short in the training inputs.
+        """
+        scale = self._rounding(at) ** 2 / EPS
+        self.s, self.P = eigh(at.moment, "input moment", drop=at.whole, scale=scale)
         if self.P is None:  # no coordinate at all
             self.P = at.moment
-        self._put(at.rows, at.weights, at.whole, False)
+        elif not at.whole:
+            xp, p = namespace(self.s), int(self.s.shape[0])
+            floor = p * EPS * max(float(self.s[-1]), scale, TINY / EPS)
+            self.s = xp.where(self.s > floor, self.s, xp.full_like(self.s, floor))
 
     @staticmethod
     def _rounding(at: LowRankRows) -> float:

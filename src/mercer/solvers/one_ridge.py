@@ -11,7 +11,7 @@ from scipy.linalg import blas, eigh_tridiagonal, lapack
 from .._base.arrays import Array
 from .._base.linalg import PositiveDefinite, product, ridged, solve_triangular, tridiagonalized
 from .._base.plan import SPECTRAL_SQUARES
-from .._base.symmetric import INDEFINITE, NotPositiveSemidefinite, SymMatrix, eigh
+from .._base.symmetric import INDEFINITE, NotPositiveSemidefinite, eigh
 from ..embedding import SpanFrame
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
@@ -84,8 +84,7 @@ class OneRidge(Factorization):
         """The directions of any operator, by coordinates of the outputs."""
         p, outputs = self.problem, self.cache.outputs(self.problem)
         V = reduction.inside(outputs.rows)
-        B = SymMatrix.of(p.kernel.operator.matrix(FactoredMoments(p.total, V, gram=lambda: K)))
-        b, Q = eigh(B, "output operator", drop=False)
+        b, Q = p.kernel.operator.eigh(FactoredMoments(p.total, V, gram=lambda: K))
         return b, V if Q is None else V @ Q, Q, outputs
 
     def _in_span(self, K: np.ndarray, reduction: Reduction, shift: float) -> Turned:
@@ -125,12 +124,12 @@ class OneRidge(Factorization):
 class FactoredMoments(SpectralMoments):
     """Moments of which the conditional covariance takes a Cholesky factor, not a spectrum."""
 
-    def unexplained(self, epsilon: float) -> SymMatrix:
+    def unexplained(self, epsilon: float) -> Array:
         """Nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI."""
         shift = self.n * epsilon
         assert self.gram is not None
         X = solve_triangular(ridge_factor(self.gram(), shift), self.EV)
-        return SymMatrix((X.T @ X) * shift)
+        return (X.T @ X) * shift
 
 
 def ridge_factor(K: np.ndarray, shift: float) -> np.ndarray:

@@ -65,7 +65,7 @@ class OperatorFeatures(Spectral):
             total = own if total is None else total + own
         self.mean = total.means[0]
         total = total.about(*total.means) if problem.intercept else total
-        self.uu, self.vu = total.uu.full, total.vu
+        self.uu, self.vu = total.uu, total.vu
 
     def solve(self, alpha: float) -> Solution:
         """The map g at one α."""

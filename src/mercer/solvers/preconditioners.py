@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.arrays import Array, namespace, take
 from .._base.linalg import PositiveDefinite, check_gram, ridged
-from .._base.symmetric import EPS, eigh
+from .._base.symmetric import EPS, eigh, full
 from ..operators import BlockGram
 
 Preconditioner = Callable[[Array], Array]
@@ -44,9 +44,9 @@ def separable(gram: BlockGram, alpha: float) -> Preconditioner:
     """
     terms = gram.terms
     assert terms is not None
-    x, y = _nearest([K for K, _ in terms], [B.full for _, B in terms])
+    x, y = _nearest([K for K, _ in terms], [full(B) for _, B in terms])
     s, P = eigh(_combined(x, [K for K, _ in terms]), "separable approximation", drop=False)
-    b, Q = eigh(_combined(y, [B.full for _, B in terms]), "separable approximation", drop=False)
+    b, Q = eigh(_combined(y, [full(B) for _, B in terms]), "separable approximation", drop=False)
     weights = 1.0 / (s[:, None] * b[None, :] + alpha)
     xp, (n, q) = namespace(s), (gram.rows.n, gram.rows.width)
     Pt, Qt = xp.matrix_transpose(P), xp.matrix_transpose(Q)

@@ -12,7 +12,7 @@ from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import ByDirection
 from .characters import Characters
-from .cholesky import Cholesky, Tridiagonal
+from .cholesky import Cholesky
 from .coupled import Dense, Products
 from .factorization import Cache, Factorization
 from .low_rank import LowRank
@@ -32,7 +32,7 @@ LADDER: dict[str, tuple[Solver, ...]] = {
     "refit": (Refit,),
     "operator features": (OperatorFeatures,),
     "low rank": (SpannedLowRank, LowRank),
-    "identity": (Cholesky, Tridiagonal, Spectral),
+    "identity": (Cholesky, Spectral),
     "one ridge": (OneRidge, Spectral),
     "exact": (Spectral,),
     "symmetric": (Characters, AddedExamples),

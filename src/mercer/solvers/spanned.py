@@ -218,10 +218,19 @@ class SpannedLowRank(Factorization):
         if not self.part.inputs.complete:
             lengths = lengths + 2.0 * xp.sum(G * self.beyond, axis=1) + self.missed
         rest = self._rest(alpha)
+        lost = np.flatnonzero(host(rest**2 < CANCELLED))
+        if len(lost) and not self.part.inputs.complete:
+            found = xp.linalg.diagonal(self._products(alpha, lost))
+            lengths = put(lengths[:, None], lost, found[:, None])[:, 0]
         rest = xp.mean(rest) if averaged else rest
         lengths = lengths / (rest * rest)
         lengths = lengths if w is None else lengths / like(w, lengths)
         return xp.where(lengths > 0, lengths, xp.zeros_like(lengths))
+
+    def _products(self, alpha: float, rows: np.ndarray) -> Array:
+        """Return the block of (I - H) L (I - H) over some rows, which loses no digits."""
+        R = self._rest_rows(alpha, rows)
+        return R @ self.gram.times(namespace(R).matrix_transpose(R))
 
     @cached_property
     def missed(self) -> Array:
@@ -256,6 +265,8 @@ class SpannedLowRank(Factorization):
                 outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
                 N = N + cross + turn(cross) + outside - beyond @ turn(E)
             rest = self.part.rest_blocks([alpha], own[None, :])[0, 0, 0, :, :]
+            if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED:
+                N = self._products(alpha, own)
             half = turn(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
             if self.problem.weights is not None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, like, namespace
 from .._base.plan import SPECTRAL_SQUARES
-from .._base.symmetric import SymMatrix, eigh
 from ..embedding import Embedding, PointMap
 from ..operators import Moments, OperatorKernel, Separable
 from ..operators.separable import SpectralMoments
@@ -278,9 +277,9 @@ def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
     """The moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
     if inputs.complete:
         return SpectralMoments(inputs.total, EV, inputs.s)
-    xp, uu = namespace(EV), SymMatrix(diagonal=inputs.s)
+    xp = namespace(EV)
     vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
-    return Moments(inputs.total, uu, vu, SymMatrix(xp.matrix_transpose(V) @ V))
+    return Moments(inputs.total, inputs.s, vu, xp.matrix_transpose(V) @ V)
 
 
 def separated(
@@ -297,10 +296,7 @@ def separated(
     """
     operator = problem.kernel.operator
     operator = operator if alpha is None else operator.learn(moments, alpha)
-    B = operator.matrix(moments)
-    if not isinstance(B, SymMatrix):  # an array that somebody's operator returned is checked
-        B = SymMatrix.of(B)
-    b, Q = eigh(B, "output operator", drop=False)
+    b, Q = operator.eigh(moments)
     rows, inside = outputs.rows, EV if Q is None else EV @ Q
     part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, inside)
     return Spectral(problem, Separable(problem.inputs.kernel, operator), outputs, [part], Q)

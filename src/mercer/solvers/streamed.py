@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
-from .._base.symmetric import SymMatrix
+from .._base.symmetric import EPS, trace
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments, Separable
@@ -62,22 +62,32 @@ class Streamed(Factorization):
         inputs = self.cache.inputs(problem.inputs.kernel, self._inputs)
         self.cache = Cache()  # or it would keep the inputs of another kernel alive
         xp = namespace(m.vu)
-        vu = m.vu @ inputs.P
+        vu = self._significant(m.vu @ inputs.P)
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
-        turned = Moments(m.n, SymMatrix(diagonal=inputs.s), vu, m.vv)
+        turned = Moments(m.n, inputs.s, vu, m.vv)
         map, mean = problem.gathered.outputs, self.origins[1]
         V = dense(map.transform(problem.outputs.items))
         outputs = Outputs.centred(V, problem.weights, False, OrthonormalFrame(map), mean)
         found = separated(problem, inputs, outputs, turned, EV)
-        Q, vv = found.Q, m.vv.full
+        Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
         found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
         return found
 
+    def _significant(self, vu: Array) -> Array:
+        """Set entries below the rounding of S_vu to zero: short directions would enlarge them."""
+        xp, m = namespace(vu), self.moments
+        u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
+        if self.means is not None:
+            a, b = self.origins
+            u, v = u + m.n * float(xp.sum(a * a)), v + m.n * b * b
+        size = xp.sqrt(u * v)[:, None]
+        return xp.where(xp.abs(vu) > vu.shape[1] * EPS * size, vu, xp.zeros_like(vu))
+
     def _inputs(self) -> LowRankInputs:
         """The spectrum of the input moment of all pairs, with the sample as rows."""
         m, map, problem = self.moments, self.problem.gathered.inputs, self.problem
-        at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu.full, None, float(m.n), False)
+        at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu, None, float(m.n), False)
         return LowRankInputs(at).at_pairs(problem.inputs.items, problem.weights)
 
     # -- solve --------------------------------------------------------------------------------
@@ -86,7 +96,7 @@ class Streamed(Factorization):
         """The map g; by one Cholesky factorisation under the identity."""
         if self.problem.operator_features:
             features = self.problem.gathered.inputs
-            coef = features.solve(self.moments.uu.full, self.moments.vu, alpha)
+            coef = features.solve(self.moments.uu, self.moments.vu, alpha)
             return Solution(self._map(coef), features.operator_kernel_)
         if self.problem.kernel.operator.learnt:
             operator = self.problem.kernel.operator.learn(self.moments, alpha)
@@ -96,7 +106,7 @@ class Streamed(Factorization):
         uniform = self.problem.kernel.operator.uniform
         if uniform is not None and "parts" not in vars(self) and self.want.solver != "spectral":
             try:
-                ridge = factored(self.moments.uu.full + 0.0, alpha / uniform)
+                ridge = factored(self.moments.uu + 0.0, alpha / uniform)
                 vu = self.moments.vu
                 coef = ridge.solve(namespace(vu).matrix_transpose(vu))
                 return Solution(self._map(coef), self.problem.kernel)
@@ -131,7 +141,7 @@ class Streamed(Factorization):
         C = inputs.P @ (namespace(D).sqrt(inputs.s)[:, None] * D)
         xp = namespace(C)
         rest = moments.uu @ C - 2.0 * xp.matrix_transpose(moments.vu)
-        return max(0.0, moments.vv.trace() + float(xp.sum(rest * C))) / moments.n
+        return max(0.0, trace(moments.vv) + float(xp.sum(rest * C))) / moments.n
 
     def evidence(self, alpha: float) -> float:
         """As at low rank, from the moments of all pairs."""

@@ -113,7 +113,7 @@ class Checkpoint:
         """Write how far a run came, and only then let go of older checkpoints."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
-            sums = float(raw.n), raw.uu.full, raw.vu, raw.vv.full, raw.u, raw.v
+            sums = float(raw.n), raw.uu, raw.vu, raw.vv, raw.u, raw.v
             named = zip(PARTS, sums, strict=True)
             arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}

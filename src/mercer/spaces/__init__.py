@@ -13,6 +13,7 @@ from .indices import GramRows, Indices
 from .label_sets import LabelSets
 from .molecules import Molecules, Spectra
 from .rankings import Rankings
+from .records import Records
 from .resample import Resample
 from .rows import Rows
 from .sequences import Sequences
@@ -20,5 +21,6 @@ from .vectors import Vectors
 
 __all__ = [
     "Classes", "Curves", "Fields", "GramRows", "Graphs", "Indices", "LabelSets", "Molecules",
-    "Opaque", "Rankings", "Resample", "Rows", "Sequences", "Space", "Spectra", "Trees", "Vectors",
+    "Opaque", "Rankings", "Records", "Resample", "Rows", "Sequences", "Space", "Spectra", "Trees",
+    "Vectors",
 ]  # fmt: skip

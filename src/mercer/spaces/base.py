@@ -80,6 +80,10 @@ class Space(BaseEstimator):
         """All items of the kind of a sample, where they are few enough to write down; else None."""
         return None
 
+    def form(self, Y: Items) -> Any:
+        """Return what restores the container of outputs in predictions; None if nothing must."""
+        return None
+
     # -- files --------------------------------------------------------------------------------
 
     def plain(self, items: Items) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 from scipy import sparse
 
 from ..._base.checks import Limits, array, indices, must
-from ..._base.symmetric import SymMatrix
 from ..._base.threads import side_by_side
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
@@ -261,9 +260,8 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
     diagonal too.
     """
     totals = V.sum(axis=0, dtype=np.float64)
-    vv, none = SymMatrix(diagonal=totals), SymMatrix(np.zeros((1, 1)))
-    B = SymMatrix.of(operator.matrix(Moments(len(V), none, totals[:, None], vv)))
-    return B.full.diagonal() if B.diagonal is None else B.diagonal
+    B = operator.matrix(Moments(len(V), np.zeros(1), totals[:, None], totals))
+    return B if B.ndim == 1 else B.diagonal()
 
 
 def _usual(numbers: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from mercer.app.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 WALK = {
     "a table of one's own": "auto.md",

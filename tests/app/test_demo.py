@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mercer import demo
+from mercer.app import page
 
 START = {
     "upper": np.zeros((4, 8)).tolist(),
@@ -41,7 +41,7 @@ def test_it_listens_on_loopback_alone(server):
 
 def test_the_page_asks_nobody_else(server):
     assert b"<title>mercer</title>" in ask(server, "/")[2]
-    for path in (Path(demo.__file__).parent / "static").iterdir():
+    for path in (Path(page.__file__).parent / "static").iterdir():
         status, _, content = ask(server, f"/{path.name}")
         assert status == 200 and b"http" not in content
 

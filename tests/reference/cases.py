@@ -135,14 +135,14 @@ add("exact, several kernels, intercept", KernelDependencyCV(SEVERAL, alphas=ALPH
 add("exact, plain numbers, intercept", KernelDependency(SCALAR, alpha=ALPHA), (X, Y[:, 0], X_NEW))
 
 
-def tridiagonal() -> dict[str, Any]:
+def many_pairs() -> dict[str, Any]:
     x = 3.0 * scattered(1000, 3)
     y = np.stack([np.sin(2 * x[:, 0]) + x[:, 1], x[:, 2] * x[:, 0]], axis=1)
     model = KernelDependencyCV(RBF(0.4), alphas=[0.1, 1.0], fit_intercept=False).fit(x, y)
     return chosen(model, X_NEW, y)
 
 
-CASES["exact, tridiagonal"] = tridiagonal
+CASES["exact, many pairs"] = many_pairs
 
 # -- low rank ----------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from mercer.features import Nystroem
 from mercer.kernels import RBF
 from mercer.sources import Stream
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BLOCKS = {
     f"{page.name}-{i}": block
     for page in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -79,7 +79,7 @@ NAMES = {
     "learning.md": [network],
     "molecules.md": [spectra],
     "strings.md": [handwriting],
-    "streams.md": [checkpoints, cluster],
+    "scale.md": [checkpoints, cluster],
 }
 SMALL = {
     'device="cuda"': 'device="cpu"',

@@ -1,26 +1,69 @@
-"""Checks of the optional abilities of a kernel against its Gram matrix."""
+"""The contract of kernels: values, copies, and each optional ability against the Gram matrix."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from ._base.arrays import Items, count, host, like, take
-from .kernels import Kernel
-from .kernels.capabilities import ItemGradient
-from .kernels.distances import squared
-from .kernels.gradients import Values, with_parameters
+from .._base.arrays import Items, count, host, like, take
+from ..kernels import Kernel
+from ..kernels.capabilities import ItemGradient
+from ..kernels.distances import squared
+from ..kernels.gradients import Values, with_parameters
+from .claims import IDENTITY, ROOT, claim, close, near, pick
 
-IDENTITY = 1e-10
-ROOT = 1e-7
-DERIVATIVE = 1e-5
 FREQUENCIES = 4000
 """Draws of a spectral measure: their mean is right to six over the root of this."""
 
 
+def check_kernel(kernel: Kernel, items: Items) -> None:
+    """Check that a kernel is positive semidefinite and agrees with its diagonal and features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, fitted or not; it is cloned and fitted here.
+    items : array or sequence of items
+        At least three items, preferably with two that are equal and some that differ much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import RBF
+    >>> from mercer.testing import check_kernel
+    >>> check_kernel(RBF(1.0), np.linspace(0, 1, 8)[:, None])
+    """
+    kernel = clone(kernel).fit(items)
+    n = count(items)
+    K = host(kernel(items))
+    scale = max(1.0, float(np.abs(K).max()))
+    error = IDENTITY * scale
+    claim(K.shape == (n, n), f"k(A) has shape {K.shape}, not {(n, n)}")
+    claim(np.isfinite(K).all(), "k(A) has values that are not finite")
+    close(K, K.T, error, "k(A) is not symmetric")
+    close(host(kernel.diag(items)), K.diagonal(), error, "diag(A) is not k(A)'s diagonal")
+    least = float(np.linalg.eigvalsh(K)[0])
+    claim(least > -1e-9 * n * scale, f"k is not positive semidefinite: eigenvalue {least:.3g}")
+    head, tail = pick(items, [0, 1]), pick(items, list(range(1, n)))
+    close(host(kernel(head, tail)), K[:2, 1:], error, "k(A, B) is not a block of k(A)")
+    close(host(kernel(tail, head)), K[1:, :2], error, "k(B, A) is not k(A, B) transposed")
+    _check_copies(kernel, items, K)
+    check_capabilities(kernel, items, K)
+
+
+def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
+    fitted = copy.deepcopy(kernel)
+    close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
+    claim(str(clone(kernel)) == str(kernel), "clone changes the kernel's parameters")
+    hash(kernel)
+    close(host((kernel * 2.0)(items)), 2.0 * K, 1e-12 * np.abs(K).max(), "2k is not twice k")
+
+
 def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
-    """What a kernel says that it can do, against its Gram matrix."""
+    """Check each optional ability of a fitted kernel against its Gram matrix."""
     scale = max(1.0, float(np.abs(K).max()))
     features, radial, fourier = kernel.features, kernel.radial, kernel.fourier
     if features is not None:
@@ -79,7 +122,7 @@ def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> 
 
 
 def check_parameters(kernel: Kernel, items: Items) -> None:
-    """The derivatives in the logarithm of every continuous parameter, by central differences."""
+    """Check the derivatives in the logarithm of every parameter by central differences."""
     gradient, rng = kernel.parameter_gradient, np.random.default_rng(0)
     A = kernel.check(items, "A")
     half = take(A, np.arange(count(A) // 2 + 1))
@@ -101,7 +144,7 @@ def check_parameters(kernel: Kernel, items: Items) -> None:
 
 
 def _log_slope(totals: Any, gradient: Any, name: str, entry: tuple) -> np.ndarray:
-    """A central difference, or one from below at the largest value that a parameter may have."""
+    """Return a central difference, or one from below at the largest allowed value."""
 
     def at(step: float) -> np.ndarray:
         value = np.array(gradient.values[name], dtype=float)
@@ -112,18 +155,3 @@ def _log_slope(totals: Any, gradient: Any, name: str, entry: tuple) -> np.ndarra
     if float(np.asarray(gradient.values[name])[entry]) >= gradient.most.get(name, np.inf):
         return (3.0 * at(0.0) - 4.0 * at(-h) + at(-2.0 * h)) / (2.0 * h)
     return (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h)
-
-
-def claim(holds: Any, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
-
-
-def close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
-    claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
-    difference = float(np.abs(a - b).max()) if a.size else 0.0
-    claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")
-
-
-def near(a: float, b: float, otherwise: str) -> None:
-    claim(abs(a - b) <= DERIVATIVE * max(1.0, abs(a), abs(b)), f"{otherwise}: {a:.6g} and {b:.6g}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from golden.cases import CASES
+from reference.cases import CASES
 
 RECORDS = json.loads(Path(__file__).with_name("records.json").read_text())
 AGREE = 1e-8

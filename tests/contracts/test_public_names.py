@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from api_pages import INTERNAL, MODULES, public_names
 
 NAMES = [(module, name) for module in MODULES for name in public_names(module)]

@@ -1,4 +1,4 @@
-"""Record the fits of `cases.py`: ``python tests/golden/record.py``.
+"""Record the fits of `cases.py`: ``python tests/reference/record.py``.
 
 Run it only where a result is meant to change, and say why in the commit.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from golden.cases import CASES
+from reference.cases import CASES
 
 RECORDS = Path(__file__).with_name("records.json")
 

@@ -1,0 +1,42 @@
+"""Calendar features of dates: the trend, and the position in the year, the week and the day."""
+
+from __future__ import annotations
+
+import numpy as np
+
+PERIODS = ("year", "week", "day")
+HALF_YEAR = 180.0
+"""Days that dates must span for their position in the year to be used: in less, it is a trend."""
+WAVES = {1: "", 2: "half "}
+"""Waves in each period, and how they are called: the second makes weekends and rush hours."""
+
+
+def periods_of(days: np.ndarray) -> list[str]:
+    """Return the periods in which dates, given as days since 1970, have several positions."""
+    known = days[~np.isnan(days)]
+    long = known.size > 0 and np.ptp(known) > HALF_YEAR
+    weekdays, times = np.unique(np.floor(known) % 7.0), np.unique(known % 1.0)
+    several = (long, len(weekdays) > 1, len(times) > 1)
+    return [period for period, varies in zip(PERIODS, several, strict=True) if varies]
+
+
+def calendar_features(days: np.ndarray, periods: list[str]) -> np.ndarray:
+    """Return the days themselves, and sines and cosines of the position in each period.
+
+    Parameters
+    ----------
+    days : array of shape (n,)
+        Days since 1970; NaN for an empty cell.
+    periods : list of str
+        Some of "year", "week" and "day".
+    """
+    passed = {"year": days / 365.2425, "week": np.floor(days) / 7.0, "day": days}
+    turns = [passed[period] for period in PERIODS if period in periods]
+    angles = [2.0 * np.pi * wave * turn for turn in turns for wave in WAVES]
+    return np.column_stack([days] + [f(angle) for angle in angles for f in (np.sin, np.cos)])
+
+
+def calendar_names(name: str, periods: list[str]) -> list[str]:
+    """Return the names of the columns of `calendar_features`."""
+    waves = [f"{called}{period}" for period in periods for called in WAVES.values()]
+    return [name] + [f"{name}, {f} of the {wave}" for wave in waves for f in ("sine", "cosine")]

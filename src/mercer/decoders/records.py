@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._base.arrays import Items, host
+from .._base.parameters import parameters
+from ..embedding import Embedding, Frame, OrthonormalFrame, SpanFrame
+from ..features import Explicit
+from ..kernels import Kernel, On
+from ..kernels.records import field_kernels, field_widths
+from ..spaces.records import from_columns
+from .base import Decoder, Ranked, unsuited
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of records: its kernel, and where its features are among those of a record.
+
+    Attributes
+    ----------
+    on : On
+        The fitted kernel on the field.
+    sample : items
+        One training value.
+    columns : array of int or None
+        The columns of its features; None if the records have no finite features.
+    """
+
+    on: On
+    sample: Items
+    columns: np.ndarray | None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel on the values of the field."""
+        return self.on.inner
+
+    def values(self, records: Items) -> Items:
+        """Return the values of the field as its kernel compares them."""
+        return values_of(self.on, records)
+
+    def points(self, points: Embedding) -> Embedding:
+        """Return the part of points that belongs to the field."""
+        coordinates, frame = self._coordinates(points)
+        return Embedding(coordinates, frame, points.left_out, points.inputs)
+
+    def _coordinates(self, points: Embedding) -> tuple[Any, Frame]:
+        if self.columns is not None:
+            F = points.frame.kernel_features(points.coordinates)
+            return F[:, self.columns], OrthonormalFrame(Explicit().fit(self.kernel, self.sample))
+        weights, records = points.frame.expansion(points.coordinates)
+        return weights, SpanFrame(self.kernel, self.values(records))
+
+
+def values_of(on: On, records: Items) -> Items:
+    """Return the values of a field as its kernel compares them."""
+    values = on._apply(records)
+    return on.inner.as_outputs(values if on.inner.on_vectors else list(values))
+
+
+def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
+    """Return the fields of records under a fitted sum of kernels on fields; empty if it is none."""
+    kernels, first = field_kernels(kernel) or {}, records[:1]
+    owners = None
+    if kernels and kernel.features is not None:
+        owners = [name for name, width in field_widths(kernel, first) for _ in range(width)]
+    found = {}
+    for name, own in kernels.items():
+        columns = None if owners is None else np.flatnonzero([o == name for o in owners])
+        on = On(name, own)
+        found[name] = Field(on, values_of(on, first), columns)
+    return found
+
+
+@parameters
+class PerField(Decoder):
+    """The best value of every field of a record, each by a decoder of its own.
+
+    Under a kernel that is a sum over fields, such as ``On("count", Linear()) + On("weather",
+    Delta())``, the feature space of records is the direct sum of those of the fields, and the best
+    record has the best value in each field.
+
+    Parameters
+    ----------
+    decoders : dict, default=None
+        Decoders by field; a field that is not named has the default one of its kernel.
+
+    Examples
+    --------
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF, Delta, Linear, On
+    >>> y = {"count": [1.0, 2.0, 8.0, 9.0], "weather": ["rain", "rain", "sun", "sun"]}
+    >>> kernel = On("count", Linear()) + On("weather", Delta())
+    >>> model = KernelDependency(RBF(1.0), kernel, alpha=1e-3).fit([[0.0], [1.0], [4.0], [5.0]], y)
+    >>> model.predict([[0.0], [5.0]])["weather"]
+    ['rain', 'sun']
+    """
+
+    decoders: Mapping[Any, Decoder] | None = None
+
+    def fit(self, kernel: Kernel, y: Items) -> PerField:
+        """Fit the decoder of every field on its training outputs."""
+        from .natural import natural
+
+        if field_kernels(kernel) is None:
+            raise unsuited(self, kernel, "that is a sum of kernels on fields, On(...) + On(...)")
+        self.fields_ = fields_of(kernel, y)
+        given = dict(self.decoders or {})
+        unknown = [name for name in given if name not in self.fields_]
+        if unknown:
+            raise ValueError(
+                f"decoders names {unknown[0]!r}, which is not a field: the fields are "
+                f"{', '.join(map(repr, self.fields_))}."
+            )
+        self.decoders_ = {
+            name: clone(given.get(name) or natural(field.kernel)).fit(field.kernel, field.values(y))
+            for name, field in self.fields_.items()
+        }
+        self.like_ = dict(y[0])
+        return self
+
+    @property
+    def calibrates(self) -> bool:  # type: ignore[override]
+        """Whether the decoder of some field does."""
+        known = vars(self).get("decoders_", self.decoders or {})
+        return any(decoder.calibrates for decoder in known.values())
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """What the decoders of the fields learn from all training outputs."""
+        known = vars(self).get("decoders_", self.decoders or {})
+        return tuple(f"{what} of {n!r}" for n, d in known.items() for what in d.constants)
+
+    def calibrate(self, points: Embedding, y: Items) -> PerField:
+        """Calibrate the decoders of the fields that ask for it."""
+        for name, decoder in self.decoders_.items():
+            if decoder.calibrates:
+                field = self.fields_[name]
+                self.decoders_[name] = decoder.calibrate(field.points(points), field.values(y))
+        return self
+
+    def decode(self, points: Embedding) -> np.ndarray:
+        """Return one record for each point."""
+        return from_columns({name: self._column(name, points) for name in self.fields_})
+
+    def _column(self, name: Any, points: Embedding) -> list:
+        found = self.decoders_[name].decode(self.fields_[name].points(points))
+        return cells(found, self.like_[name])
+
+    def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
+        """Return for each point the best `k` records by the sum of the scores of their fields.
+
+        A field whose decoder has one answer for each point has the same value in all of them.
+        """
+        columns = {name: self._ranked(name, points, k) for name in self.fields_}
+        return [
+            best_records(dict(zip(columns, lists, strict=True)), k)
+            for lists in zip(*columns.values(), strict=True)
+        ]
+
+    def _ranked(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
+        own, like = self.fields_[name].points(points), self.like_[name]
+        with suppress(ValueError):
+            ranked = self.decoders_[name].decode_top(own, k)
+            return [[(cell(value, like), score) for value, score in row] for row in ranked]
+        return [[(value, 0.0)] for value in self._column(name, points)]
+
+
+def cells(values: Items, like: Any) -> list:
+    """Return the decoded values of a field in the form of a training value."""
+    return [cell(value, like) for value in values]
+
+
+def cell(value: Any, like: Any) -> Any:
+    """Return one decoded value: plain numbers and labels, and lists where lists were given."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, np.ndarray):
+        return value
+    if isinstance(like, Real):
+        return float(host(value).reshape(-1)[0])
+    return type(like)(value.tolist()) if isinstance(like, list | tuple) else value
+
+
+def best_records(lists: Mapping[Any, Ranked], k: int) -> Ranked:
+    """Return the `k` combinations of ranked values with the largest sums, best first."""
+    found: list[tuple[dict, float]] = [({}, 0.0)]
+    for name, ranked in lists.items():
+        found = heapq.nlargest(k, _extended(found, name, ranked), key=lambda pair: pair[1])
+    return found
+
+
+def _extended(found: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
+    for record, total in found:
+        for value, score in ranked:
+            yield {**record, name: value}, total + float(score)

@@ -1,0 +1,150 @@
+"""Kernels on records: one kernel for each field, in units of its spread."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Array, Items, count, host, take
+from .algebra import Sum
+from .base import Kernel
+from .gradients import ParameterGradient
+from .mapped import On
+from .multiples import Scaled
+
+SAMPLE = 1000
+"""Items on which the spread of a kernel without finite features is estimated, at most."""
+
+
+class UnitVariance(Scaled):
+    """k(a, b) / v, with v the mean squared distance of items from their mean in feature space.
+
+    v is that of the items that the kernel is fitted on. Fields of a record that are compared so
+    count alike, whatever their units.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+
+    Attributes
+    ----------
+    variance_ : float
+        v; 1 if all items are equal.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear, UnitVariance
+    >>> UnitVariance(Linear()).fit([[0.0], [20.0]])([[10.0]])
+    array([[1.]])
+    """
+
+    variance_: float
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+
+    def __str__(self) -> str:
+        return f"UnitVariance({self.kernel})"
+
+    depends_on_data = True
+
+    def fit(self, A: Items) -> Kernel:
+        """Fit the kernel inside and determine the spread of the items."""
+        super().fit(A)
+        self.variance_ = _variance(self.inner, self.inner.check(A, "A")) or 1.0
+        return self
+
+    def _factor(self) -> float:
+        """Return 1 / v; 1 before the fit, when it is only known that there will be a unit."""
+        return 1.0 / vars(self).get("variance_", 1.0)
+
+    def _gram(self, A: Items, B: Items) -> Array:
+        self._require_fit()
+        return super()._gram(A, B)
+
+    def _diag(self, A: Items) -> Array:
+        self._require_fit()
+        return super()._diag(A)
+
+    def _require_fit(self) -> None:
+        if "variance_" not in vars(self):
+            raise ValueError(f"{self} determines its unit at fit: call fit(A) on it first.")
+
+    @property
+    def parameter_gradient(self) -> ParameterGradient:
+        """None: the unit changes with the parameters of the kernel inside."""
+        return ParameterGradient()
+
+
+def _variance(kernel: Kernel, A: Items) -> float:
+    """Return the mean squared distance of items from their mean in feature space."""
+    if kernel.features is not None and kernel.on_vectors:
+        F = host(kernel.features(A))
+        return float(((F - F.mean(axis=0)) ** 2).sum(axis=1).mean())
+    some = take(A, np.unique(np.linspace(0, count(A) - 1, SAMPLE).astype(int)))
+    variance = float(host(kernel._diag(some)).mean() - host(kernel._gram(some, some)).mean())
+    return max(variance, 0.0)
+
+
+def field_kernels(kernel: Kernel) -> dict[Any, Kernel] | None:
+    """Return the kernel on each field, where a kernel on records is a sum over fields; else None.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Delta, Linear, On
+    >>> from mercer.kernels.records import field_kernels
+    >>> field_kernels(On("count", Linear()) + On("weather", Delta()))
+    {'count': Linear(), 'weather': Delta()}
+    """
+    terms = _terms(kernel, 1.0)
+    if terms is None:
+        return None
+    found: dict[Any, list[Kernel]] = {}
+    for column, own in terms:
+        found.setdefault(column, []).append(own)
+    return {column: reduce(add, kernels) for column, kernels in found.items()}
+
+
+def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
+    """Return the field and the number of features of every term of a sum, in their order."""
+    return [
+        (column, int(On(column, own).features(record).shape[1]))  # type: ignore[misc]
+        for column, own in _terms(kernel, 1.0) or []
+    ]
+
+
+def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
+    """Return (column, kernel) of every term of a sum of kernels on columns; None if it is none."""
+    if isinstance(kernel, On):
+        own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
+        return [(kernel.column, own)]
+    if type(kernel) is Scaled:
+        return _terms(kernel.inner, scale * kernel._factor())
+    if not isinstance(kernel, Sum):
+        return None
+    left, right = (_terms(part, scale) for part in kernel.parts)
+    return None if left is None or right is None else left + right
+
+
+def in_units_of_spread(kernel: Kernel) -> Kernel:
+    """Return a sum of kernels on fields with each of them in units of its spread.
+
+    Kernels that are not such sums are returned unchanged, and so are factors: ``3 * On(...)``
+    counts three times.
+    """
+    if _terms(kernel, 1.0) is None or kernel.is_frozen:
+        return kernel
+    return _in_units(kernel)
+
+
+def _in_units(kernel: Any) -> Kernel:
+    if isinstance(kernel, Sum):
+        return Sum(*map(_in_units, (kernel.left, kernel.right)))
+    if isinstance(kernel, On):
+        own = kernel.kernel
+        return kernel if isinstance(own, UnitVariance) else On(kernel.column, UnitVariance(own))
+    return Scaled(_in_units(kernel.kernel), kernel.scale)

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._base.arrays import Items, object_array
+from .base import Opaque, Space
+from .rows import Rows, _names
+
+
+class Records(Rows):
+    """Rows of a table whose columns, the fields, are items of spaces of their own.
+
+    Parameters
+    ----------
+    fields : dict
+        The space of each column, by name.
+
+    Examples
+    --------
+    >>> from mercer.spaces import Classes, Records, Vectors
+    >>> space = Records({"count": Vectors(), "weather": Classes()})
+    >>> space.check({"count": [3.0, 5.0], "weather": ["sun", "rain"]})
+    array([{'count': 3.0, 'weather': 'sun'}, {'count': 5.0, 'weather': 'rain'}],
+          dtype=object)
+    """
+
+    name = "records"
+
+    def __init__(self, fields: Mapping[Any, Space]):
+        self.fields = fields
+
+    @property
+    def columns(self) -> Sequence[Any]:  # type: ignore[override]
+        """The names of the fields."""
+        return list(self.fields)
+
+    def key(self, item: Any) -> Hashable:
+        """Return the keys of the values, field by field."""
+        return tuple(space.key(item[name]) for name, space in self.fields.items())
+
+    def plain_item(self, item: Any) -> Any:
+        """Return a dictionary of plain values."""
+        return {name: space.plain_item(item[name]) for name, space in self.fields.items()}
+
+    def item_from_plain(self, value: Any) -> Any:
+        """Return the record of a dictionary of plain values."""
+        return {name: space.item_from_plain(value[name]) for name, space in self.fields.items()}
+
+    def form(self, Y: Items) -> TableForm | None:
+        """Return the table that records were given as; None if they were dictionaries."""
+        return TableForm.of(Y, self)
+
+    def join(self, other: Space) -> Space:
+        """Return the space of records that have the fields of both."""
+        if not isinstance(other, Records):
+            return super().join(other)
+        common = self.fields.keys() & other.fields.keys()
+        both = {name: _joined(self.fields[name], other.fields[name]) for name in common}
+        return Records({**self.fields, **other.fields, **both})
+
+
+def _joined(one: Space, other: Space) -> Space:
+    """Return the common space of a field that two kernels compare; Opaque if they differ."""
+    try:
+        return one.join(other)
+    except ValueError:
+        return Opaque()
+
+
+def column_of(records: Items, name: Any) -> np.ndarray:
+    """Return the values of one field, in an object array."""
+    return object_array([record[name] for record in records])
+
+
+def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
+    """Return the records of columns of equal length."""
+    rows = zip(*columns.values(), strict=True)
+    return object_array([dict(zip(columns, values, strict=True)) for values in rows])
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """The kind of table that records were given as, so that predictions have it too.
+
+    Attributes
+    ----------
+    kind : str
+        "pandas", another library of frames, "columns" or "structured".
+    names : list
+        The columns in their order.
+    types : dict
+        The types of columns; of categories the list of them.
+    """
+
+    kind: str
+    names: list[Any]
+    types: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, Y: Any, space: Records) -> TableForm | None:
+        """Return the form of a table; None for dictionaries, one for each record."""
+        named = [name for name in _names(Y) or () if name in space.fields]
+        if isinstance(Y, np.ndarray | list | tuple):
+            fields = getattr(getattr(Y, "dtype", None), "fields", None)
+            return fields and cls("structured", named, {n: fields[n][0].str for n in named})
+        if isinstance(Y, pd.DataFrame):
+            labels = [name for name in named if not space.fields[name].on_vectors]
+            return cls("pandas", named, {name: _type(Y[name].dtype) for name in labels})
+        return cls("columns" if isinstance(Y, Mapping) else _library(Y), named)
+
+    def restore(self, records: Items) -> Any:
+        """Return records as such a table."""
+        columns = {name: column_of(records, name).tolist() for name in self.names}
+        if self.kind == "structured":
+            rows = list(zip(*columns.values(), strict=True))
+            return np.array(rows, dtype=[(str(n), self._number(t)) for n, t in self.types.items()])
+        if self.kind == "pandas":
+            return pd.DataFrame(
+                {name: self._series(name, cells) for name, cells in columns.items()}
+            )
+        if self.kind == "columns":
+            return columns
+        import narwhals as nw
+
+        return nw.from_dict(columns, backend=self.kind).to_native()  # type: ignore[arg-type]
+
+    @staticmethod
+    def _number(kind: str) -> str:
+        """Return the type of predictions: means of integers are not integers."""
+        return "<f8" if np.dtype(kind).kind in "iu" else kind
+
+    def _series(self, name: Any, cells: list) -> Any:
+        kind = self.types.get(name)
+        if isinstance(kind, list):
+            return pd.Series(pd.Categorical(cells, categories=kind))
+        return pd.Series(cells, dtype=kind)
+
+
+def _type(dtype: Any) -> Any:
+    """Return a type of pandas as text, or the list of its categories."""
+    return dtype.categories.tolist() if hasattr(dtype, "categories") else str(dtype)
+
+
+def _library(table: Any) -> str:
+    """Return the library of a frame, as narwhals calls it."""
+    import narwhals as nw
+
+    return nw.from_native(table, eager_only=True).implementation.name.lower()

@@ -1,0 +1,39 @@
+"""Statements that a check makes, with the error that it raises where one does not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Items, take
+
+IDENTITY = 1e-10
+"""Relative error of two ways to compute the same number."""
+ROOT = 1e-7
+"""Relative error where a root of rounding errors is unavoidable."""
+DERIVATIVE = 1e-5
+"""Relative error of a derivative against a difference quotient."""
+
+
+def claim(holds: Any, otherwise: str) -> None:
+    """Raise an AssertionError with a sentence unless a statement holds."""
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
+    """Claim that two arrays are equal up to an absolute tolerance."""
+    claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
+    difference = float(np.abs(a - b).max()) if a.size else 0.0
+    claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")
+
+
+def near(a: float, b: float, otherwise: str) -> None:
+    """Claim that two numbers are equal up to the error of a difference quotient."""
+    claim(abs(a - b) <= DERIVATIVE * max(1.0, abs(a), abs(b)), f"{otherwise}: {a:.6g} and {b:.6g}")
+
+
+def pick(items: Items, index: list[int]) -> Items:
+    """Return the items at some positions, of arrays and of lists."""
+    return take(items, index) if hasattr(items, "shape") else [items[i] for i in index]

@@ -1,0 +1,115 @@
+"""The contracts of operators and operator-valued kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._base.arrays import Array, Items, host
+from .._base.symmetric import full
+from ..operators import Moments, Operator, OperatorKernel
+from ..operators.separable import SpectralMoments
+from .claims import IDENTITY, ROOT, claim, close, pick
+
+
+def check_operator(operator: Operator, moments: Moments | None = None) -> None:
+    """Check that an operator is positive semidefinite, of the right size, and reproducible.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator.
+    moments : Moments, default=None
+        Moments of the data; None is simulated data with three output coordinates.
+
+    Examples
+    --------
+    >>> from mercer.operators import Covariance
+    >>> from mercer.testing import check_operator
+    >>> check_operator(Covariance())
+    """
+    if moments is None:
+        rng = np.random.default_rng(0)
+        moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
+    operator = operator.learn(moments, 1.0)
+    B = host(full(operator.matrix(moments)))
+    q = int(moments.vu.shape[0])
+    claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
+    scale = max(1e-300, float(np.abs(B).max()))
+    close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
+    smallest = float(np.linalg.eigvalsh(B)[0])
+    claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
+    again = full(clone(operator).learn(moments, 1.0).matrix(moments))
+    close(host(again), B, 0.0, "a clone gives another matrix")
+    _check_diagonal_moments(operator)
+
+
+def _check_diagonal_moments(operator: Operator) -> None:
+    """Check that diagonal moments give the same matrix as dense ones."""
+    if operator.own_coordinates:
+        return
+    rng = np.random.default_rng(1)
+    s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
+    known: Any = SpectralMoments(20, EV, s)
+    plain = Moments(20, np.diag(s), known.vu, known.vv)
+    left, right = (full(operator.learn(m, 1.0).matrix(m)) for m in (known, plain))
+    close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")
+
+
+def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
+    """Check that an operator-valued kernel is positive, and its products against its blocks.
+
+    Parameters
+    ----------
+    kernel : OperatorKernel
+        The operator-valued kernel.
+    items : array or sequence of items
+        A sample of its inputs.
+    outputs : array of shape (n, q)
+        Coordinates of as many outputs.
+
+    Examples
+    --------
+    >>> from typing import Any
+
+    import numpy as np
+    >>> from mercer.operators import CurlFree
+    >>> from mercer.testing import check_operator_kernel
+    >>> X = np.random.default_rng(0).normal(size=(6, 2))
+    >>> check_operator_kernel(CurlFree(1.0), X, X)
+    """
+    kernel = clone(kernel)
+    kernel.fit(kernel.inputs.check(items, "X"), outputs)
+    items = kernel.inputs.check(items, "X")
+    n, q = outputs.shape
+    gram = kernel.gram(items)
+    blocks = gram.blocks()
+    scale = max(1e-300, float(np.abs(blocks).max()))
+    claim(blocks.shape == (n, n, q, q), f"the blocks have shape {blocks.shape}")
+    transposed = blocks.transpose(1, 0, 3, 2)
+    close(blocks, transposed, IDENTITY * scale, "K(x, x') is not K(x', x)ᵀ")
+    G = host(gram.matrix())
+    smallest = float(np.linalg.eigvalsh((G + G.T) / 2)[0])
+    claim(smallest > -1e-9 * scale * n * q, f"the kernel is not positive: {smallest:.3g}")
+    C = np.random.default_rng(0).normal(size=(n, q))
+    product = np.einsum("ijpq,jq->ip", blocks, C)
+    close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
+    written = gram.rows.join(G @ gram.columns.split(C))
+    close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    pairings = np.einsum("ijpq,ip,jq->ij", blocks, C, C)
+    close(host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'")
+    column = np.einsum("ipq,q->ip", blocks[:, 1], C[1])
+    close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
+    if kernel.componentwise:
+        diagonal = kernel.by_component(items).blocks()
+        close(diagonal, blocks, ROOT * scale, "by_component gives other values")
+    some = np.array([n * q - 1, 0]) % gram.columns.size
+    columns = host(gram.some_columns(some))
+    close(columns, G[:, some], ROOT * scale, "some_columns are not of matrix()")
+    if gram.terms is not None:
+        total = np.sum([np.kron(host(K), host(full(B))) for K, B in gram.terms], axis=0)
+        close(total, G, ROOT * scale, "the terms do not add up to matrix()")
+    part = kernel.gram(pick(items, [1, 0]), items)
+    close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")

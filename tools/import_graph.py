@@ -1,0 +1,107 @@
+"""Write into CONTRIBUTING.md which folders of the package each folder imports.
+
+A string that names a folder in a module that calls `import_module` counts as an import. The order
+of `ORDER` is the architecture: a module imports from its own folder and from those before it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ORDER = [
+    "_base", "spaces", "datasets", "kernels", "features", "operators", "losses", "embedding",
+    "problem", "solvers", "sources", "decoders", "metrics", "defaults", "estimators", "sets",
+    "sequences", "plots", "auto", "tables", "persistence", "testing", "app",
+    "__main__",
+]  # fmt: skip
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "mercer"
+START, END = "<!-- imports -->\n", "<!-- end of imports -->\n"
+
+
+def modules() -> list[Path]:
+    """Return the modules of the package, without the one that finds public names."""
+    paths = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
+    return [path for path in paths if path != Path("__init__.py")]
+
+
+def folder_of(path: Path) -> str:
+    """Return the folder, or the module of the package's root, that a file belongs to."""
+    return path.parts[0].removesuffix(".py")
+
+
+def imported_names(path: Path) -> Iterator[list[str]]:
+    """Yield the dotted names that a module imports, split at the dots, wherever the import is."""
+    tree = ast.parse((SOURCE / path).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name.split(".") for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = ["mercer", *path.parts[:-1]][: len(path.parts) - level + 1] if level else []
+                stem = module.split(".") if module else []
+                yield from ([*base, *stem, alias.name] for alias in names)
+    yield from _names_in_strings(tree)
+
+
+def _names_in_strings(tree: ast.AST) -> Iterator[list[str]]:
+    """Yield the folders that strings name, in a module that imports by name."""
+    nodes = list(ast.walk(tree))
+    if not any(isinstance(node, ast.Name) and node.id == "import_module" for node in nodes):
+        return
+    for node in nodes:
+        match node:
+            case ast.Constant(value=str(text)) if text.split(".")[0] == "mercer":
+                yield text.split(".")
+            case ast.Constant(value=str(text)) if text in ORDER:
+                yield ["mercer", text]
+
+
+def imported_folders(path: Path) -> set[str]:
+    """Return the folders that a module imports from; a public name of mercer is in none."""
+    names = (name for name in imported_names(path) if name[0] == "mercer" and len(name) > 1)
+    return {name[1] for name in names if _is_folder(name[1])}
+
+
+def _is_folder(name: str) -> bool:
+    return bool(name) and ((SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists())
+
+
+def backward_imports(path: Path) -> Iterator[str]:
+    """Yield a sentence for each import of a module that goes back in `ORDER`."""
+    folder = folder_of(path)
+    for other in sorted({folder, *imported_folders(path)} - set(ORDER)):
+        yield f"{path}: {other} is not in ORDER of tools/import_graph.py"
+    for other in imported_folders(path) & set(ORDER):
+        if folder in ORDER and ORDER.index(other) > ORDER.index(folder):
+            yield f"{path} imports {other}, which comes after {folder} in ORDER"
+
+
+def graph() -> str:
+    """Return one line for each folder: what it imports."""
+    found: dict[str, set[str]] = {}
+    for path in modules():
+        found.setdefault(folder_of(path), set()).update(imported_folders(path))
+    rows = (
+        f"{folder:20}{' '.join(sorted(found[folder] - {folder}, key=ORDER.index))}".rstrip()
+        for folder in ORDER
+        if folder in found
+    )
+    return "```\n" + "\n".join(rows) + "\n```\n"
+
+
+def main() -> None:
+    """Replace the graph in CONTRIBUTING.md, and fail where an import goes back."""
+    problems = [problem for path in modules() for problem in backward_imports(path)]
+    if problems:
+        sys.exit("\n".join(problems))
+    page = ROOT / "CONTRIBUTING.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(START)
+    page.write_text(before + START + graph() + END + rest.partition(END)[2], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
