@@ -107,9 +107,8 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
     entries = 0
     for _ in range(n):
         row = next(lists)
-        row = (
-            row if isinstance(row, str | bytes | dict) or not isinstance(row, Iterable) else [*row]
-        )
+        if isinstance(row, Iterable) and not isinstance(row, str | bytes | dict):
+            row = [*row]
         batch.append(row)
         if isinstance(row, list):
             seen.update(map(id, row))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Items, count, has_columns, host, is_foreign, is_table
+from .._base.arrays import Items, count, has_columns, host, is_batch, is_foreign, is_table
 from ..kernels import (
     RBF,
     Kernel,
@@ -91,9 +90,7 @@ def are_curves(A: Any) -> bool:
 
 
 def _first(X: Items) -> Any:
-    if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict):
+    if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict) or not is_batch(X):
         return None
-    if not isinstance(X, Sized):
-        return None
-    items: Any = X.to_numpy() if is_table(X) else X
+    items = X.to_numpy() if is_table(X) else X
     return items[0] if len(items) else None

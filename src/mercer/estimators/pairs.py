@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight
 
-from .._base.arrays import Items, concatenated, count, dtype_name, host, is_array, is_table, take
+from .._base.arrays import (
+    Items,
+    concatenated,
+    count,
+    dtype_name,
+    host,
+    is_array,
+    is_batch,
+    is_table,
+    take,
+)
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Side, repeats
@@ -111,7 +121,7 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
     """Number the group of each example; without groups each example is one."""
     if groups is None:
         return np.arange(n)
-    if isinstance(groups, str) or not isinstance(groups, Sized):
+    if isinstance(groups, str) or not is_batch(groups):
         raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
     shape = groups.shape if is_array(groups) else (len(groups),)
     if tuple(shape) != (n,):
