@@ -1,4 +1,4 @@
-"""What every structured estimator does alike: validate, fit on a fresh state, predict, score."""
+"""The base of all structured estimators: validate, fit on a fresh state, predict, score."""
 
 from __future__ import annotations
 
@@ -124,10 +124,10 @@ class StructuredEstimator(
     }
 
     def without_training_data(self) -> Any:
-        """A copy with what prediction needs: at low rank nothing is as long as the training data.
+        """Return a copy that can predict, without training data where it is not needed.
 
-        The model that is saved. Gone are the training outputs, left-out predictions and, at low
-        rank, the weights of predictions on the training outputs.
+        This is what is saved. Training outputs and left-out predictions are dropped, and at low
+        rank the weights of predictions on the training outputs.
         """
         bare = super().without_training_data()
         if "points_" in vars(self):
@@ -137,7 +137,7 @@ class StructuredEstimator(
         return bare
 
     def _output_shape(self) -> tuple[int, ...]:
-        """The shape of one output, where outputs are arrays."""
+        """Return the shape of one output, where outputs are arrays."""
         if "output_shape_" in vars(self):
             return self.output_shape_
         return tuple(self.outputs_.shape[1:]) if is_array(self.outputs_) else ()
@@ -161,7 +161,7 @@ class StructuredEstimator(
     def _check_pairs(
         self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
     ) -> tuple:
-        """Validated inputs and outputs of equal number; the form of both is kept."""
+        """Return validated inputs and outputs of equal number, and remember their form."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -198,7 +198,7 @@ class StructuredEstimator(
         return checked
 
     def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
-        """A decoder as given, or the natural one, fitted on the training outputs."""
+        """Return the given decoder, or the default one, fitted on the training outputs."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
         decoder = natural(kernel) if given is None else clone(given)
@@ -207,7 +207,7 @@ class StructuredEstimator(
     # -- predict ------------------------------------------------------------------------------
 
     def embed(self, X: Items) -> Embedding:
-        """The predicted points g(x) of the output feature space.
+        """Return the predicted points g(x) of the output feature space.
 
         Parameters
         ----------
@@ -223,11 +223,11 @@ class StructuredEstimator(
         )
 
     def _posterior(self, X: Items) -> Any:
-        """What knows the variance of points; None where nothing does."""
+        """Return the posterior of the points of some inputs; None where there is none."""
         return None
 
     def _given(self, X: Items, checked: Items) -> Items:
-        """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
+        """Return the inputs as the user gave them, in a form that decoders can slice."""
         if isinstance(self.input_kernel_.space, Rows):
             return checked  # tables slice by columns
         if is_table(X):
@@ -240,19 +240,19 @@ class StructuredEstimator(
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
     ) -> Items:
-        """The decoded output of every input.
+        """Return the decoded output of every input.
 
         Parameters
         ----------
         X
             Inputs such as the model was fitted on.
         candidates
-            For each input a list of the outputs to choose from, which may come one by one; None
-            leaves it to the decoder.
+            For each input a list of the outputs to choose from, or an iterator of such lists; None
+            lets the decoder choose.
         leave_out_candidates
             Whether the training examples whose outputs are in a list are left out of the model
-            that ranks it, in closed form: a training output votes for itself. None does so for
-            lists that have other outputs too, with a warning.
+            that ranks it, in closed form, because a training output favours itself. None does so
+            for lists that also hold other outputs, with a warning.
         """
         check_is_fitted(self)
         if candidates is not None:
@@ -269,7 +269,7 @@ class StructuredEstimator(
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
-        """For each input the best `k` outputs with their scores, best first."""
+        """Return the best `k` outputs of each input with their scores, best first."""
         k = whole(k, "k")
         check_is_fitted(self)
         if candidates is not None:
@@ -289,17 +289,17 @@ class StructuredEstimator(
         k: int = 5,
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
-        """For each output the `k` inputs of a list whose points are nearest, with -‖g(x) - Φ(y)‖².
+        """Return for each output the `k` inputs of a list with the nearest points.
 
-        The other way round than `predict`: which input has such an output? A model that predicts
-        spectra of molecules finds molecules by their spectra.
+        This is the inverse of `predict`: a model that predicts spectra of molecules finds molecules
+        by their spectra. Inputs come with -‖g(x) - Φ(y)‖², nearest first.
 
         Parameters
         ----------
         Y
             Outputs such as the model was fitted on.
         candidates
-            A list of inputs for each of them, which may come one by one.
+            A list of inputs for each of them, or an iterator of such lists.
         k
             How many inputs are returned.
         leave_out_candidates
@@ -309,14 +309,14 @@ class StructuredEstimator(
         return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
-        """The points of a batch, some thousand inputs at a time, each with its inputs."""
+        """Yield the points of a batch with their inputs, some thousand inputs at a time."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._given(X, checked)
         for rows in blocks(count(checked), BLOCK):
             yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
-        """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
+        """Return 1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖², for linear outputs the pooled R².
 
         Comparable between models with the same output kernel only.
 
@@ -369,7 +369,7 @@ class StructuredEstimator(
         return tags
 
     def _known_kernels(self) -> list[Kernel]:
-        """The fitted kernel, else those given; none where they make no sense: fit says why."""
+        """Return the fitted kernel, else the given ones; an empty list if they are invalid."""
         if "input_kernel_" in vars(self):
             return [self.input_kernel_]
         try:
@@ -378,7 +378,7 @@ class StructuredEstimator(
             return []
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """The input kernels as given, from which scikit-learn learns what X is."""
+        """Return the given input kernels, from which scikit-learn learns what X is."""
         raise NotImplementedError
 
 
@@ -390,7 +390,7 @@ def _refuse_repeated(columns: list[Any]) -> None:
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:
-    """Outputs that are all one output are nearly always a mistake."""
+    """Warn if all outputs are equal, which is nearly always a mistake."""
     space, xp = kernel.space, namespace(y)
     if space.on_vectors and dtype_name(y) not in ("", "object"):
         equal = bool(xp.all(y == y[:1, ...]))

@@ -41,7 +41,7 @@ class BehindPredictions:
         return self.points_.map.coefficients
 
     def targets(self, y: Items) -> Array:
-        """The outputs as coordinates of their feature space: what another model may regress on.
+        """Return outputs as coordinates of their feature space, which another model may learn.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class BehindPredictions:
         return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
 
     def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
-        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
+        """Return predicted coordinates (of `targets`) as points, for decoders and metrics.
 
         Parameters
         ----------
@@ -153,14 +153,14 @@ class LeftOutPoints:
     outputs_: Items
 
     def loo_embed(self) -> Embedding:
-        """The left-out point of every training example."""
+        """Return the left-out point of every training example."""
         check_is_fitted(self)
         return self.left_out_
 
     def loo_predict(self) -> Items:
         """Return the decoded left-out prediction of every training example (or of its group).
 
-        The output of a left-out example is no candidate, unless another example has it too.
+        The output of a left-out example is not a candidate, unless another example has it too.
         Constants that a decoder learns from all outputs are kept (``decoder_.constants`` names
         them): the threshold of `Threshold`, the bonus of `NGramPath` and `PerPosition`, the weight
         and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
@@ -176,7 +176,7 @@ class LeftOutPoints:
         return in_order(self.output_kernel_.multiple.kernel.classes_)
 
     def _probabilities(self) -> Probabilities:
-        """Calibrated when first asked for."""
+        """Return the probabilities, calibrated at the first call."""
         if "probabilities_" not in vars(self):
             fitted = vars(self).get("fitted_")
             weights = None if fitted is None else fitted.problem.weights
@@ -186,7 +186,7 @@ class LeftOutPoints:
 
     @available_if(has_classes)
     def predict_proba(self, X: Items) -> np.ndarray:
-        """The probability of every class, or of every label by itself.
+        """Return the probability of every class, or of every label by itself.
 
         Scores are calibrated on the left-out predictions of the training examples.
 
@@ -215,7 +215,7 @@ class LeftOutPoints:
 
 
 def finite_kernel(kernel: Any, why: str) -> Kernel:
-    """The kernel on inputs of a model that sees their finite features; None is the linear one."""
+    """Return a kernel on inputs with finite features; None is the linear kernel."""
     kernel = clone(Linear() if kernel is None else as_kernel(kernel))
     if kernel.features is None:
         raise ValueError(

@@ -145,7 +145,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
     def reweighted(self, weights: Array, left_out: Array | None = None) -> Blend:
-        """A copy with given weights, its decoder calibrated anew; no model is fitted again.
+        """Return a copy with given weights and a recalibrated decoder; no model is fitted again.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         return other
 
     def without_training_data(self) -> Any:
-        """With the maps of its models as light as they can be, and without the models."""
+        """Return a copy with the reduced maps of its models, and without the models."""
         bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
@@ -197,12 +197,12 @@ class BlendedMap(FeatureMap):
         self.frame = frame
 
     def transform(self, A: Items) -> np.ndarray:
-        """The coordinates of the blended points."""
+        """Return the coordinates of the blended points."""
         parts = (w * in_frame(map(A), self.frame) for w, map in self._pairs())
         return functools.reduce(np.add, parts)
 
     def on_outputs(self, A: Items) -> np.ndarray:
-        """The weights of the blended points on the training outputs, which may not sum to one."""
+        """Return the weights of blended points on training outputs; they may not sum to one."""
         return functools.reduce(np.add, (w * host(map(A).weights) for w, map in self._pairs()))
 
     def _pairs(self) -> Iterator[tuple[float, PointMap]]:
@@ -222,7 +222,7 @@ class BlendedWeights(BaseEstimator):
         self.map = map
 
     def weights(self, X: Items, C: Array) -> Array:
-        """The weights of the points of some inputs."""
+        """Return the weights of the points of some inputs."""
         W = self.map.on_outputs(X)
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
@@ -231,7 +231,7 @@ class BlendedWeights(BaseEstimator):
 
 
 def _left_out(model: Any, folds: np.ndarray | None) -> Embedding:
-    """The left-out points of a model, by given folds where those of another are by folds.
+    """Return the left-out points of a model, by given folds if another model has folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
     it would get too much weight.
@@ -281,12 +281,12 @@ def _converted(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
 
 
 def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
-    """The training outputs in the frame."""
+    """Return the training outputs in the frame."""
     return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))
 
 
 def _means_without(V: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """For each row the weighted mean of the rows of other groups."""
+    """Return for each row the weighted mean of the rows of other groups."""
     n = int(labels.max()) + 1
     mass = np.bincount(labels, w, n)
     sums = np.zeros((n, V.shape[1]))

@@ -138,7 +138,7 @@ class ForestDependency(OnFeatures):
     def _grown(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
     ) -> Forest:
-        """The trees, each on its bag; one without weight is grown for folds alone."""
+        """Grow the trees, each on its bag."""
         from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor  # slow to import
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
@@ -151,22 +151,22 @@ class ForestDependency(OnFeatures):
 
 
 def _written(V: np.ndarray, frame: Frame) -> np.ndarray:
-    """The training outputs in the frame: their coordinates, or themselves with weight one."""
+    """Return the training outputs in the frame: coordinates, or weights on themselves."""
     return V if frame.compact else np.eye(len(V))
 
 
 def _point_map(
     kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
 ) -> PointMap:
-    weigher = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.shares.T))
+    leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.shares.T))
     if not frame.compact:
-        return PointMap(weigher, None, frame, weigher)
+        return PointMap(leaf_weights, None, frame, leaf_weights)
     map = LeafMeans(kernel, scaling, forest.trees, forest.means(V))
-    return PointMap(map, None, frame, weigher)
+    return PointMap(map, None, frame, leaf_weights)
 
 
 def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
-    """What trees are grown on: output coordinates in units of their spread, the main ones."""
+    """Return what trees are grown on: the leading output coordinates in units of their spread."""
     V = V - V.mean(axis=0)
     if V.shape[1] > DIRECTIONS:
         U, s, _ = np.linalg.svd(V, full_matrices=False)
@@ -178,7 +178,7 @@ def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
 
 
 def _bags(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
-    """How often each example is in the bag of each tree: groups are drawn whole."""
+    """Return how often each example is in the bag of each tree; whole groups are drawn."""
     n = int(labels.max()) + 1
     drawn = [np.bincount(random.randint(n, size=n), minlength=n) for _ in range(n_trees)]
     return np.stack(drawn, axis=1)[labels]

@@ -118,15 +118,16 @@ class RegressorDependency(OnFeatures):
         labels: np.ndarray,
         weights: np.ndarray | None,
     ) -> Embedding:
-        fitted, weigher = _fitted(self.regressor, A, V, weights), LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, frame, weigher)
+        fitted = _fitted(self.regressor, A, V, weights)
+        on_outputs = LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, frame, on_outputs)
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             w = None if weights is None else weights[seen]
             return _predicted(_fitted(self.regressor, A[seen], V[seen], w), A[out])
 
         C = self._by_folds(predict, V.shape, labels)
-        return Embedding(C, frame, weigh=partial(weigher.weights, None, C))
+        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Prepare coordinates and decoder for a model that is trained elsewhere.
@@ -158,7 +159,7 @@ class RegressorDependency(OnFeatures):
         return self
 
     def decode(self, predicted: Array) -> Items:
-        """The outputs of predicted coordinates."""
+        """Return the outputs of predicted coordinates."""
         return self._flattened(self.decoder_.decode(self.points_from(predicted)))
 
 
@@ -178,7 +179,7 @@ class Predicted(FeatureMap):
         self.regressor = regressor
 
     def transform(self, A: Items) -> Array:
-        """The predictions, one row an input."""
+        """Return the predictions, one row for each input."""
         return _predicted(self.regressor, features_of(self.kernel, A))
 
 

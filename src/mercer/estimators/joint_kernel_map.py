@@ -184,7 +184,7 @@ class JointKernelMap(StructuredEstimator):
     def _ascend(
         self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
-        """The weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
+        """Return the weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
         found = ascent(margins, losses, own)
         if not found.converged:

@@ -60,7 +60,7 @@ class KernelDependency(RidgeEstimator):
         "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
         for kernels that do not separate "dense", "cg" or a
         `mercer.solvers.BlockConjugateGradient`; or "auto": the cheaper of those that have room,
-        as `plan` tells.
+        as `plan` reports.
     loss
         None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` where some
         outputs may be wrong. Needs a kernel that separates.
@@ -76,9 +76,9 @@ class KernelDependency(RidgeEstimator):
     Attributes
     ----------
     kernel_, output_kernel_, decoder_
-        What was fitted, length scales settled.
+        The fitted kernels and decoder.
     loss_
-        The loss with its threshold settled, where it is not the square.
+        The loss with its threshold, where it is not the square.
     n_features_in_
         The number of input features, where inputs are vectors.
     n_iter_, residual_
@@ -237,7 +237,7 @@ class KernelDependency(RidgeEstimator):
         if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
             raise ValueError(
                 f"{self.decoder_} is calibrated on left-out predictions, which random operator "
-                "features of a stream have none of: fit pairs held whole, or give another decoder."
+                "features of a stream do not offer: fit pairs in memory, or give another decoder."
             )
         choices = self._choices()
         problem = gathered.problem(0, choices.kernels[0], self.fit_intercept)

@@ -23,10 +23,10 @@ from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
 from .default_kernels import default_kernels
 from .doubts import warn_at_edges, warn_of_data
 from .gathered import check_stream_choice, held_out, stream_trials
-from .judge import Judge, nested_score
 from .pairs import TrainingPairs, split_unlabelled
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
+from .selection import Selection, nested_score
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
@@ -60,9 +60,9 @@ class KernelDependencyCV(RidgeEstimator):
     criterion
         "loo", "gcv" for generalised cross-validation, "evidence" for the marginal likelihood
         of a Gaussian process whose scale is profiled out, or "density" for the density of every
-        output given all others, each direction of the operator with a noise of its own: choose by
-        it where ``variance(noise="left out")`` is asked for. The last three know neither scoring
-        nor groups, the last two need finite features of the outputs.
+        output given all others, with one noise for each direction of the operator: use it with
+        ``variance(noise="left out")``. The last three support neither scoring nor groups, the
+        last two need finite features of the outputs.
     decoder
         As in `KernelDependency`, or a list to choose from: by `scoring`, or by the metric of the
         outputs' space.
@@ -93,16 +93,16 @@ class KernelDependencyCV(RidgeEstimator):
         What was chosen; `alpha_` is always absolute.
     loo_risk_, loo_score_
         Its leave-one-out risk (mean squared distance in feature space), and its score, both
-        optimistic where there was a choice, since they made it. Of pairs that come in blocks the
-        risk is over all of them, in one more reading, and the score over their sample; of a
-        generator, which cannot be read again, and beside `validation`, both are over the sample.
-        Where a loss is robust, so is the risk: no distance counts as more than three medians
+        optimistic if there was a choice, because they were used for it. For a stream the risk is
+        over all pairs, in one more reading, and the score over the sample; for a generator, which
+        cannot be read again, and with `validation`, both are over the sample. With a robust loss
+        the risk is robust too: no distance counts as more than three medians
         (`mercer.losses.tau_risk`).
     nested_risk_, nested_score_
         With `nested`, risk and score of predictions for folds (groups kept whole) that had no part
         in choice, calibration and fit.
     loss_
-        The loss chosen, its threshold settled; None for the square.
+        The chosen loss with its threshold; None for the square.
     cv_results_
         A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
         of the pairs held out.
@@ -203,8 +203,8 @@ class KernelDependencyCV(RidgeEstimator):
             X, y, groups, unlabelled, sample_weight
         )
         choices, pairs = self._pairs(choices, X, y, groups, unlabelled, sample_weight)
-        judge, want = Judge(self, choices), self._want(choices)
-        best, rows = judge.best(self._trials(judge, pairs, want))
+        selection, want = Selection(self, choices), self._want(choices)
+        best, rows = selection.best(self._trials(selection, pairs, want))
         if best.factorization.problem.symmetry is not None:
             check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
@@ -272,9 +272,9 @@ class KernelDependencyCV(RidgeEstimator):
             some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
         return next(kernel for kernel in kernels if str(kernel) == str(some.kernel_))
 
-    def _trials(self, judge: Judge, pairs: TrainingPairs, want: Want) -> Iterator[Trial]:
+    def _trials(self, selection: Selection, pairs: TrainingPairs, want: Want) -> Iterator[Trial]:
         """Yield every kernel, output kernel, loss and ridge."""
-        choices = judge.choices
+        choices = selection.choices
         for output in choices.outputs:
             side = pairs.side(output, pairs.y, self.output_features)
             decoders = [
@@ -282,7 +282,7 @@ class KernelDependencyCV(RidgeEstimator):
             ]
             cache = Cache()
             for problem in self._problems(choices, side, pairs):
-                yield from judge.trials(factor(problem, want, cache), decoders, want)
+                yield from selection.trials(factor(problem, want, cache), decoders, want)
 
     def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
         """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
@@ -319,8 +319,8 @@ class KernelDependencyCV(RidgeEstimator):
         gathered = self._gathered(source, choices)
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
-        judge, want = Judge(self, choices), self._want(choices)
-        best, rows = judge.best(stream_trials(judge, source, gathered, others, want))
+        selection, want = Selection(self, choices), self._want(choices)
+        best, rows = selection.best(stream_trials(selection, source, gathered, others, want))
         self._report(best, rows, want)
         if others is not None:
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)

@@ -147,7 +147,7 @@ class LocalLaw(StructuredEstimator):
         used = self._used(labels, map, random)
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         A, B = map.moved(take(X, used)), map.moved(Y[used])
-        self._settle(map, A, random)
+        self._fit_inputs(map, A, random)
         live = B[:, like_index(map._grid.live, B)]
         unit = binary_unit(live)
         self._limit(map, host(live) / unit)
@@ -185,7 +185,7 @@ class LocalLaw(StructuredEstimator):
         return namespace(y).reshape(y, (y.shape[0], -1))
 
     def _map(self, X: Array) -> LocalLawMap:
-        """The map, laid out; nothing is learnt yet."""
+        """Return the map before anything is learnt."""
         fields, shape = self.fields or Fields(), tuple(int(s) for s in X.shape[1:])
         step = float(max(fields.grid(shape).spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
@@ -194,7 +194,7 @@ class LocalLaw(StructuredEstimator):
         return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
 
     def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
-        """The fields that are learnt from, of two groups at least."""
+        """Return the fields to learn from, of at least two groups."""
         n, most = len(labels), whole(self.n_windows, "n_windows") // len(map._grid.live)
         most = max(2, most)
         if n <= most:
@@ -205,8 +205,8 @@ class LocalLaw(StructuredEstimator):
             drawn[-1] = other[0]
         return np.sort(drawn)
 
-    def _settle(self, map: LocalLawMap, X: Array, random: Any) -> None:
-        """What inputs are standardised by, landmarks, and the length scale."""
+    def _fit_inputs(self, map: LocalLawMap, X: Array, random: Any) -> None:
+        """Determine how inputs are standardised, landmarks, and the length scale."""
         xp, live = namespace(X), map._grid.split(X)
         if map._grid.mask is not None:
             live = live[:, map._grid.mask, :]
@@ -262,7 +262,7 @@ class LocalLaw(StructuredEstimator):
         self._learn(fit, moments)
 
     def _learn(self, fit: LawFit, moments: LawMoments) -> None:
-        """The law of a ridge, which must have a field at least for the first of the inputs."""
+        """Fit the law at the chosen ridge, and check that it has a field for the first input."""
         xp = namespace(fit.X)
         coef, constant = next(moments.path([self.alpha_], self.fit_intercept))
         self._refuse_unless(bool(xp.all(xp.isfinite(coef))))

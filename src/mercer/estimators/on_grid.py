@@ -18,10 +18,10 @@ from ..spaces.fields import Grid
 
 
 def predict_on(model: Any, X: Items, grid: Fields) -> Array:
-    """The predicted fields at the places of another grid.
+    """Return the predicted fields at the points of another grid.
 
-    A kernel shared by all places is evaluated there, and X may be on the new grid; other
-    predictions are interpolated between the places learnt at.
+    A kernel shared by all grid points is evaluated there, and X may be on the new grid; other
+    predictions are interpolated between the grid points of the training outputs.
     """
     if not isinstance(grid, Fields):
         raise TypeError(f"grid must be Fields(…), got {grid!r}.")
@@ -78,18 +78,18 @@ def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
-    """The new grid, as long along each axis as told, as X, or as the grid learnt on."""
-    told = clone(grid).set_params(
+    """Return the new grid; a size that is not given is that of X or of the training grid."""
+    asked = clone(grid).set_params(
         axes=known.axes if grid.axes is None else grid.axes,
         channels=known.channels,
         periodic=[a for a, c in zip(known.axes, known.periodic, strict=True) if c],
     )
-    if told.points is not None:
-        told.set_params(periodic=())
-        count = len(np.asarray(told.points))
-        return told.grid((count, known.channels) if known.channels > 1 else (count,))
-    if tuple(told.axes) != known.axes:
-        raise ValueError(f"the new grid has the axes {told.axes}, outputs have {known.axes}.")
+    if asked.points is not None:
+        asked.set_params(periodic=())
+        count = len(np.asarray(asked.points))
+        return asked.grid((count, known.channels) if known.channels > 1 else (count,))
+    if tuple(asked.axes) != known.axes:
+        raise ValueError(f"the new grid has the axes {asked.axes}, outputs have {known.axes}.")
     shape = grid.shape
     if shape is None:
         spacing = np.broadcast_to(np.asarray(grid.spacing, dtype=float), (len(known.axes),))
@@ -97,11 +97,11 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
             sizes.get(a, max(1, round(n * h / new)))
             for a, n, h, new in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
         ]
-    return told.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
+    return asked.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
 
 
 def between(known: Grid, wanted: Grid, values: Array) -> Array:
-    """Values at the places of a grid, (n, places, channels), interpolated at those of another."""
+    """Interpolate values (n, points, channels) of a grid at the points of another."""
     at = wanted.places[wanted.live].copy()
     if known.points is None:
         for axis, (n, h, start) in enumerate(
@@ -117,6 +117,6 @@ def between(known: Grid, wanted: Grid, values: Array) -> Array:
 
 
 def _shaped(values: Array, grid: Grid) -> Array:
-    """Values at the places that count as arrays; masked places are zero."""
+    """Return values at grid points as arrays; masked points are zero."""
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
     return namespace(values).reshape(joined(values, grid), (values.shape[0], *shape))

@@ -118,7 +118,7 @@ def _joined(more: Items, unlabelled: Items | None) -> Items:
 
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
-    """Number the group of each example; without groups each example is one."""
+    """Return the number of each example's group; without groups, its own number."""
     if groups is None:
         return np.arange(n)
     if isinstance(groups, str) or not is_batch(groups):
@@ -145,7 +145,7 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
 
 
 def refuse_unequal(X: Items, y: Items) -> None:
-    """Refuse inputs and outputs that differ in number."""
+    """Refuse inputs and outputs of different number."""
     if count(X) != count(y):
         raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
 

@@ -1,4 +1,4 @@
-"""The symmetries that an estimator is given, and whether the data bear them out."""
+"""Symmetries of fields, and the refusal of symmetries that the data contradict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
 from .choice import some_rows
-from .judge import ridges
+from .selection import ridges
 
 PAIRS = 300
 """Pairs that symmetries are tried on."""
@@ -25,7 +25,7 @@ LEVEL = 0.01
 
 
 def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:
-    """The group of the symmetries that were asked for, on the fields that the kernels know."""
+    """Return the group of the requested symmetries on the fields of the kernels."""
     if names is None or (isinstance(names, tuple | list) and not names):
         return None
     if not (is_array(given) and is_array(outputs.items)):
@@ -64,13 +64,13 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
     if np.allclose(errors, without) or not surely:
         return
     raise ValueError(
-        f"symmetries={group.names} are none of these data: the left-out error rises from "
+        f"symmetries={group.names} do not hold for these data: the left-out error rises from "
         f"{without.mean():.4g} to {errors.mean():.4g} with them. Leave out those that do not hold."
     )
 
 
 def _some(problem: Problem) -> Problem:
-    """The problem on at most `PAIRS` pairs, drawn at random; kernels at places are quick anyway."""
+    """Return the problem on at most `PAIRS` random pairs; unchanged where it is fast anyway."""
     if problem.n <= PAIRS or problem.kernel.at_places or problem.inputs.features is not None:
         return problem
     rows = some_rows(problem.left_out_labels, PAIRS)

@@ -34,7 +34,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
     # -- points -------------------------------------------------------------------------------
 
     def _posterior(self, X: Items) -> Any:
-        """The posterior variance, of the fitted model or as it was saved."""
+        """Return the posterior of the fitted model, or the saved one."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
         if fitted is not None:
             return Posterior(fitted, X, self.flat_)
@@ -43,7 +43,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
     # -- what was left out --------------------------------------------------------------------
 
     def loo_embed(self) -> Embedding:
-        """The left-out point of every training example (of a stream, of its sample).
+        """Return the left-out point of every training example (for a stream, of its sample).
 
         The operator, landmarks and length scales are those of all data; with groups at `fit`,
         whole groups are left out.
@@ -52,7 +52,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
         return self.fitted_.left_out_points()
 
     def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
-        """How good each prediction is expected to be, as left-out predictions tell.
+        """Return the expected quality of each prediction, calibrated on left-out predictions.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
             Inputs such as the model was fitted on.
         metric
             As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
-            space (a share from 0 to 1 for most), of vectors the share of variance explained.
+            space (from 0 to 1 for most), for vectors the fraction of variance explained.
         """
         check_is_fitted(self)
         X = self._check_inputs(self.input_kernel_, X, reset=False)
@@ -89,7 +89,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
             where it has other outputs too). Without lists the decoder decides.
         grid
             `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
-            (and X may be on that grid too), predictions of others interpolated.
+            (and X may be on that grid too), predictions of other kernels interpolated.
         return_std
             Whether to return a pair, predictions and standard deviations of new outputs, for
             vectors and curves. Deviations are in the units of each output: those of the posterior,
@@ -105,7 +105,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
         check_is_fitted(self)
         if candidates is not None:
             raise ValueError(
-                "candidates of single inputs are for inputs held whole: give "
+                "candidates of single inputs are for inputs in memory: give "
                 "decoder=Candidates(function of x) to name them on the workers."
             )
         shape = () if self.flat_ else self._output_shape()
@@ -115,7 +115,7 @@ class RidgePredictions(LeftOutPoints, StructuredEstimator):
         return mapped(light.predict, X, shape, dtype)
 
     def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
-        """Predictions, and standard deviations of new outputs."""
+        """Return predictions, and standard deviations of new outputs."""
         check_is_fitted(self)
         if candidates is not None or grid is not None or is_dask(X):
             raise ValueError(

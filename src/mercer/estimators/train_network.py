@@ -23,7 +23,7 @@ from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
 SAMPLE = 1000
-"""Items that the kernel after the network is settled on."""
+"""Items that the kernel after the network is fitted on."""
 
 
 def train_network(
@@ -168,7 +168,7 @@ class _Trainer:
         return errors
 
     def _backward(self, rows: np.ndarray, random: np.random.Generator) -> float:
-        """The left-out error of a minibatch; its gradient is left in the parameters."""
+        """Return the left-out error of a minibatch, and leave its gradient in the parameters."""
         import torch
 
         X, y = self.X[rows], take(self.y, rows)
@@ -196,7 +196,7 @@ def _root(L: Array, intercept: bool) -> Array:
 
 
 def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[float, float, Array]:
-    """The mean squared left-out residual, its slope in the log ridge, and that in K.
+    """Return the mean squared left-out residual, its slope in the log ridge, and that in K.
 
     The ridge is `relative` hundredths of the mean diagonal of K, held.
     """

@@ -40,7 +40,7 @@ def tune(
         keep their values. ``kernel=None`` is ``RBF("ard")``, a length
         scale for each feature.
     X, y, groups, sample_weight, unlabelled
-        As in `KernelDependency.fit`, held whole.
+        As in `KernelDependency.fit`, in memory.
     criterion
         "evidence", "loo" for the leave-one-out error (of groups where there are groups), or
         "auto": the evidence, unless there are groups or outputs have no finite features.
@@ -95,7 +95,7 @@ def tune(
 
 
 def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
-    """The kernel of a problem at learnt parameters; one without a gradient as it is."""
+    """Return the kernel of a problem at learnt parameters; unchanged if it has no gradient."""
     if not problem.separable or problem.loss is not None or problem.kernel.operator.learnt:
         return problem.kernel
     found: Learnt = ParameterSearch(problem, criterion).run(restarts)

@@ -23,7 +23,7 @@ from .weights import fewest_groups, row_weights, weighted_quantile
 
 
 class HeldPairs(NamedTuple):
-    """HeldPairs that sets are calibrated on: inputs, their points, outputs and groups."""
+    """Pairs that sets are calibrated on: inputs, their points, outputs and groups."""
 
     X: Items
     points: Any
@@ -37,8 +37,8 @@ class CalibratedSets:
     score: Score
     radius: float = float("nan")
 
-    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
-        """Return the set of each input; `beside` holds what else the model is told of inputs."""
+    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
+        """Return the set of each input; `extras` are further arguments for each input."""
         raise NotImplementedError
 
 
@@ -79,10 +79,10 @@ class HeldOutSets(CalibratedSets):
         """The radius where all inputs have the same, else NaN."""
         return self.radii.one
 
-    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
         """Return the outputs within the radius of each input."""
         scale = None if self.scale is None else self.scale.at(X)
-        return self.score.sets(self.view.embed(X, **beside), self.radii.at(X), scale)
+        return self.score.sets(self.view.embed(X, **extras), self.radii.at(X), scale)
 
 
 def calibrate_by_miss(
@@ -113,7 +113,7 @@ def calibrate_by_miss(
 
 
 def _names(score: Score, by: Any, X: Items, y: Items) -> list | None:
-    """The category of each calibration pair; None where all are calibrated together."""
+    """Return the category of each calibration pair; None if all are calibrated together."""
     if by is None:
         return None
     if by != "class":
@@ -187,7 +187,7 @@ class JackknifeSets(CalibratedSets):
     posterior: bool
     held: LeftOutScores
 
-    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
         """Return sets that hold the jackknife+ sets of the inputs."""
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         points, moves = self.fitted.embed(checked), self.fitted.moves(checked)

@@ -22,11 +22,11 @@ from .calibration import (
 )
 from .checks import check_choices, check_combination, check_functions, check_model, fraction
 from .fitting import (
+    extra_arguments,
     fit_model,
-    given_beside,
     held_out_rows,
     label_probabilities,
-    rows_beside,
+    rows_of_extras,
     scale_of,
     score_of,
 )
@@ -48,7 +48,7 @@ class ConformalSets(FromFile, BaseEstimator):
         predicts: a `Pipeline` or a search around one of these, a `SequenceTransducer`, any
         regressor or classifier of scikit-learn's kind. It is cloned and fitted.
     coverage
-        The probability asked for.
+        The requested probability.
     calibration
         "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
         from all of it and calibrates on left-out predictions, which the closed form gives for
@@ -61,9 +61,9 @@ class ConformalSets(FromFile, BaseEstimator):
         The pool of outputs that may be in a set. None for all outputs where these are few
         (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
     held_out
-        The share of the groups that "split" keeps for calibration. None is a quarter, or more
-        where a quarter is few, up to half: K groups settle the coverage to within 1 / (K + 1),
-        which is to be at most a fifth of what may be missed.
+        The fraction of the groups that "split" keeps for calibration. None is a quarter, or more
+        where a quarter is few, up to half: K groups determine the coverage to within 1 / (K + 1),
+        which should be at most a fifth of 1 - coverage.
     random_state
         Which ones.
     scale
@@ -74,8 +74,8 @@ class ConformalSets(FromFile, BaseEstimator):
         narrow. By jackknife+ "posterior" is proven where all was given; "residual" is not.
     by
         What sets are calibrated apart by (Mondrian sets): a function that returns a category for
-        each input, or "class", where lists are to hold each single output of the pool as often as
-        is asked for. The level then holds within each category. For calibration="split".
+        each input, or "class", for lists that hold each single output of the pool with the
+        requested probability. The level then holds within each category. For calibration="split".
     shift
         A function that returns for each input how much likelier it is among the inputs to come
         than among those learnt from; None where these are alike. For calibration="split".
@@ -94,11 +94,11 @@ class ConformalSets(FromFile, BaseEstimator):
         NaN where none can be stated; a warning says why. Where the pool of candidates may lack
         the truth it is less by a 95 % upper confidence bound on how often it does.
     level_
-        The coverage that was asked for at `fit`.
+        The coverage requested at `fit`.
     empirical_coverage_
-        The share of the calibration outputs that the sets made of them hold.
+        The fraction of the calibration outputs that their sets hold.
     outside_
-        The share of the calibration outputs that are not in the pool of candidates.
+        The fraction of the calibration outputs that are not in the pool of candidates.
 
     Notes
     -----
@@ -160,7 +160,7 @@ class ConformalSets(FromFile, BaseEstimator):
         Parameters
         ----------
         X, y
-            HeldPairs, as the model takes them.
+            Pairs, as the model takes them.
         groups
             A label for each pair: a new input is then a random one of a new group.
         context
@@ -175,12 +175,12 @@ class ConformalSets(FromFile, BaseEstimator):
             raise ValueError(
                 f"X and y must have the same length: got {count(X)} inputs and {got} outputs."
             )
-        beside = given_beside(context, candidates, count(X))
+        extras = extra_arguments(context, candidates, count(X))
         labels = group_labels(groups, count(X))
         fresh = clone(self)
         fresh.level_ = float(self.coverage)
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
-        found = fit(X, y, labels, beside)
+        found = fit(X, y, labels, extras)
         fresh.calibrated_, fresh.certificate_ = found.sets, found.certificate
         fresh.empirical_coverage_, fresh.outside_ = found.coverage, found.outside
         for note in found.notes:
@@ -198,16 +198,16 @@ class ConformalSets(FromFile, BaseEstimator):
         check_combination(self.calibration, by=self.by, shift=self.shift, loss=self.loss)
 
     def _fit_split(
-        self, X: Items, y: Items, labels: np.ndarray, beside: dict[str, Any]
+        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
         """Fit on some of the groups, and calibrate on the others."""
         held, rest = held_out_rows(labels, self._kept(int(labels.max()) + 1), self.random_state)
         X_rest, y_rest, level = rows_of(X, rest), rows_of(y, rest), float(self.coverage)
-        self._fit_model(X_rest, y_rest, labels[rest], rows_beside(beside, rest))
+        self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
         score = self._score(lambda: self.view_.embed(X_rest))
         scale = self._scale(score, X_rest, y_rest, labels[rest])
         X, y = rows_of(X, held), checked_outputs(self.view_, rows_of(y, held))
-        points = self.view_.embed(X, **rows_beside(beside, held))
+        points = self.view_.embed(X, **rows_of_extras(extras, held))
         self.labels_ = label_probabilities(self.view_.output_kernel_, score, points, y)
         pairs = HeldPairs(X, points, y, np.unique(labels[held], return_inverse=True)[1])
         if self.loss is not None:
@@ -215,11 +215,11 @@ class ConformalSets(FromFile, BaseEstimator):
         return calibrate_by_miss(self.view_, score, scale, pairs, level, self.by, self.shift)
 
     def _fit_jackknife(
-        self, X: Items, y: Items, labels: np.ndarray, beside: dict[str, Any]
+        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
         """Fit on all pairs, and calibrate on left-out predictions."""
-        if beside:
-            raise ValueError(f'{next(iter(beside))}= needs calibration="split".')
+        if extras:
+            raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
         self._fit_model(X, y, labels, {}, left_out=True)
         model, posterior = self.model_, self.scale == "posterior"
         # The model and the sets share one factorisation.
@@ -244,11 +244,11 @@ class ConformalSets(FromFile, BaseEstimator):
         X: Items,
         y: Items,
         labels: np.ndarray,
-        beside: dict[str, Any],
+        extras: dict[str, Any],
         left_out: bool = False,
     ) -> None:
-        self.model_ = fit_model(self.model, X, y, labels, beside.get("context"), left_out)
-        self.view_ = as_points(self.model_, y, "candidates" in beside)
+        self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
+        self.view_ = as_points(self.model_, y, "candidates" in extras)
         if left_out and isinstance(self.view_, Listing):
             raise ValueError('candidates of each input need calibration="split".')
 
@@ -289,7 +289,7 @@ class ConformalSets(FromFile, BaseEstimator):
             What else is known of each input, and its list of outputs, where `fit` was given them.
         """
         check_is_fitted(self, "calibrated_")
-        return self.calibrated_.predict(X, given_beside(context, candidates, count(X)))
+        return self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None

@@ -22,8 +22,8 @@ from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
 
 
-def given_beside(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
-    """Return what is given beside n inputs, by name."""
+def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
+    """Return the further arguments of n inputs, by name."""
     named = {"context": context, "candidates": candidates}
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in found.items():
@@ -34,9 +34,9 @@ def given_beside(context: Items | None, candidates: Items | None, n: int) -> dic
     return found
 
 
-def rows_beside(beside: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
-    """Return some rows of what is given beside inputs."""
-    return {name: [value[i] for i in index] for name, value in beside.items()}
+def rows_of_extras(extras: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
+    """Return some rows of the further arguments of inputs."""
+    return {name: [value[i] for i in index] for name, value in extras.items()}
 
 
 def held_out_rows(

@@ -18,7 +18,7 @@ from ..kernels import Delta, Kernel
 from ..spaces import Sequences
 
 BEST, EVERY = 100, 10**9
-"""Outputs that a model which finds its own is asked for, and all of a list."""
+"""Outputs that are requested of a model that ranks outputs itself, and all of a list."""
 
 
 def is_pipeline(model: Any) -> bool:
@@ -110,7 +110,7 @@ class Piped(Behind):
     """A model behind transformers."""
 
     def embed(self, X: Items) -> Embedding:
-        """The points of transformed inputs."""
+        """Return the points of transformed inputs."""
         return self.model.embed(self.before.transform(X))
 
 
@@ -118,12 +118,12 @@ class Foreign(Behind):
     """Coordinates of the outputs, and their decoder, behind a model of another library."""
 
     def embed(self, X: Items) -> Embedding:
-        """The predictions of a regressor, or what a classifier says of its classes, as points."""
+        """Return as points the predictions of a regressor, or the class scores of a classifier."""
         model = self.before
         if not is_classifier(model):
             return self.model.points_from(model.predict(X))
-        tells = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
-        table = host(tells(X))
+        scores = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+        table = host(scores(X))
         table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
         # From zero on, so that no class which it does not know is above one that it knows.
         least = np.minimum(table.min(axis=1, keepdims=True), 0.0)
@@ -144,11 +144,11 @@ class Listing:
     def __init__(self, model: Any):
         self.model = model
 
-    def embed(self, X: Items, **beside: Any) -> list[Ranked]:
+    def embed(self, X: Items, **extras: Any) -> list[Ranked]:
         """Return the best outputs of each input with their scores, best first."""
-        lists = beside.get("candidates")
+        lists = extras.get("candidates")
         longest = BEST if lists is None else max([BEST, *map(len, lists)])
-        return self.model.predict_top(X, longest, **beside)
+        return self.model.predict_top(X, longest, **extras)
 
     def _flattened(self, outputs: Any) -> Any:
         return outputs
@@ -171,19 +171,19 @@ class RankedLists(Listing):
     output_kernel_ = property(lambda self: self.model.output_kernel_)
     outputs_ = property(lambda self: self.model.outputs_)
 
-    def embed(self, X: Items, **beside: Any) -> list[Ranked]:
+    def embed(self, X: Items, **extras: Any) -> list[Ranked]:
         """Return all candidates of each input with their scores, best first."""
-        return self.model.predict_top(X, EVERY, **beside)
+        return self.model.predict_top(X, EVERY, **extras)
 
 
 def checked_outputs(view: Any, y: Items) -> Items:
-    """Outputs as the model behind a view compares them."""
+    """Return outputs as the model behind a view compares them."""
     reader = view.reader if isinstance(view, Behind) else None
     return view.output_kernel_.as_outputs(y if reader is None else reader.read(y))
 
 
 def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
-    """Return how `fit` of a model is told of groups, where it takes them, and of a context."""
+    """Return the arguments of `fit` of a model for groups, if it takes them, and for a context."""
     from sklearn.utils.validation import has_fit_parameter
 
     found: dict[str, Any] = {}

@@ -178,7 +178,7 @@ class RankedScore(ListScore):
     Parameters
     ----------
     space
-        The space of the outputs, which tells them apart.
+        The space of the outputs, which compares them.
     """
 
     complete = False

@@ -75,7 +75,7 @@ class DaskStream(Source):
             self._weigh(sample_weight)
 
     def weighted(self, weights: Any) -> DaskStream:
-        """The same pairs with sample weights, one for each pair of the whole."""
+        """Return the same pairs with sample weights, one for each pair."""
         other = copy.copy(self)
         other._weigh(weights)
         return other
@@ -100,7 +100,7 @@ class DaskStream(Source):
         self.blocks = [weigh(block, w) for block, w in zipped(self.blocks, cut)]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """What its blocks are like, read off the first where it is."""
+        """Return what all blocks must be like, as the first block shows."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(task("look", 0, look, self.blocks[0]))
 

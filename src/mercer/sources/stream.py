@@ -58,7 +58,7 @@ class Stream(Source):
     Parameters
     ----------
     source
-        An iterable of blocks (a list, a generator, `Shards`, a loader of one's own), a function
+        An iterable of blocks (a list, a generator, `Shards`, a custom loader), a function
         of no arguments that returns one, the path or pattern of files (as in `Shards`), or, with
         `y`, an array. What can be read again (all but a generator) is read twice, once for the
         sample, once for the moments, and by a choice of parameters a third time, for left-out
@@ -71,7 +71,7 @@ class Stream(Source):
         Rows to read at once where `source` is an array.
     sample
         How many pairs are kept: landmarks, length scales and the outputs that decoders choose
-        among come from them. None is 4,096, or twice the largest rank asked for. Of a generator
+        among come from them. None is 4,096, or twice the largest rank. Of a generator
         they are the first ones, of anything else a uniform sample.
     random_state
         The seed of the sample, a number. Cut otherwise into blocks, the same pairs in the same
@@ -122,7 +122,7 @@ class Stream(Source):
         self.rest = None if self.repeats else self._read()
 
     def weighted(self, weights: Any) -> Stream:
-        """The same pairs with sample weights, one for each pair of the whole."""
+        """Return the same pairs with sample weights, one for each pair."""
         if self.weights is not None:
             raise ValueError("the stream has sample weights already: leave sample_weight out.")
         if not isinstance(weights, Sequence) and not is_array(weights):
@@ -138,11 +138,11 @@ class Stream(Source):
     # -- reading ------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[Any]:
-        """All blocks, or those that are left of a generator."""
+        """Return all blocks, or those that are left of a generator."""
         return self._read() if self.rest is None else self.rest
 
     def _head(self, pairs: int) -> list[Any]:
-        """The first blocks with so many pairs; a generator hands them on once more."""
+        """Return the first blocks with so many pairs; a generator yields them once more."""
         found: list[Any] = []
         blocks = self._blocks()
         while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
@@ -173,7 +173,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """What its blocks are like, read off the first."""
+        """Return what all blocks must be like, as the first block shows."""
         self.pairs = None  # a fit begins: what was read before may have changed
         found = self._head(1)
         if not found:
@@ -181,7 +181,7 @@ class Stream(Source):
         return Expected.of(kernels, output_kernel, found[0])
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """A sample of all pairs; of a generator, of the first ones, which are held until used."""
+        """Return a sample of all pairs; of a generator, of the first ones, which are kept."""
         if self.repeats:
             return super().sample(expected, size)
         found, start = Sample(size, self.seed), 0
@@ -235,19 +235,19 @@ def _own_copy(block: Any) -> Any:
 
 
 def _released(blocks: list[Any]) -> Iterator[Any]:
-    """Blocks that are let go of as they are handed on."""
+    """Yield blocks, and release each one."""
     while blocks:
         yield blocks.pop(0)
 
 
 def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
-    """The source that the arguments of `fit` stand for; None where they are data held whole.
+    """Return the source that the arguments of `fit` stand for; None for data in memory.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.sources import as_source
-    >>> as_source(np.zeros((3, 2)), np.zeros(3)) is None            # held whole
+    >>> as_source(np.zeros((3, 2)), np.zeros(3)) is None            # in memory
     True
     >>> type(as_source(lambda: iter([(np.zeros((3, 2)), np.zeros(3))]))).__name__
     'Stream'
@@ -283,7 +283,7 @@ def _source(X: Any, y: Items) -> Source | None:
 
 def _readable(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
     if not isinstance(block, int | np.integer) or block < 1:
-        raise ValueError(f"block must be a positive whole number of rows, got {block!r}.")
+        raise ValueError(f"block must be a positive integer number of rows, got {block!r}.")
     if y is not None:
         return Rows(source, y, int(block))
     if isinstance(source, str | Path):
