@@ -93,9 +93,9 @@ class Pair(Kernel):
     def _diag(self, A: Items) -> Array:
         return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
-    def _both(self, name: str, combine: Callable[[Any, Any], Any]) -> Any:
-        """A capability that both kernels have, combined."""
-        left, right = (getattr(k, name) for k in self.parts)
+    def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
+        """Combine an ability that both kernels have; None where one of them lacks it."""
+        left, right = map(ability, self.parts)
         return None if left is None or right is None else combine(left, right)
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
@@ -125,7 +125,7 @@ class Sum(Pair):
     @property
     def features(self) -> Features | None:
         """The features of both, side by side; undone where both are of one kernel."""
-        both = self._both("features", self._side_by_side)
+        both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
         alone = self.multiple
@@ -140,9 +140,9 @@ class Sum(Pair):
 
         return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
 
-    radial = property(lambda self: self._both("radial", Radial.plus))
-    fourier = property(lambda self: self._both("fourier", Fourier.plus))
-    item_gradient = property(lambda self: self._both("item_gradient", ItemGradient.plus))
+    radial = property(lambda self: self._both(lambda k: k.radial, Radial.plus))
+    fourier = property(lambda self: self._both(lambda k: k.fourier, Fourier.plus))
+    item_gradient = property(lambda self: self._both(lambda k: k.item_gradient, ItemGradient.plus))
     parameter_gradient = property(lambda self: ParameterGradient.plus(*self._gradients()))
 
     @property
@@ -168,9 +168,9 @@ class Product(Pair):
     symbol = "*"
     _combined = staticmethod(operator.mul)
 
-    radial = property(lambda self: self._both("radial", Radial.times))
-    fourier = property(lambda self: self._both("fourier", Fourier.times))
-    item_gradient = property(lambda self: self._both("item_gradient", self._product_rule))
+    radial = property(lambda self: self._both(lambda k: k.radial, Radial.times))
+    fourier = property(lambda self: self._both(lambda k: k.fourier, Fourier.times))
+    item_gradient = property(lambda self: self._both(lambda k: k.item_gradient, self._product_rule))
     parameter_gradient = property(lambda self: self._product_rule(*self._gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:

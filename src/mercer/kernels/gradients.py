@@ -116,7 +116,7 @@ def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
 
 def slope(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
     """The derivative of what is made of a kernel, analytic in a parameter, in that parameter."""
-    at = float(getattr(kernel, name))
+    at = float(kernel.get_params(deep=False)[name])
     return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
@@ -125,8 +125,8 @@ def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) 
 
     Its `_gram` and `_diag` are called on copies that have one complex parameter.
     """
-    values = {name: float(getattr(kernel, name)) for name in names}
-    values = {name: value for name, value in values.items() if value > 0}
+    given = kernel.get_params(deep=False)
+    values = {name: float(given[name]) for name in names if given[name] > 0}
 
     def slopes(function: Callable[[Any], Array]) -> Values:
         return {name: slope(function, kernel, name) for name in values}
@@ -178,7 +178,7 @@ def _set(part: Any, path: list[str], value: Any) -> None:
         return
     from .base import as_kernel
 
-    inner = getattr(part, path[0])
+    inner = part.get_params(deep=False)[path[0]]
     if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
         inner = part._given() if inner is None else as_kernel(inner)
         setattr(part, path[0], inner)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -183,9 +182,9 @@ class SumGram(BlockGram):
         self.scale, self.direct = scale, len(grams) == 1 and first.direct
         self.rows, self.columns = self.grams[0].rows, self.grams[0].columns
 
-    def _total(self, method: str, *arguments: Any) -> Array:
-        """What a method of all terms gives, added and scaled."""
-        first, *others = (getattr(gram, method)(*arguments) for gram in self.grams)
+    def _total(self, values: Callable[[BlockGram], Array]) -> Array:
+        """Return the values of all terms, added and scaled."""
+        first, *others = map(values, self.grams)
         total = sum(others, start=first)
         return total if self.scale == 1 else self.scale * total
 
@@ -200,11 +199,11 @@ class SumGram(BlockGram):
 
     def apply(self, D: Array) -> Array:
         """All terms, added."""
-        return self._total("apply", D)
+        return self._total(lambda gram: gram.apply(D))
 
     def matrix(self) -> Array:
         """All terms written out, added."""
-        return self._total("matrix")
+        return self._total(lambda gram: gram.matrix())
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
         """Those of a single term, scaled; terms together may couple what they do not alone."""
@@ -214,11 +213,11 @@ class SumGram(BlockGram):
 
     def column(self, j: int, d: Array) -> Array:
         """All terms, added."""
-        return self._total("column", j, d)
+        return self._total(lambda gram: gram.column(j, d))
 
     def pairings(self, V: Array, W: Array) -> Array:
         """All terms, added."""
-        return self._total("pairings", V, W)
+        return self._total(lambda gram: gram.pairings(V, W))
 
     def landmarks(self, number: int) -> np.ndarray:
         """Those of the first term."""
@@ -226,4 +225,4 @@ class SumGram(BlockGram):
 
     def some_columns(self, index: np.ndarray) -> Array:
         """Those of all terms, added."""
-        return self._total("some_columns", index)
+        return self._total(lambda gram: gram.some_columns(index))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -91,6 +89,11 @@ class ComponentGram(BlockGram):
             total = total + K * (take(V.T, own).T @ take(W.T, own))
         return total
 
+    def scaled(self, factor: float) -> ComponentGram:
+        """Return the Gram matrices times a number."""
+        n, m = self.rows.n, self.columns.n
+        return ComponentGram(self.labels, lambda label: factor * self.scalar(label), n, m)
+
     def __add__(self, other: ComponentGram) -> ComponentGram:
         """The sum: components stay together that both keep together."""
         both = np.stack([self.labels, other.labels])
@@ -106,8 +109,7 @@ class ComponentGram(BlockGram):
 class ComponentKernel(CoupledKernel):
     """A kernel diagonal in output components: each is a ridge regression of its own.
 
-    A custom kernel implements `by_component` (and `fit`), and `scaled` where numbers are to
-    multiply it.
+    A custom kernel implements `by_component` (and `fit`).
 
     Examples
     --------
@@ -143,16 +145,6 @@ class ComponentKernel(CoupledKernel):
         """The same as `by_component`."""
         return self.by_component(A, B)
 
-    def scaled(self, factor: float) -> ComponentKernel:
-        """The kernel times a number ≥ 0."""
-        raise NotImplementedError(f"{type(self).__name__} must implement scaled(factor)")
-
-    def __rmul__(self, factor: Any) -> Any:
-        return self.scaled(float(factor)) if isinstance(factor, Real) else NotImplemented
-
-    def __mul__(self, factor: Any) -> Any:
-        return self.__rmul__(factor)
-
 
 class Pointwise(ComponentKernel):
     """K(x, x') = scale · diag(x ∘ x'): component c of the output from component c of the input.
@@ -186,7 +178,7 @@ class Pointwise(ComponentKernel):
     depends_on_data = False
 
     def scaled(self, factor: float) -> Pointwise:
-        """A factor more."""
+        """Return the kernel with its scale times a number."""
         return Pointwise(factor * self.scale)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Pointwise:

@@ -37,7 +37,8 @@ class CoupledKernel(OperatorKernel):
     """
 
     own_coordinates = True
-    width_: int
+    width_ = 0
+    inputs_: Any = None
 
     def _input_kernel(self) -> Kernel:
         """The kernel that checks inputs: `Linear` takes vectors."""
@@ -46,7 +47,7 @@ class CoupledKernel(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The kernel that checks inputs: fitted where this one is, else as given."""
-        return getattr(self, "inputs_", None) or self._input_kernel()
+        return self.inputs_ or self._input_kernel()
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> CoupledKernel:
         """Keep the number of components, and fit the kernel that checks inputs."""

@@ -16,13 +16,13 @@ Terms = list[tuple[float, Array]]
 def local_gradient(kernel: Any) -> ParameterGradient:
     """Derivatives of a fitted `Local`, neighbourhood by neighbourhood."""
     inner = kernel.kernel_.parameter_gradient.under("kernel")
-    weighted = hasattr(kernel, "roots_") and kernel.width is not None
+    weighted = kernel.roots_ is not None and kernel.width is not None
     own = {"width": float(kernel.width)} if weighted else {}
     own |= {"floor": float(kernel.floor)} if weighted and kernel.floor > 0 else {}
 
     def vjp(X: Array, label: int, C: Array) -> dict[str, Any]:
         flat = kernel._flat(X)
-        if not hasattr(kernel, "roots_"):
+        if kernel.roots_ is None:
             boxes = [kernel._view(flat, int(p)) for p in np.flatnonzero(kernel.members_[label])]
             found: dict[str, Any] = {}
             for seen in boxes:

@@ -137,7 +137,7 @@ class FromJoint(CoupledKernel):
 
     def check_loaded(self, limits: Limits) -> None:
         """Blocks hold the square of the width for every two inputs."""
-        bounded(getattr(self, "width_", 0), "width_", 0, int((limits.size // 16) ** 0.5))
+        bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
         return _output(self.kernel)

@@ -69,8 +69,8 @@ class OperatorKernel(BaseEstimator):
     __array_ufunc__ = None
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
-        """The kernel told of the shape of an output array; itself where that does not matter."""
-        if getattr(self, "output_shape", shape) is not None:
+        """Return the kernel for outputs of a shape; itself where that does not matter."""
+        if self.get_params(deep=False).get("output_shape", shape) is not None:
             return self
         return clone(self).set_params(output_shape=tuple(shape))
 
@@ -131,10 +131,14 @@ class OperatorKernel(BaseEstimator):
             return OperatorSum(as_operator_kernel(other), self)
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
-    def __rmul__(self, factor: Any) -> OperatorKernel:
+    def scaled(self, factor: float) -> OperatorKernel:
+        """Return the kernel times a number."""
         from .sums import ScaledKernel
 
-        return ScaledKernel(self, float(factor)) if isinstance(factor, Real) else NotImplemented
+        return ScaledKernel(self, factor)
+
+    def __rmul__(self, factor: Any) -> OperatorKernel:
+        return self.scaled(float(factor)) if isinstance(factor, Real) else NotImplemented
 
     def __mul__(self, factor: Any) -> OperatorKernel:
         return self.__rmul__(factor)

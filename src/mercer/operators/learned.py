@@ -23,7 +23,7 @@ class LearntOfMoments(Operator):
     """An operator that is learnt at a ridge from the moments of the data, before it is used."""
 
     learnt = True
-    B_: Array
+    B_: Array = None
 
     def unit(self, square: float) -> float:
         """The ridge that outputs of a mean square make natural, over that of the identity."""
@@ -31,7 +31,7 @@ class LearntOfMoments(Operator):
 
     def matrix(self, moments: Moments) -> Array:
         """What was learnt."""
-        if not hasattr(self, "B_"):
+        if self.B_ is None:
             name = type(self).__name__
             raise ValueError(
                 f"{name} has no matrix before it has learnt one, which takes the ridge: call "
@@ -169,8 +169,8 @@ class LearnedOperator(LearntOfMoments):
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
     def _check(self) -> None:
-        for name in ("penalty", "power", "tol"):
-            positive(getattr(self, name), name)
+        for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
+            positive(value, name)
         whole(self.max_iter, "max_iter")
 
 

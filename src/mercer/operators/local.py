@@ -111,6 +111,7 @@ class Local(ComponentKernel):
     output_shape: Sequence[int] | None = None
 
     movable = True
+    roots_ = None
 
     depends_on_data = property(lambda self: self._given().depends_on_data)
 
@@ -171,17 +172,18 @@ class Local(ComponentKernel):
 
     def _view(self, X: Array, v: int) -> Array:
         """What is seen of flat fields: weighted values, or those in a box."""
-        if hasattr(self, "roots_"):
+        if self.roots_ is not None:
             return X * like(self.roots_[v], X)
         xp = namespace(X)
         return xp.take(X, like_index(self.patches_[v], X), axis=1)
 
     def _every(self, X: Array) -> Array:
         """All boxes of all fields, box by box; of weighted neighbourhoods some."""
-        number = len(self.roots_) if hasattr(self, "roots_") else len(self.patches_)
-        views = np.arange(number)
-        if hasattr(self, "roots_"):
-            views = views[np.linspace(0, number - 1, min(number, VIEWS)).astype(int)]
+        if self.roots_ is None:
+            views = np.arange(len(self.patches_))
+        else:
+            number = len(self.roots_)
+            views = np.linspace(0, number - 1, min(number, VIEWS)).astype(int)
         return namespace(X).concat([self._view(X, int(v)) for v in views])
 
     component_gradient = property(local_gradient)
@@ -199,7 +201,7 @@ class Local(ComponentKernel):
             other = seen if right is left else self.kernel_.check(self._view(right, v), "B")
             return self.kernel_._gram(seen, other)
 
-        if hasattr(self, "roots_"):
+        if self.roots_ is not None:
             return ComponentGram(self.labels_, gram, count(A), count(B))
         grams = [gram(v) for v in range(len(self.patches_))]
 

@@ -86,11 +86,12 @@ class Positionwise(CoupledKernel):
     eta: float = 0.0
     letters: int | None = None
 
+    places_ = 0
     centred_outputs = False  # what stands at a place is told by where outputs are not zero
 
     def check_loaded(self, limits: Limits) -> None:
         """Places and letters together are the width."""
-        if hasattr(self, "places_"):
+        if self.places_:
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
 
@@ -130,8 +131,7 @@ class Positionwise(CoupledKernel):
     def _check_parameters(self) -> None:
         if self.kernel is None:
             raise ValueError("kernel must be a kernel on what stands at a place, got None.")
-        for name in ("mu", "eta"):
-            value = getattr(self, name)
+        for name, value in (("mu", self.mu), ("eta", self.eta)):
             real = isinstance(value, Real) and not isinstance(value, bool)
             if not (real and 0 <= float(value) < np.inf):
                 raise ValueError(f"{name} must be a finite number ≥ 0, got {value!r}.")

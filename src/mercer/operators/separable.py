@@ -51,6 +51,11 @@ class Separable(OperatorKernel):
     def __rmul__(self, other: Any) -> Separable:
         return Separable(other * as_kernel(self.scalar), self.operator)
 
+    def scaled(self, factor: float) -> Separable:
+        """Return the kernel with its scalar kernel times a number."""
+        return self.__rmul__(factor)
+
+    scalar_ = None
     separable = True
     own_coordinates = property(lambda self: self.operator.own_coordinates)
     depends_on_data = property(
@@ -61,8 +66,7 @@ class Separable(OperatorKernel):
     @property
     def inputs(self) -> Kernel:
         """The scalar kernel: fitted where this one is, else as given."""
-        scalar = getattr(self, "scalar_", self.scalar)
-        return scalar if isinstance(scalar, Kernel) else as_kernel(scalar)
+        return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
         """Itself."""
@@ -74,7 +78,7 @@ class Separable(OperatorKernel):
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:
-            K = self.scalar_.checked_gram(X)
+            K = self.inputs.checked_gram(X)
             return K if roots is None else roots * K * roots.T
 
         n = count(X) if weights is None else float(weights.sum())
@@ -84,17 +88,17 @@ class Separable(OperatorKernel):
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """The scalar Gram matrix and B, side by side."""
-        return KroneckerGram(self.scalar_(A, B), self.B_)
+        return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
         """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
         if self.operator.uniform is not None:
-            return self.operator.uniform * self.scalar_(A, B) * L
+            return self.operator.uniform * self.inputs(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """One scalar kernel for all components."""
-        K = float(self.operator.uniform or 0.0) * self.scalar_(A, B)
+        K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
 
@@ -102,8 +106,8 @@ class Separable(OperatorKernel):
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Waves of the scalar kernel, pointing along the rows of a root of B."""
-        omega = self.scalar_.fourier.sample(random, (number, width))
-        height = float(self.scalar_.diag(np.zeros((1, width)))[0])
+        omega = self.inputs.fourier.sample(random, (number, width))
+        height = float(self.inputs.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(host(full(self.B_)))
         b = np.maximum(b, 0.0)
         root = np.sqrt(b * height / number)[:, None] * Q.T

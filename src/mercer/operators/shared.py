@@ -110,6 +110,8 @@ class Shared(CoupledKernel):
 
     at_places = True
     movable = True
+    offsets_ = np.empty((0, 0))
+    output_shape_ = tuple[int, ...]()
 
     def _input_kernel(self) -> Kernel:
         return FieldL2(self.fields)
@@ -117,8 +119,9 @@ class Shared(CoupledKernel):
     @property
     def open(self) -> list[str]:
         """The parameters that are to be chosen."""
+        given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
-        return [name for name in names if isinstance(getattr(self, name), str)]
+        return [name for name in names if isinstance(given[name], str)]
 
     # -- grids --------------------------------------------------------------------------------
 
@@ -130,8 +133,8 @@ class Shared(CoupledKernel):
     @property
     def output_grid(self) -> Grid:
         """The grid of the training outputs."""
-        given = self.output_shape_ if hasattr(self, "output_shape_") else self.output_shape
-        return (self.output_fields or Fields()).grid(tuple(given or ()))
+        given = self.output_shape_ or self.output_shape or ()
+        return (self.output_fields or Fields()).grid(tuple(given))
 
     def windows(self, inputs: Grid, outputs: Grid) -> Windows:
         """The windows of one grid on another."""
@@ -185,11 +188,10 @@ class Shared(CoupledKernel):
         picked = random.choice(n * places, size=number, replace=False)
         return picked // places, picked % places
 
-    def __rmul__(self, factor: Any) -> Any:
-        if not isinstance(factor, Real):
-            return NotImplemented
+    def scaled(self, factor: float) -> Shared:
+        """Return the kernel with its operator over channels times a number."""
         given = 1.0 if self.operator is None else self.operator
-        return clone(self).set_params(operator=float(factor) * given)
+        return clone(self).set_params(operator=factor * given)
 
     @property
     def scale(self) -> float:
@@ -214,10 +216,10 @@ class Shared(CoupledKernel):
 
     def check_loaded(self, limits: Limits) -> None:
         """Windows are as long as their offsets are many."""
-        if not hasattr(self, "offsets_"):
+        if not len(self.offsets_):
             return
-        for name in ("input_shape_", "output_shape_"):
-            shape = getattr(self, name)
+        shapes = {"input_shape_": self.input_shape_, "output_shape_": self.output_shape_}
+        for name, shape in shapes.items():
             must(isinstance(shape, tuple) and 1 <= len(shape) <= 4, f"{name} is no shape")
             for size in shape:
                 bounded(size, name, 1, limits.size)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._base.arrays import Array, Items
@@ -27,6 +25,8 @@ class OperatorSum(OperatorKernel):
     OperatorSum(left=Separable(operator=Identity(), scalar=RBF(length_scale=1.0)),
                 right=Separable(operator=Covariance(), scalar=Linear()))
     """
+
+    terms_: tuple[OperatorKernel, OperatorKernel] | None = None
 
     def __init__(self, left: OperatorKernel, right: OperatorKernel):
         self.left = left
@@ -65,54 +65,60 @@ class OperatorSum(OperatorKernel):
     componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
-        """Both terms told."""
+        """Return the sum of both terms for outputs of a shape."""
         return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
+
+    @property
+    def terms(self) -> tuple[OperatorKernel, OperatorKernel]:
+        """The two kernels: fitted where this one is, else as given."""
+        return self.terms_ or (self.left, self.right)
 
     @property
     def inputs(self) -> Kernel:
         """The common scalar kernel, else what the first term makes of the inputs."""
         if self.separable:
             return self.separated().inputs
-        terms = [getattr(self, f"{side}_", getattr(self, side)) for side in ("left", "right")]
-        left, right = (term.inputs for term in terms)
+        left, right = (term.inputs for term in self.terms)
         return right if isinstance(right.space, Fields) else left
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
-        """Both terms."""
-        self.left_ = fitted(self.left, X, V, weights)
-        self.right_ = fitted(self.right, X, V, weights)
+        """Fit both terms."""
+        left, right = (fitted(term, X, V, weights) for term in (self.left, self.right))
+        self.terms_ = left, right
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Both terms, added."""
-        return SumGram(self.left_.gram(A, B), self.right_.gram(A, B))
+        """Return the sum of both Gram matrices."""
+        return SumGram(*(term.gram(A, B) for term in self.terms))
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Both terms, added."""
-        terms = (self.left_, self.right_)
-        left, right = (term.pairings(A, V, B, W, L) for term in terms)
+        """Return the sum of the pairings of both terms."""
+        left, right = (term.pairings(A, V, B, W, L) for term in self.terms)
         return left + right
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Both terms, component by component."""
-        return self.left_.by_component(A, B) + self.right_.by_component(A, B)
+        """Return the sum of both terms, component by component."""
+        left, right = (term.by_component(A, B) for term in self.terms)
+        return left + right
 
-    def __rmul__(self, factor: Any) -> OperatorKernel:
-        return factor * self.left + factor * self.right
+    def scaled(self, factor: float) -> OperatorKernel:
+        """Return the sum of both terms times a number."""
+        return self.left.scaled(factor) + self.right.scaled(factor)
 
     spectral = property(lambda self: self.left.spectral and self.right.spectral)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Half of the waves from each."""
+        """Draw half of the waves from each term."""
         half = (number + 1) // 2
-        left = self.left_.spectrum(random, half, width)
-        right = self.right_.spectrum(random, half, width)
+        left, right = (term.spectrum(random, half, width) for term in self.terms)
         source = np.concatenate([left[1], right[1] + len(left[0])])
         return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
 
 
 class ScaledKernel(OperatorKernel):
     """K = scale · kernel, as ``0.5 * CurlFree()`` makes it."""
+
+    kernel_: OperatorKernel | None = None
 
     def __init__(self, kernel: OperatorKernel, scale: float):
         self.kernel = kernel
@@ -127,30 +133,42 @@ class ScaledKernel(OperatorKernel):
     depends_on_data = property(lambda self: self.kernel.depends_on_data)
     centred_outputs = property(lambda self: self.kernel.centred_outputs)
     spectral = property(lambda self: self.kernel.spectral)
+    componentwise = property(lambda self: self.kernel.componentwise)
+
+    @property
+    def inner(self) -> OperatorKernel:
+        """The kernel inside: fitted where this one is, else as given."""
+        return self.kernel_ or self.kernel
 
     def for_outputs(self, shape: tuple[int, ...]) -> ScaledKernel:
-        """The kernel inside told."""
+        """Return the multiple of the kernel for outputs of a shape."""
         return ScaledKernel(self.kernel.for_outputs(shape), self.scale)
 
     @property
     def inputs(self) -> Kernel:
-        """Those of the kernel inside."""
-        return (self.kernel_ if hasattr(self, "kernel_") else self.kernel).inputs
+        """The kernel that checks inputs, of the kernel inside."""
+        return self.inner.inputs
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> ScaledKernel:
         """Fit the kernel inside."""
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
-        from .separable import fitted
-
         self.kernel_ = fitted(self.kernel, X, V, weights)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The values, scaled."""
-        return SumGram(self.kernel_.gram(A, B), scale=self.scale)
+        """Return the values, scaled."""
+        return SumGram(self.inner.gram(A, B), scale=self.scale)
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """Return the scalar kernel of each component, scaled."""
+        return self.inner.by_component(A, B).scaled(self.scale)
+
+    def scaled(self, factor: float) -> ScaledKernel:
+        """Return the kernel inside times both numbers."""
+        return ScaledKernel(self.kernel, factor * self.scale)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """The same waves, longer by the root of the scale."""
-        omega, source, along = self.kernel_.spectrum(random, number, width)
+        """Return the waves of the kernel inside, longer by the root of the scale."""
+        omega, source, along = self.inner.spectrum(random, number, width)
         return omega, source, along * np.sqrt(self.scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -95,7 +95,7 @@ class Windows:
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
         """Windows of given offsets around the places that count; those last made are kept."""
-        key = joblib_hash((vars_of(inputs), vars_of(outputs), offsets, relative))
+        key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
             while len(_LAST) >= KEPT:
                 _LAST.pop(next(iter(_LAST)))
@@ -147,11 +147,6 @@ class Windows:
 KEPT = 4
 """Windows that are kept for the next use: a choice asks for the same ones again and again."""
 _LAST: dict[str, Windows] = {}
-
-
-def vars_of(grid: Grid) -> tuple:
-    """What tells a grid from others."""
-    return tuple(getattr(grid, field.name) for field in fields(grid))
 
 
 def like_index(index: np.ndarray, A: Array) -> Array:

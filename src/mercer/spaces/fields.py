@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, namespace
 from .._base.checks import Limits, must
-from .._base.parameters import parameters, whole
+from .._base.parameters import parameters, same, whole
 from .base import Space
 from .vectors import Vectors
 
@@ -119,9 +119,9 @@ class Fields(Vectors):
     def join(self, other: Space) -> Space:
         """Fields of which nothing is said are those of the other."""
         if isinstance(other, Fields):
-            if repr(self) == repr(Fields()):
+            if same(self, Fields()):
                 return other
-            if repr(other) == repr(Fields()):
+            if same(other, Fields()):
                 return self
         return super().join(other)
 
