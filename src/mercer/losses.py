@@ -152,13 +152,15 @@ class Huber(Loss):
 
     Parameters
     ----------
-    delta
+    delta : float or "median", default="median"
         A length in the output feature space; "median" is `factor` times the median length of the
         left-out residuals, determined for each alpha.
-    factor
-        What the median is multiplied by.
-    max_iter, tol
-        Of the iteration: how many steps at most, and how exact as a fraction of the outputs.
+    factor : float, default=1.0
+        The factor of the median.
+    max_iter : int, default=1000
+        The largest number of steps.
+    tol : float, default=1e-5
+        The tolerance of the iteration, as a fraction of the outputs.
 
     References
     ----------
@@ -201,13 +203,15 @@ class EpsilonInsensitive(Loss):
 
     Parameters
     ----------
-    epsilon
+    epsilon : float or "median", default="median"
         A length in the output feature space; "median" is `factor` times the median length of the
         left-out residuals, determined for each alpha.
-    factor
-        What the median is multiplied by.
-    max_iter, tol
-        Of the iteration: how many steps at most, and how exact as a fraction of the outputs.
+    factor : float, default=0.5
+        The factor of the median.
+    max_iter : int, default=2000
+        The largest number of steps.
+    tol : float, default=1e-5
+        The tolerance of the iteration, as a fraction of the outputs.
 
     References
     ----------

@@ -41,13 +41,13 @@ class Blend(LeftOutPoints, StructuredEstimator):
 
     Parameters
     ----------
-    models
+    models : sequence of estimators, default=()
         Models with left-out points (`KernelDependency`, `KernelDependencyCV`,
         `ForestDependency`), all with the same output kernel.
-    decoder
-        A decoder of the blended points; None for the natural one of the output kernel.
-    prefit
-        Whether the models are fitted already, on the pairs that `fit` is given; else copies of
+    decoder : Decoder, default=None
+        A decoder of the blended points; None for the default of the output kernel.
+    prefit : bool, default=False
+        Whether the models are already fitted, on the pairs that `fit` is given; else copies of
         them are fitted.
 
     Attributes

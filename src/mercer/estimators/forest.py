@@ -30,26 +30,30 @@ class ForestDependency(OnFeatures):
 
     Parameters
     ----------
-    kernel
-        A kernel with finite features, which the trees ask about; None for `Linear`, the vectors
+    kernel : Kernel, default=None
+        A kernel with finite features, on which trees split; None for `Linear`, the vectors
         themselves.
-    output_kernel, decoder
+    output_kernel : Kernel, default=None
         As in `KernelDependency`.
-    n_trees
+    n_trees : int, default=200
         The number of trees.
-    random_splits
+    random_splits : bool, default=True
         Whether thresholds are drawn at random (extremely randomised trees) rather than the best.
-    max_features, min_samples_leaf
+    max_features : int, float or str, default=1.0
         As in scikit-learn's trees.
-    bootstrap
-        Whether each tree learns from examples drawn with replacement, whole groups where there are
-        groups. Left-out predictions are the out-of-bag ones then.
-    standardize
-        Whether output coordinates are grown on in units of their spread; else as they are.
-    cv
-        The number of folds that left-out predictions are made by where there is no bootstrap.
-    random_state
-        What the trees are drawn by.
+    min_samples_leaf : int, default=1
+        As in scikit-learn's trees.
+    bootstrap : bool, default=False
+        Whether each tree learns from examples (or groups) drawn with replacement. Left-out
+        predictions are then the out-of-bag ones.
+    standardize : bool, default=True
+        Whether trees are grown on output coordinates in units of their spread.
+    cv : int, default=5
+        The number of folds of left-out predictions if there is no bootstrap.
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    random_state : int, RandomState or None, default=None
+        The seed of the trees.
 
     Notes
     -----

@@ -35,16 +35,20 @@ class RegressorDependency(OnFeatures):
 
     Parameters
     ----------
-    regressor
-        A regressor of several numbers with scikit-learn's ``fit`` and ``predict``; None where the
+    regressor : estimator, default=None
+        A multi-output regressor with scikit-learn's ``fit`` and ``predict``; None if the
         predictions come from elsewhere (`fit_outputs`).
-    output_kernel, output_features, decoder
-        As in `KernelDependency`. Outputs of infinitely many features, or of more than there are
-        examples, are written in their 128 principal directions where no feature map is given.
-    kernel
-        A kernel with finite features, which the regressor sees; None for vectors as they are.
-    cv
-        The number of folds that left-out predictions are made by, groups kept whole.
+    output_kernel : Kernel, default=None
+        As in `KernelDependency`.
+    output_features : FeatureMap, default=None
+        As in `KernelDependency`. If None, outputs of infinitely many features, or of more than
+        there are examples, are written in their 128 leading principal directions.
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    kernel : Kernel, default=None
+        A kernel with finite features, which the regressor sees; None for the vectors themselves.
+    cv : int, default=5
+        The number of folds of left-out predictions; groups stay together.
 
     References
     ----------

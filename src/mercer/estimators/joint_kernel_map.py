@@ -42,27 +42,27 @@ class JointKernelMap(StructuredEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : OperatorKernel, Kernel or JointKernel, default=None
         An operator-valued kernel, such as ``Patchwise(RBF(3.0))``; a joint kernel that
-        `mercer.operators.joint` made (its output kernel then stands for `output_kernel`); a
+        `mercer.operators.joint` made (its output kernel then replaces `output_kernel`); a
         scalar kernel, for the tensor product with the output kernel; None is ``RBF("median")``.
-    joint
-        In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
-        It need not be bilinear in Φ(y), so that there are no points to centre or to decode: the
-        prediction is the best training output.
-    output_kernel
+    output_kernel : Kernel, default=None
         The kernel l on outputs; None is `Linear`.
-    C
-        What a unit of slack costs.
-    decoder
-        None predicts the point itself where the output kernel allows it (`Linear`: an image that
-        no training output need be), else the best training output.
-    tol
-        Stop when the duality gap is at most this share of the objective.
-    max_iter
-        Passes over the training examples at most; a warning says when they were not enough.
-    random_state
-        Of the order of examples.
+    C : float, default=1.0
+        The cost of a unit of slack.
+    decoder : Decoder, default=None
+        None predicts the point itself where the output kernel allows it (with `Linear` an image
+        that need not be a training output), else the best training output.
+    tol : float, default=0.001
+        Stop when the duality gap is at most this fraction of the objective.
+    max_iter : int, default=5000
+        The largest number of passes over the training examples; a warning says if it was reached.
+    random_state : int, RandomState or None, default=0
+        The seed of the order of examples.
+    joint : Kernel or callable, default=None
+        In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
+        It need not be bilinear in Φ(y); then there are no points to centre or to decode, and the
+        prediction is the best training output.
 
     Attributes
     ----------

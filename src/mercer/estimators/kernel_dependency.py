@@ -41,37 +41,37 @@ class KernelDependency(RidgeEstimator):
 
     Parameters
     ----------
-    kernel
-        The operator-valued kernel, such as ``RBF(6.0) * Covariance()``; a scalar kernel means the
+    kernel : OperatorKernel or Kernel, default=None
+        The operator-valued kernel, such as ``RBF(6.0) * Covariance()``. A scalar kernel means the
         identity operator; None is ``RBF("median")``.
-    output_kernel
+    output_kernel : Kernel, default=None
         The kernel l on outputs; None is `Linear`.
-    alpha
+    alpha : float, default=1.0
         The ridge, the paper's λ; there is no hidden factor n.
-    decoder
-        The pre-image; None is the natural one of the output kernel (`mercer.decoders.natural`).
-    features, output_features
+    decoder : Decoder, default=None
+        The pre-image; None is the default of the output kernel (`mercer.decoders.natural`).
+    features, output_features : FeatureMap, default=None
         Coordinates of the inputs and outputs, such as ``IncompleteCholesky(rank=500)`` for a fit
         at low rank or ``KernelPCA(3)`` for Weston's method; None is exact.
-    fit_intercept
+    fit_intercept : bool, default=True
         Whether a constant is added to g that the ridge does not shrink. False gives the paper's
         equations and scikit-learn's `KernelRidge`.
-    solver
+    solver : str or BlockConjugateGradient, default="auto"
         "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
         for kernels that do not separate "dense", "cg" or a
-        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheaper of those that have room,
-        as `plan` reports.
-    loss
-        None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` where some
+        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheapest of those that fit into
+        memory, as `plan` reports.
+    loss : Loss, default=None
+        None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` if some
         outputs may be wrong. Needs a kernel that separates.
-    device
-        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
-        where X is: arrays of PyTorch or CuPy stay on their device anyway.
-    symmetries
+    device : str, default=None
+        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is the
+        device of X: arrays of PyTorch or CuPy stay on their device.
+    symmetries : sequence of str, default=None
         What may be done to input and output fields together, such as ``("shift:x",)``,
-        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``: every pair is learnt
-        with its images, left out and scored as one. Refused where left-out errors rise. Axes are
-        called x; y, x; or z, y, x unless the kernels know `Fields`.
+        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``. Every pair is learnt
+        with its images, which are left out and scored as one. Symmetries that increase left-out
+        errors are refused. Axes are called x; y, x; or z, y, x unless the kernels have `Fields`.
 
     Attributes
     ----------

@@ -42,50 +42,56 @@ class KernelDependencyCV(RidgeEstimator):
 
     Parameters
     ----------
-    kernel
-        An operator-valued kernel or a list of them. None for a list by what the inputs are, in
-        units of their spread (see Notes); chosen on 1,000 pairs where there are more.
-    output_kernel
-        A kernel on outputs. A list of them is chosen from by `scoring` only: the risk in feature
-        space always prefers the wider kernel.
-    alphas
+    kernel : OperatorKernel, Kernel or list of these, default=None
+        The kernels to choose from. None is a list that depends on the kind of inputs, in units of
+        their spread (see Notes); with more than 1,000 pairs it is chosen on 1,000 of them.
+    output_kernel : Kernel or list of Kernel, default=None
+        The kernel on outputs; None is `Linear`. Several are compared by `scoring` only: the risk
+        in feature space always prefers the wider kernel.
+    alphas : sequence of float or "auto", default="auto"
         The ridges to choose from, absolute numbers; or "auto", 21 of them from 1e-8 to 100 in
         units of the data, (tr K_x / n) · tr(B S_vv) / tr S_vv: changing the units of inputs or
         outputs then changes no choice.
-    scoring
-        None for the risk in feature space; any scorer of scikit-learn's (a name, or what
-        `make_scorer` gives; greater is better), computed on *decoded* left-out predictions; or
-        "auto": Kendall's tau of rankings, what `Threshold` maximises (F1) of label sets, the risk
-        of all else.
-    criterion
+    scoring : str, callable or None, default="auto"
+        None for the risk in feature space; any scorer of scikit-learn (a name, or what
+        `make_scorer` returns; greater is better), computed on *decoded* left-out predictions; or
+        "auto": Kendall's tau for rankings, the metric that `Threshold` maximises (F1) for label
+        sets, and the risk for all other outputs.
+    criterion : {"loo", "gcv", "evidence", "density"}, default="loo"
         "loo", "gcv" for generalised cross-validation, "evidence" for the marginal likelihood
         of a Gaussian process whose scale is profiled out, or "density" for the density of every
         output given all others, with one noise for each direction of the operator: use it with
         ``variance(noise="left out")``. The last three support neither scoring nor groups, the
         last two need finite features of the outputs.
-    decoder
-        As in `KernelDependency`, or a list to choose from: by `scoring`, or by the metric of the
+    decoder : Decoder or list of Decoder, default=None
+        As in `KernelDependency`. Several are compared by `scoring`, or by the metric of the
         outputs' space.
-    features, output_features, fit_intercept, device, solver
+    features, output_features : FeatureMap, default=None
         As in `KernelDependency`.
-    loss
+    fit_intercept : bool, default=True
+        As in `KernelDependency`.
+    loss : Loss or list of Loss, default=None
         None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
-    cv
+    cv : int, default=5
         The number of folds where an operator is learnt or a loss is robust (see Notes).
-    verbose
-        Whether a bar shows how many of the choices were tried.
-    nested
-        The number of folds for an honest score: on each, the whole choice is made again without
-        the fold. None for no such score, which costs that many fits more.
-    symmetries
+    device : str, default=None
         As in `KernelDependency`.
-    search
-        "grid" for the kernels as given, or "gradient": the continuous parameters of each kernel
+    verbose : bool, default=False
+        Whether a bar shows how many of the choices were tried.
+    solver : str or BlockConjugateGradient, default="auto"
+        As in `KernelDependency`.
+    nested : int, default=None
+        The number of folds for an unbiased score: on each, the whole choice is repeated without
+        the fold, which costs one fit. None for no such score.
+    symmetries : sequence of str, default=None
+        As in `KernelDependency`.
+    search : {"grid", "gradient"}, default="grid"
+        "grid" for the given kernels. With "gradient" the continuous parameters of each kernel
         are first learnt as by `mercer.tune` (the penalised evidence; with groups or outputs of
-        infinitely many features, the left-out error), and the choice is between those.
+        infinitely many features, the left-out error), and the choice is between the results.
         ``kernel=None`` is then ``RBF("ard")``.
-    restarts
-        How many further searches by gradient start at random places.
+    restarts : int, default=0
+        The number of further searches by gradient, from random parameters.
 
     Attributes
     ----------

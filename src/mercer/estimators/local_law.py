@@ -47,31 +47,31 @@ class LocalLaw(StructuredEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, default=None
         The kernel on windows, whose values are in standard deviations; None for ``Matern(nu=3.5)``
-        of three times the median distance.
-    radius
-        How far the window of the input reaches, in the units of the fields; None for 1.5 steps.
-    reach
-        How far the neighbours of a place reach; None for one step.
-    rank
-        The number of windows that others are compared with, drawn at random.
-    alphas
-        Ridges to choose from by `cv` folds of left-out fields; "auto" for a ladder that grows with
-        the number of windows; a number for one.
-    fields
-        What inputs and outputs are fields on; None for a grid of spacing one.
-    fit_intercept
-        Whether every place has a constant of its own, such as a source that is always there; it
-        takes hundreds of pairs.
-    n_windows
-        The most windows to learn from; beyond, some of the fields are drawn.
-    cv
+        with three times the median distance.
+    radius : float, default=None
+        The radius of the input window, in the units of the fields; None for 1.5 steps.
+    reach : float, default=None
+        The radius of the output neighbourhood of a grid point; None for one step.
+    rank : int, default=200
+        The number of landmark windows, drawn at random.
+    alphas : float, sequence of float or "auto", default="auto"
+        Ridges to choose from by `cv` folds of left-out fields; "auto" for a grid that grows with
+        the number of windows.
+    fields : Fields, default=None
+        The grid of inputs and outputs; None for a grid of spacing one.
+    fit_intercept : bool, default=False
+        Whether every grid point has its own constant, such as a permanent source; this needs
+        hundreds of pairs.
+    n_windows : int, default=100000
+        The largest number of windows to learn from; with more, some of the fields are drawn.
+    cv : int, default=5
         The number of folds.
-    device
-        A device of PyTorch's, such as "cuda"; None for numpy.
-    random_state
-        Seeds the windows and the folds.
+    device : str, default=None
+        A device of PyTorch, such as "cuda"; None for numpy.
+    random_state : int, RandomState or None, default=0
+        The seed of the windows and the folds.
 
     Attributes
     ----------

@@ -43,44 +43,46 @@ class ConformalSets(FromFile, BaseEstimator):
 
     Parameters
     ----------
-    model
-        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", anything that
+    model : estimator
+        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", any model that
         predicts: a `Pipeline` or a search around one of these, a `SequenceTransducer`, any
-        regressor or classifier of scikit-learn's kind. It is cloned and fitted.
-    coverage
+        regressor or classifier with scikit-learn's interface. It is cloned and fitted.
+    coverage : float, default=0.9
         The requested probability.
-    calibration
-        "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
-        from all of it and calibrates on left-out predictions, which the closed form gives for
-        every group; what is met is about `coverage`, what is proven is 1 - 2 (1 - coverage) where
-        everything was given before the data were seen, and else nothing.
-    kind
+    calibration : {"split", "jackknife+"}, default="split"
+        "split" holds out some of the data and is proven to reach `coverage`. "jackknife+" learns
+        from all of it and calibrates on left-out predictions, which are available in closed form
+        for every group. It reaches about `coverage`; the proven level is 1 - 2 (1 - coverage) if
+        everything was given before the data were seen, and otherwise none.
+    kind : {"auto", "candidates", "ball", "band", "intervals"}, default="auto"
         "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
-        prediction; "auto" is "ball" where the output kernel gives the prediction directly.
-    candidates
-        The pool of outputs that may be in a set. None for all outputs where these are few
+        prediction; "intervals" for one interval for each value of an output; "auto" is "ball" if
+        the output kernel gives the prediction directly, else "candidates".
+    candidates : sequence, default=None
+        The pool of outputs that may be in a set. None for all outputs where there are few
         (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
-    held_out
+    held_out : float, default=None
         The fraction of the groups that "split" keeps for calibration. None is a quarter, or more
         where a quarter is few, up to half: K groups determine the coverage to within 1 / (K + 1),
         which should be at most a fifth of 1 - coverage.
-    random_state
-        Which ones.
-    scale
-        "auto" for bands that are wide at the places where residuals are large, "flat" for the same
-        width at every place. Two more adapt to the input: "posterior" has radii in proportion to
-        the posterior standard deviation of an output, "residual" in proportion to what a ridge
-        model of left-out residuals expects, and bands that follow places as far as that makes them
-        narrow. By jackknife+ "posterior" is proven where all was given; "residual" is not.
-    by
-        What sets are calibrated apart by (Mondrian sets): a function that returns a category for
-        each input, or "class", for lists that hold each single output of the pool with the
-        requested probability. The level then holds within each category. For calibration="split".
-    shift
-        A function that returns for each input how much likelier it is among the inputs to come
-        than among those learnt from; None where these are alike. For calibration="split".
-    loss
-        None: a set that lacks the truth is a miss. Or, for lists, "f1", "hamming", "edit" (edits
+    random_state : int, RandomState or None, default=0
+        The seed of the split.
+    scale : {"auto", "flat", "posterior", "residual"}, default="auto"
+        "auto" for bands that are wide at locations with large residuals, "flat" for the same
+        width at every location. Two more adapt to the input: the radii of "posterior" are
+        proportional to the posterior standard deviation of an output, those of "residual" to the
+        size of residuals that a ridge model of left-out residuals expects. With jackknife+
+        "posterior" has a proven level if everything was given; "residual" has not.
+    by : callable or "class", default=None
+        Categories that are calibrated separately (Mondrian sets): a function that returns a
+        category for each input, or "class", for lists that hold each single output of the pool
+        with the requested probability. The level then holds within each category. For
+        calibration="split".
+    shift : callable, default=None
+        A function that returns for each input how much more likely it is among new inputs than
+        among the training inputs; None if both have one distribution. For calibration="split".
+    loss : {"f1", "hamming", "edit"} or callable, default=None
+        None counts a set without the truth as a miss. For lists, a loss by name ("edit" is edits
         over the longer length) or a function of true and predicted outputs with values from 0 to
         1: then the expected loss of the best output in a list is at most 1 - coverage (conformal
         risk control). For calibration="split".

@@ -25,12 +25,12 @@ class Source:
 
     Parameters
     ----------
-    sample
-        How many pairs to keep; None leaves it to the model.
-    random_state
-        The seed of the sample, a number.
-    precision
-        Of the products of a block, "float64" or "float32"; their sums are float64.
+    sample : int, default=None
+        How many pairs to keep; None leaves the number to the model.
+    random_state : int, default=0
+        The seed of the sample.
+    precision : {"float64", "float32"}, default="float64"
+        The precision of the products of a block; sums are float64.
 
     Attributes
     ----------

@@ -35,12 +35,12 @@ class DaskStream(Source):
 
     Parameters
     ----------
-    X
+    X : Dask array, bag or list of delayed blocks
         A Dask array (with `y` another one), a bag of pairs or two bags, a list of delayed blocks
         (X, y) or (X, y, weights), or two lists.
-    y
-        The outputs, where `X` has the inputs alone.
-    sample_weight
+    y : Dask collection, default=None
+        The outputs, if `X` has only the inputs.
+    sample_weight : array or Dask collection, default=None
         One number for each pair: an array, or a Dask collection in the blocks of `X`.
     sample, random_state, precision
         As in `Stream`.

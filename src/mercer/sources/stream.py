@@ -19,10 +19,8 @@ from .blocks import BadBlock, Expected, length
 from .checkpoint import Progress, as_checkpoint
 from .contents import added, contents
 from .sample import Sample
-from .shards import Shards
+from .shards import BLOCK, Shards
 
-BLOCK = 8192
-"""Rows that are read at once from an array."""
 EVERY = 64
 """Blocks between two checkpoints."""
 FRESH = (
@@ -57,31 +55,33 @@ class Stream(Source):
 
     Parameters
     ----------
-    source
+    source : iterable, callable, str, Path or array
         An iterable of blocks (a list, a generator, `Shards`, a custom loader), a function
         of no arguments that returns one, the path or pattern of files (as in `Shards`), or, with
-        `y`, an array. What can be read again (all but a generator) is read twice, once for the
-        sample, once for the moments, and by a choice of parameters a third time, for left-out
-        predictions of every pair.
-    y
-        The outputs, where `source` is the array of inputs.
-    sample_weight
-        One number for each pair of the whole, where blocks do not have weights of their own.
-    block
-        Rows to read at once where `source` is an array.
-    sample
+        `y`, an array. A source that can be read again (all but a generator) is read twice, once
+        for the sample and once for the moments, and by a choice of parameters a third time, for
+        left-out predictions of every pair.
+    y : array, default=None
+        The outputs, if `source` is the array of inputs.
+    sample_weight : array, default=None
+        One number for each pair, if blocks have no weights.
+    block : int, default=8192
+        Rows to read at once if `source` is an array.
+    sample : int, default=None
         How many pairs are kept: landmarks, length scales and the outputs that decoders choose
-        among come from them. None is 4,096, or twice the largest rank. Of a generator
-        they are the first ones, of anything else a uniform sample.
-    random_state
-        The seed of the sample, a number. Cut otherwise into blocks, the same pairs in the same
-        order give the same sample.
-    checkpoint, every
-        A file that the moments are written to every so many blocks. A run that finds the file
-        goes on after the last block in it; one that ends removes it.
-    precision
-        Of the products of a block: "float32" is faster on a GPU and rounds moments to about 1e-7
-        of their size, which shows where alpha is smaller than that; their sums are float64.
+        among come from them. None is 4,096, or twice the largest rank. The sample of a generator
+        are its first pairs, that of any other source is uniform.
+    random_state : int, default=0
+        The seed of the sample. The same pairs in the same order give the same sample, however
+        they are cut into blocks.
+    checkpoint : str or Path, default=None
+        A file that the moments are written to. A run that finds the file continues after the last
+        block in it; a run that ends removes it.
+    every : int, default=64
+        Blocks between two checkpoints.
+    precision : {"float64", "float32"}, default="float64"
+        The precision of the products of a block: "float32" is faster on a GPU and rounds moments
+        to about 1e-7 of their size, which matters if alpha is smaller; sums are float64.
 
     Examples
     --------
