@@ -17,9 +17,9 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
-from .base import StructuredEstimator, on_fresh_state
-from .behind_predictions import LeftOutPoints
+from .base import on_fresh_state
 from .choice import calibrated
+from .left_out_points import LeftOutPoints
 from .one_output_kernel import with_one_output_kernel
 from .pairs import drop_zero_weights, folds_of, group_labels
 from .squares import Squares
@@ -31,7 +31,7 @@ CHECKED = 5
 
 
 @parameters
-class Blend(LeftOutPoints, StructuredEstimator):
+class Blend(LeftOutPoints):
     """Several models of one output kernel, their points averaged in the output feature space.
 
     g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those

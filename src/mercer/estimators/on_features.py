@@ -14,18 +14,18 @@ from .._base.parameters import whole
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame
 from ..features import FeatureMap
-from ..kernels import Kernel, Linear
+from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side, repeats
-from .base import StructuredEstimator, warn_if_constant
-from .behind_predictions import LeftOutPoints, finite_kernel
+from .base import warn_if_constant
 from .choice import calibrated
+from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, fold_rows, folds_of, group_labels
 from .trees import features_of
 
 
-class OnFeatures(LeftOutPoints, StructuredEstimator):
+class OnFeatures(LeftOutPoints):
     """A model that learns output coordinates from features, and is calibrated on left-out folds.
 
     A subclass implements `_coordinates` and `_fit_coordinates`.
@@ -97,7 +97,14 @@ class OnFeatures(LeftOutPoints, StructuredEstimator):
         return C
 
     def _input_kernel(self) -> Kernel:
-        return finite_kernel(self.kernel, self.needs_features)
+        """Return the kernel on inputs, which must have finite features; None is `Linear`."""
+        kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
+        if kernel.features is None:
+            raise ValueError(
+                f"{self.needs_features}, and {kernel} has no finite ones: use a linear kernel, "
+                "such as Linear() or Words()."
+            )
+        return kernel
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [self._input_kernel()]

@@ -14,15 +14,14 @@ from ..embedding import Embedding
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..sources import is_dask, mapped
-from .base import StructuredEstimator
-from .behind_predictions import LeftOutPoints
 from .fitted import Fitted
+from .left_out_points import LeftOutPoints
 from .on_grid import predict_on
 from .posterior import Posterior
 from .selective import confidence_of
 
 
-class RidgePredictions(LeftOutPoints, StructuredEstimator):
+class RidgePredictions(LeftOutPoints):
     """A model that predicts by the solution of a ridge problem."""
 
     fitted_: Fitted

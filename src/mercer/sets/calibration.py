@@ -16,6 +16,7 @@ from ..solvers import Refused
 from .around import AroundScore
 from .certificate import Certificate, of_jackknife, of_loss, of_pool, too_few
 from .lists import as_loss, controlled_radius, risk_at, steps
+from .models import View
 from .radii import CategoryRadii, EqualRadii, Radii, ShiftedRadii, categories, radii_by_category
 from .scales import LeftOutScales, Scale
 from .scores import CandidateScore, LeftOutScores, ListScore, Score
@@ -69,7 +70,7 @@ class CalibrationResult(NamedTuple):
 class HeldOutSets(CalibratedSets):
     """Sets with radii that were calibrated on pairs which the model has not seen."""
 
-    view: Any
+    view: View
     score: Score
     scale: Scale | None
     radii: Radii
@@ -86,7 +87,7 @@ class HeldOutSets(CalibratedSets):
 
 
 def calibrate_by_miss(
-    view: Any,
+    view: View,
     score: Score,
     scale: Scale | None,
     pairs: HeldPairs,
@@ -146,7 +147,7 @@ def _radii(
 
 
 def calibrate_by_loss(
-    view: Any, score: Score, pairs: HeldPairs, level: float, loss: Any
+    view: View, score: Score, pairs: HeldPairs, level: float, loss: Any
 ) -> CalibrationResult:
     """Choose the radius by the expected loss of the best output in a list."""
     if not isinstance(score, ListScore):

@@ -17,7 +17,7 @@ from ..estimators.saved_posterior import SavedVariance
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
-from .models import Listing, Piped, SupportsSets, fit_parameters
+from .models import Listing, Piped, SupportsSets, View, fit_parameters
 from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
 
@@ -73,7 +73,7 @@ def fit_model(
 
 
 def score_of(
-    view: Any,
+    view: View,
     kind: str,
     candidates: Items | None,
     flat: bool,
@@ -120,7 +120,7 @@ def scale_of(
     name: str,
     score: Score,
     model: Any,
-    view: Any,
+    view: View,
     X: Items,
     y: Items,
     labels: np.ndarray,
@@ -153,7 +153,7 @@ def scale_of(
     return residual_scale(view, errors, X, own, level, score.scale)
 
 
-def _keep_variance(view: Any) -> None:
+def _keep_variance(view: View) -> None:
     """Have the model saved with its posterior variance, which sets of loaded models need."""
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, RidgeEstimator):

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items
-from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
+from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from .around import BandScore, IntervalScore
 from .checks import fraction
+from .models import View
 from .scores import CandidateScore, Score
 from .weights import row_weights, weighted_quantile
 
@@ -51,7 +52,7 @@ class LeftOutSets:
     dict_keys(['sin lower', 'sin upper', 'cos lower', 'cos upper'])
     """
 
-    model: Any
+    model: View
     score: Score
     scores: np.ndarray
     weights: np.ndarray

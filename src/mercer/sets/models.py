@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -19,6 +20,26 @@ from ..spaces import Sequences
 
 BEST, EVERY = 100, 10**9
 """Outputs that are requested of a model that ranks outputs itself, and all of a list."""
+
+
+class View(Protocol):
+    """A fitted model as prediction sets see it: the points, or ranked lists, of inputs."""
+
+    @property
+    def output_kernel_(self) -> Kernel:
+        """The fitted output kernel."""
+
+    @property
+    def outputs_(self) -> Items:
+        """The training outputs."""
+
+    @property
+    def embed(self) -> Callable[..., Any]:
+        """The function from inputs to their points, or to lists of outputs with scores."""
+
+    @property
+    def _flattened(self) -> Callable[[Any], Any]:
+        """The function from outputs to their form in the training data."""
 
 
 def is_pipeline(model: Any) -> bool:
@@ -48,7 +69,7 @@ class SupportsSets:
         return None
 
 
-def as_points(model: Any, y: Items, listed: bool = False) -> Any:
+def as_points(model: Any, y: Items, listed: bool = False) -> View:
     """Return the model itself if it predicts points, else a view of it that does.
 
     Parameters
@@ -176,7 +197,7 @@ class RankedLists(Listing):
         return self.model.predict_top(X, EVERY, **extras)
 
 
-def checked_outputs(view: Any, y: Items) -> Items:
+def checked_outputs(view: View, y: Items) -> Items:
     """Return outputs as the model behind a view compares them."""
     reader = view.reader if isinstance(view, Behind) else None
     return view.output_kernel_.as_outputs(y if reader is None else reader.read(y))
