@@ -17,12 +17,15 @@ reproduce: $(STAMP)
 test: $(STAMP)
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-# A second environment without extras: the README runs, and each missing extra is named.
+# A second environment without extras: the README and the end-to-end tests run, and each missing extra is
+# named.
 MINIMAL := .venv-minimal
 minimal:
 	test -x $(MINIMAL)/bin/python || $(PYTHON) -m venv $(MINIMAL)
 	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
 	$(MINIMAL)/bin/python tools/minimal.py
+	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile pytest hypothesis
+	$(MINIMAL)/bin/python -m pytest -q tests/end_to_end
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

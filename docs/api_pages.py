@@ -54,13 +54,14 @@ ELSEWHERE = (
 
 
 def public_names(module: str) -> list[str]:
-    """What a module exports: its `__all__`, else what it defines."""
+    """Return what a module exports and `mercer` does not: its `__all__`, else what it defines."""
     found = importlib.import_module(module)
     names = getattr(found, "__all__", None) or [
         name for name, value in vars(found).items()
         if not name.startswith("_") and getattr(value, "__module__", None) == module
     ]  # fmt: skip
-    hidden = INTERNAL.get(module, ())
+    shown_by_mercer = importlib.import_module("mercer").__all__ if module != "mercer" else ()
+    hidden = (*INTERNAL.get(module, ()), *shown_by_mercer)
     return [name for name in names if callable(getattr(found, name)) and name not in hidden]
 
 

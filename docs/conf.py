@@ -75,7 +75,7 @@ absent = [name for name, folder in NEEDS.items() if not (data / folder).is_dir()
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    "ignore_pattern": r"__init__\.py|simulators\.py",  # helpers of examples
+    "ignore_pattern": r"__init__\.py|simulators\.py|make_posts\.py",  # helpers of examples
     "filename_pattern": rf"plot_(?!{'|'.join([*absent, 'nothing'])})",
     "within_subsection_order": "gallery_order.by_output",
     "default_thumb_file": str(Path(__file__).parent / "_static" / "not_run.png"),

@@ -47,12 +47,13 @@ def fit(output_kernel: Any, y: Any, decoder: Any = None) -> None:
 
 def cases() -> list[tuple[str, Callable[[], Any]]]:
     """Return the extras and what needs them."""
+    from mercer.app.page import serve
     from mercer.decoders import ByLoss, Candidates, GromovWassersteinBarycenter
     from mercer.kernels import RBF, Fingerprint, ShortestPath, Spectrum
 
     graphs = [(np.ones((n, n)), ["a"] * n) for n in range(1, 13)]
     return [
-        ("demo", mercer.app.page.serve),
+        ("demo", serve),
         ("demo", lambda: run("demo")),
         ("excel", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.xlsx")),
         ("excel", lambda: run("fit", "table.xlsx")),

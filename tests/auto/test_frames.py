@@ -1,6 +1,7 @@
 """Frames as users have them: every column type is read, or refused with a sentence."""
 
 from datetime import date, time, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,14 @@ def test_a_lazy_frame_is_collected():
 def test_frames_that_cannot_be_used(frame, message):
     with pytest.raises(ValueError, match=message):
         fitted(frame)
+
+
+@pytest.mark.parametrize("table", [None, 3, 2.5, "table.csv", Path("table.csv")], ids=repr)
+def test_what_is_not_a_table_is_named(table):
+    model = fitted({"x": x, "y": x**2})
+    for use in (model.predict, fitted):
+        with pytest.raises(TypeError, match=r"a table must be a DataFrame.*mercer\.tables\.read"):
+            use(table)
 
 
 def test_durations_and_moments_come_back_as_they_are():
@@ -136,14 +145,6 @@ def test_a_new_tag_is_ignored_with_a_note():
     np.testing.assert_array_equal(got, expected)
 
 
-def test_targets_of_different_kinds_get_a_sentence():
-    frame = {"x": x, "a": x, "b": ["u", "v"] * 20}
-    with pytest.raises(ValueError, match=r"got 'a' \(number\), 'b' \(class\). Fit one AutoDep"):
-        fitted(frame, ["a", "b"])
-    with pytest.raises(ValueError, match="must be of one kind, got class and number"):
-        fitted(frame, {"a": "number", "b": "class"})
-
-
 def test_rankings_may_leave_labels_out():
     orders = ["a > b > c" if v > 0 else "b > a" for v in x]
     model = fitted({"x": x, "y": orders})
@@ -164,6 +165,7 @@ def test_rankings_may_leave_labels_out():
         ({"inputs": {"x": "song"}}, r"inputs\['x'\] must be one of number"),
         ({"scoring": "song"}, "'song' is neither a scorer"),
         ({"groups": "who"}, "no column 'who'"),
+        ({"id": "who"}, "no column 'who'"),
     ],
 )
 def test_arguments_are_checked_before_anything_is_fitted(parameters, message, monkeypatch):

@@ -161,7 +161,7 @@ def test_training_outputs_in_some_lists_only(convert, fitted):
 
 @pytest.mark.parametrize("k", [0, -1, 2.5])
 def test_bad_k(k, fitted):
-    with pytest.raises(ValueError, match="k must be a positive whole number"):
+    with pytest.raises(ValueError, match="k must be a positive integer"):
         fitted(Candidates()).predict_top(np.zeros((1, 2)), k=k)
 
 

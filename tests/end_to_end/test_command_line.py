@@ -1,5 +1,6 @@
 """The command line from a file to predictions, in every format, as a new user would type it."""
 
+import json
 import os
 import re
 import shlex
@@ -54,8 +55,12 @@ WRITERS = {
 }
 
 
+EXTRAS = {"flats.xlsx": "openpyxl", "flats.parquet": "pyarrow"}
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_fit_predict_evaluate_in_every_format(run, flats, name):
+    pytest.importorskip(EXTRAS.get(name, "pandas"))
     WRITERS[name](flats.iloc[:50], name)
     WRITERS[name](flats.iloc[50:], "new-" + name)
     shown = run("fit", name, "--output", "rent", "-o", "m.mercer").stdout
@@ -73,6 +78,26 @@ def test_fit_predict_evaluate_in_every_format(run, flats, name):
     assert error.mean() < 0.1 * flats["rent"].std()
     assert (predicted["lower rent"].astype(float) < predicted["upper rent"].astype(float)).all()
     assert "R²" in run("evaluate", "m.mercer", "new-" + name).stdout
+
+
+def test_a_report(run, flats):
+    pytest.importorskip("matplotlib")
+    flats.to_csv("flats.csv", index=False)
+    run("fit", "flats.csv", "--output", "rent", "--report", "report.html")
+    report = Path("report.html").read_text()
+    assert "data:image/svg+xml" in report and "rent" in report
+
+
+def test_five_thousand_rows(run):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(5_100, 4)), columns=list("abcd"))
+    frame["y"], frame["z"] = 1e4 + frame["a"] + np.sin(frame["b"]), frame["c"] * frame["d"]
+    frame[:5_000].to_csv("rows.csv", index=False)
+    frame[5_000:].to_csv("new.csv", index=False)
+    shown = run("fit", "rows.csv", "--output", "y,z", "--time-limit", "10", "-o", "m.mercer").stdout
+    assert "y, z (number)" in shown
+    measures = json.loads(run("evaluate", "m.mercer", "new.csv", "--json").stdout)
+    assert measures["rows"] == 100 and measures["mean R²"] > 0.8
 
 
 def test_pipes(run, flats):
@@ -153,3 +178,15 @@ def test_interrupted_process(tmp_path):
     assert running.returncode in (130, -signal.SIGINT), shown
     assert "Traceback" not in shown
     assert not (tmp_path / "model.mercer").exists()
+
+
+def test_columns_of_different_kinds_in_one_model(run, flats):
+    flats.assign(warm=np.where(flats["city"] == "Rome", "yes", "no")).to_csv("flats.csv")
+    shown = run("fit", "flats.csv", "--inputs", "size,city", "--outputs", "rent,warm").output
+    assert "rent, warm (record)" in shown and "mean of R² and accuracy" in shown
+    run("predict", "model.mercer", "flats.csv", "-o", "new.csv", "--coverage", "0.8")
+    new = pd.read_csv("new.csv")
+    assert (new["predicted warm"] == new["warm"]).mean() > 0.9
+    assert {"lower rent", "upper rent", "set of warm"} <= set(new.columns)
+    found = run("evaluate", "model.mercer", "flats.csv").output
+    assert "rent" in found and "warm" in found

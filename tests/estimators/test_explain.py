@@ -57,5 +57,5 @@ def test_a_table(monkeypatch, tmp_path):
 
 
 def test_a_wrong_number_is_refused():
-    with pytest.raises(ValueError, match="k must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="k must be a positive integer, got 0"):
         KernelDependency(RBF(1.0)).fit(X, Y).explain(X, k=0)

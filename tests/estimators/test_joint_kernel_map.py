@@ -159,7 +159,7 @@ def test_too_few_passes_warn_and_say_the_gap(pairs):
         ({"C": 0.0}, "C must be a positive number, got 0.0"),
         ({"C": "big"}, "C must be a positive number"),
         ({"tol": -1.0}, "tol must be a positive number"),
-        ({"max_iter": 0}, "max_iter must be a positive whole number"),
+        ({"max_iter": 0}, "max_iter must be a positive integer"),
         ({"decoder": Threshold()}, "is calibrated on left-out predictions"),
     ],
 )

@@ -130,5 +130,5 @@ def test_the_plan_of_pairs_is_what_fit_does(name, room):
 
 @pytest.mark.parametrize("bad", [{"n": 0}, {"n": 2.5}, {"n": 9, "p": 0}, {"n": 9, "rank": -1}])
 def test_bad_sizes(bad):
-    with pytest.raises(ValueError, match="must be a positive whole number"):
+    with pytest.raises(ValueError, match="must be a positive integer"):
         KernelDependency().plan(**bad)

@@ -136,7 +136,7 @@ def test_they_are_saved_and_have_sets_by_splitting(model, data, tmp_path):
         ({"criterion": "gcv", "loss": Huber()}, "gcv"),
         ({"criterion": "gcv", "kernel": RBF(1.0) * LearnedOperator()}, "gcv"),
         ({"loss": []}, r"loss=\[\] leaves nothing"),
-        ({"loss": Huber(), "cv": 0}, "cv must be a positive whole number"),
+        ({"loss": Huber(), "cv": 0}, "cv must be a positive integer"),
         ({"loss": Huber(), "cv": 1}, "cv must be at least 2"),
     ],
 )

@@ -194,7 +194,7 @@ def test_bad_rank(Map, rank):
 def test_other_bad_parameters():
     with pytest.raises(ValueError, match="RandomFourier needs a rank"):
         RandomFourier(None).fit(RBF(1.0), [[1.0]])
-    with pytest.raises(ValueError, match="block must be a positive whole number"):
+    with pytest.raises(ValueError, match="block must be a positive integer"):
         RandomPivotedCholesky(2, block=0).fit(RBF(1.0), [[1.0], [2.0]])
     with pytest.raises(ValueError, match="tolerance must be a number ≥ 0"):
         RandomPivotedCholesky(2, tolerance=-1.0).fit(RBF(1.0), [[1.0], [2.0]])

@@ -124,6 +124,8 @@ def fitted():
         model = AutoDependency(inputs, [outputs], random_state=0)
         yield "table", model.fit(table), table
     days = pd.DataFrame({"day": pd.date_range("2022-03-01", periods=8, freq="50D"), "y": range(8)})
+    kinds = pd.DataFrame({"x": np.arange(8.0), "y": np.arange(8) ** 2 / 7, "z": ["u", "v"] * 4})
+    yield "record", AutoDependency(["x"], ["y", "z"], random_state=0).fit(kinds), kinds
     yield "dates", AutoDependency(output="y", random_state=0).fit(days), days
 
 

@@ -207,5 +207,5 @@ def test_bad_graphs_are_named(bad, message):
 
 
 def test_bad_iterations():
-    with pytest.raises(ValueError, match="iterations must be a whole number"):
+    with pytest.raises(ValueError, match="iterations must be an integer"):
         WeisfeilerLehman(iterations=-1)([nx.path_graph(2)])

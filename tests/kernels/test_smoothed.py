@@ -42,7 +42,7 @@ def test_it_stands_at_the_places_of_a_word():
     [
         (r"shape=\(4, 4\) has 16 pixels, but the images have 20", {"shape": (4, 4)}),
         ("width must be a positive number, got 0", {"width": 0}),
-        ("a side of shape must be a positive whole number", {"shape": (2.5, 8)}),
+        ("a side of shape must be a positive integer", {"shape": (2.5, 8)}),
     ],
 )
 def test_what_is_wrong_is_named(message, wrong):

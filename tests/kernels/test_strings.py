@@ -234,11 +234,11 @@ def test_unknown_symbols_of_outputs_are_refused_by_their_index():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (Spectrum(0), "n must be a positive whole number"),
-        (Spectrum(2, width=0), "width must be a positive whole number"),
+        (Spectrum(0), "n must be a positive integer"),
+        (Spectrum(2, width=0), "width must be a positive integer"),
         (Spectrum(2, weights=[1.0, 2.0]), "weights must hold a number"),
         (WeightedDegree(0), "degree must be a positive"),
-        (WeightedDegree(2, shifts=-1), "shifts must be a whole number"),
+        (WeightedDegree(2, shifts=-1), "shifts must be an integer"),
         (Subsequences(2, decay=1.5), "decay must be at most 1"),
         (Subsequences(2, decay=0.0), "decay must be a positive number"),
     ],

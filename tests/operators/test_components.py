@@ -144,7 +144,7 @@ def test_patches_cover_every_pixel_and_end_flush(length, size, overlap):
         (Patchwise(size=10), "patches of size 10 do not fit into an image of 4 pixels"),
         (Patchwise(size=2, overlap=-1), "leaves 1 pixels between patches: they do not cover"),
         (Patchwise(size=2, overlap=2), "overlap must be less than the patches' size 2, got 2"),
-        (Patchwise(size=2.5), "size must be a whole number or two of them, got 2.5"),
+        (Patchwise(size=2.5), "size must be an integer or two of them, got 2.5"),
         (Patchwise(shape=(3, 4), size=2, overlap=1), "has 12 pixels, but input images have 16"),
         (Patchwise(size=2, overlap=1, output_shape=(3, 3)), "9 pixels, but output images have 4"),
         (Patchwise(size=2, overlap=1), None),

@@ -104,10 +104,10 @@ def test_neighbours_lend_each_other_strength(rng):
         (lambda: Matrix.graph([[0, np.nan], [np.nan, 0]]), "adjacency must hold finite weights"),
         (lambda: Matrix.graph(CHAIN, ridge=0.0), "ridge must be a positive number"),
         (lambda: Matrix.similarity(np.ones(3)), "similarity must be a square matrix"),
-        (lambda: Matrix.mean_regularized(0), "tasks must be a positive whole number"),
+        (lambda: Matrix.mean_regularized(0), "tasks must be a positive integer"),
         (lambda: Matrix.mean_regularized(3, 1.5), "share must lie between 0"),
         (lambda: mixtures([]), "nothing to mix"),
-        (lambda: mixtures([Identity()], steps=0), "steps must be a positive whole number"),
+        (lambda: mixtures([Identity()], steps=0), "steps must be a positive integer"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make, message):

@@ -112,7 +112,7 @@ def test_too_few_rounds_are_warned_about(UV):
         (LearnedOperator(penalty=0.0), "penalty must be a positive number"),
         (LearnedOperator(power=-1), "power must be a positive number"),
         (LearnedOperator(tol="small"), "tol must be a positive number"),
-        (LearnedOperator(max_iter=0), "max_iter must be a positive whole number"),
+        (LearnedOperator(max_iter=0), "max_iter must be a positive integer"),
     ],
 )
 def test_parameters_that_make_no_sense(operator, message, UV):

@@ -199,7 +199,7 @@ def test_outputs_are_shortened_to_three_medians(rng):
         (Huber("mean"), 'delta must be a positive number or "median"'),
         (Huber(factor=0), "factor must be a positive number"),
         (Huber(tol=0), "tol must be a positive number"),
-        (Huber(max_iter=0), "max_iter must be a positive whole number"),
+        (Huber(max_iter=0), "max_iter must be a positive integer"),
         (EpsilonInsensitive(-0.1), "epsilon must be a positive number"),
     ],
 )

@@ -80,7 +80,7 @@ def test_features_can_be_undone():
         (Fields(mask=np.zeros(4, bool)), (4,), "mask must have the shape"),
         (Fields(), (2, 2, 2, 2), "one to three axes"),
         (Fields(points=np.zeros((3, 2))), (4,), "fields on 3 points"),
-        (Fields(channels=0), (4,), "channels must be a positive whole number"),
+        (Fields(channels=0), (4,), "channels must be a positive integer"),
     ],
 )
 def test_what_makes_no_sense_is_refused(fields, shape, reason):

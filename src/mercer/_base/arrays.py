@@ -23,12 +23,12 @@ NUMPY = array_api_compat.array_namespace(np.empty(0))
 
 
 def is_foreign(A: Items) -> bool:
-    """Whether `A` is an array-API array of a library other than numpy."""
+    """Return whether `A` is an array-API array of a library other than numpy."""
     return array_api_compat.is_array_api_obj(A) and not isinstance(A, np.ndarray | np.generic)
 
 
 def namespace(*arrays: Items) -> Any:
-    """The array-API namespace of the arrays among the arguments; numpy's where there is none."""
+    """Return the array-API namespace of the arrays among the arguments, else numpy's."""
     for A in arrays:
         if is_foreign(A):
             return array_api_compat.array_namespace(*filter(is_foreign, arrays))
@@ -36,7 +36,7 @@ def namespace(*arrays: Items) -> Any:
 
 
 def count(A: Items) -> int:
-    """The number of items of a batch."""
+    """Return the number of items of a batch."""
     shape = getattr(A, "shape", None)
     return int(shape[0]) if shape else len(A)
 
@@ -71,7 +71,7 @@ def refuse_things(A: Items, name: str, owner: str) -> None:
 
 
 def is_batch(A: Any) -> bool:
-    """Whether a value has a number of items: an array of one dimension or more, or a sequence."""
+    """Return whether a value has a number of items, as arrays and sequences have."""
     shape = getattr(A, "shape", None)
     if shape is not None:
         return len(shape) > 0
@@ -89,7 +89,7 @@ def _is_row(a: Any) -> bool:
 
 
 def foreign_vectors(A: Array, name: str) -> Array:
-    """Real finite vectors of another library in float64, or refused."""
+    """Check real finite vectors of another library; return them in float64."""
     xp = namespace(A)
     if A.ndim < 2:
         raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
@@ -104,7 +104,7 @@ def foreign_vectors(A: Array, name: str) -> Array:
 
 
 def as_items(A: Items, name: str = "X") -> Items:
-    """Things of any kind as an array, or a one-dimensional array of objects, never mangled."""
+    """Return items of any kind as an array, or as a one-dimensional array of objects."""
     refuse_masked(A, name)
     if is_foreign(A) or isinstance(A, np.ndarray):
         items = A
@@ -128,7 +128,7 @@ def refuse_empty(number: int, name: str) -> None:
 
 
 def _single_column(table: Any, name: str) -> Any:
-    """The column of a table that has one: iterating over a table would give its names."""
+    """Return the column of a table with one column; iteration would give its name."""
     if len(table.columns) != 1:
         raise ValueError(
             f"{name} is a table of {len(table.columns)} columns, but its kernel compares single "
@@ -138,7 +138,7 @@ def _single_column(table: Any, name: str) -> Any:
 
 
 def object_array(items: Sequence[Any]) -> np.ndarray:
-    """A 1-D object array filled item by item: numpy would unpack graphs and ragged lists."""
+    """Return a 1-D object array, filled item by item because numpy would unpack graphs."""
     return np.fromiter(items, dtype=object, count=len(items))
 
 
@@ -182,7 +182,7 @@ def dtype_name(items: Any) -> str:
 
 
 def _writable(A: Any) -> bool:
-    """Whether an array, or one that it is a view of, can be written to."""
+    """Return whether an array, or one that it is a view of, can be written to."""
     while isinstance(A, np.ndarray):
         if A.flags.writeable:
             return True
@@ -191,7 +191,7 @@ def _writable(A: Any) -> bool:
 
 
 def take(items: Items, index: Array) -> Items:
-    """The items at the given positions, in a container that survives cross-validation."""
+    """Return the items at the given positions, in a container that supports cross-validation."""
     if is_foreign(items):
         xp, at = namespace(items), np.asarray(host(index), dtype=np.int64)
         at = xp.asarray(at, device=array_api_compat.device(items))
@@ -205,7 +205,7 @@ def take(items: Items, index: Array) -> Items:
 
 
 def concatenated(parts: Sequence[Items]) -> Items:
-    """Batches of one kind, one after the other."""
+    """Concatenate batches of one kind."""
     if len(parts) == 1:
         return parts[0]
     if any(sparse.issparse(part) for part in parts):
@@ -215,7 +215,7 @@ def concatenated(parts: Sequence[Items]) -> Items:
 
 
 def part(items: Items, rows: slice) -> Items:
-    """Consecutive items, without a copy where the container can give them so."""
+    """Return consecutive items, without a copy where possible."""
     if is_foreign(items):
         return items[rows, ...]
     if isinstance(items, np.ndarray):
@@ -224,12 +224,12 @@ def part(items: Items, rows: slice) -> Items:
 
 
 def one(items: Items, i: int) -> Any:
-    """The item at a position."""
+    """Return the item at a position."""
     return items[int(i), ...] if is_foreign(items) else items[i]
 
 
 def put(A: Array, index: Any, rows: Array) -> Array:
-    """`A` with the rows at the given positions replaced, in place where `A` is numpy's."""
+    """Replace the rows of `A` at the given positions, in place where `A` is numpy's."""
     if not is_foreign(A):
         A[index] = rows
         return A
@@ -239,10 +239,10 @@ def put(A: Array, index: Any, rows: Array) -> Array:
 
 
 def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """Positions of the distinct rows of an array on a device, and the number of each row.
+    """Return positions of the distinct rows of an array on a device, and the number of each row.
 
-    Only one number a row comes to the host. Rows are told apart by a random combination of their
-    entries; None where two rows that differ have the same one.
+    Only one number per row is copied to the host: a random combination of its entries. None where
+    two different rows have the same number.
     """
     xp = namespace(A)
     rows = xp.reshape(A, (A.shape[0], -1))
@@ -256,12 +256,12 @@ def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def sqnorms(A: Array) -> Array:
-    """‖a‖² for every row, dense or sparse."""
+    """Return ‖a‖² for every row, dense or sparse."""
     return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
 
 
 def power(A: Array, exponent: int) -> Array:
-    """A to a positive whole power, entry by entry, by products: `**` takes ten times as long."""
+    """Raise entries to a positive integer power by products, ten times faster than `**`."""
     result = None
     while exponent:
         if exponent % 2:
@@ -272,12 +272,12 @@ def power(A: Array, exponent: int) -> Array:
 
 
 def dense(A: Array) -> Array:
-    """The same matrix, dense: products of sparse rows are sparse."""
+    """Return a dense matrix; products of sparse rows are sparse."""
     return A.toarray() if sparse.issparse(A) else A
 
 
 def canonical(A: Any) -> sparse.csr_array:
-    """A sparse matrix as CSR without duplicates, stored zeros or unsorted rows; `A` stays as it is.
+    """Return a CSR copy without duplicates, stored zeros or unsorted rows.
 
     Compiled loops read the stored entries, and scikit-learn's sort them in place.
     """
@@ -293,7 +293,7 @@ def canonical(A: Any) -> sparse.csr_array:
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Consecutive slices that cover range(n), of at least one each."""
+    """Return consecutive slices that cover range(n), each of at least one item."""
     for start in range(0, n, max(1, size)):
         yield slice(start, min(start + max(1, size), n))
 
@@ -308,7 +308,7 @@ def compressed_rows(
 
 
 def host(A: Array) -> np.ndarray:
-    """A numpy copy or view of any array; a sparse matrix is on the host already."""
+    """Return a numpy copy or view of any array; a sparse matrix is on the host already."""
     if isinstance(A, np.ndarray) or sparse.issparse(A):
         return A
     if array_api_compat.is_torch_array(A):
@@ -319,12 +319,12 @@ def host(A: Array) -> np.ndarray:
 
 
 def like(values: Any, A: Array) -> Array:
-    """Numbers as an array of the same library, device and (real) dtype as `A`."""
+    """Convert numbers to the library, device and (real) dtype of `A`."""
     xp = namespace(A)
     dtype = A.dtype if xp.isdtype(A.dtype, "real floating") else xp.float64
     return xp.asarray(values, dtype=dtype, device=array_api_compat.device(A))
 
 
 def median(values: Array) -> float:
-    """The median, the mean of the two middle values for an even count (torch takes the lower)."""
+    """Return the median: the mean of the two middle values for an even count."""
     return float(np.median(host(values)))

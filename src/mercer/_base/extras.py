@@ -1,4 +1,4 @@
-"""Optional dependencies: asked for when first used, with the command that installs them."""
+"""Optional dependencies, imported when first used; an error names the command to install one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from importlib.util import find_spec
 
 
 def require(module: str, extra: str) -> None:
-    """Say how to install what is missing, before an import fails without a word of advice."""
+    """Raise an error that says how to install a missing extra."""
     if find_spec(module) is None:
         raise ImportError(f'{module} is needed for this: pip install "mercer[{extra}]".')

@@ -24,8 +24,8 @@ NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Yield the path of a draft, and put the draft in the place of `path` once it is whole.
 
-    A link stays a link: the file that it points to is replaced. What is no regular file (a pipe, a
-    device) stays what it is, and the draft is written into it. An interruption or a full disk
+    A link stays a link: the file that it points to is replaced. A pipe or a
+    device is kept, and the draft is written into it. An interruption or a full disk
     leaves the old file as it was.
     """
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):

@@ -36,8 +36,7 @@ class FromFile:
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
-        # A fit on a fresh state drops the mark itself.
-        if "fit" in vars(cls) and not hasattr(vars(cls)["fit"], "on_fresh_state"):
+        if "fit" in vars(cls):
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 
@@ -51,7 +50,7 @@ def guarded(method: Callable) -> Callable:
             return method(self, *args, **keywords)
         try:
             found = method(self, *args, **keywords)
-            if isinstance(found, FromFile):  # points, which are asked for variances later
+            if isinstance(found, FromFile):  # points, whose variances are computed later
                 vars(found)[MARK] = file
             return found
         except Exception as problem:
@@ -122,7 +121,7 @@ class Reducible:
     if not TYPE_CHECKING:  # or every attribute would pass for one that exists
 
         def __getattr__(self, name: str) -> Any:
-            """Only called for what is not there."""
+            """Raise the error for an attribute that a file leaves out."""
             if name in type(self).dropped and any(key.endswith("_") for key in self.__dict__):
                 raise NotSaved(
                     f"{name} is not there: a saved {type(self).__name__} does without "

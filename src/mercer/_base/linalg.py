@@ -23,7 +23,7 @@ TALL = 128
 
 
 def ridged(K: Array, alpha: float | Array) -> Array:
-    """`K + alpha I` (or + diag(alpha)), in place where the library allows it."""
+    """Add alpha I (or diag(alpha)) to K, in place where the library allows it."""
     if is_torch_array(K):
         K.diagonal().add_(alpha)
         return K
@@ -35,7 +35,7 @@ def ridged(K: Array, alpha: float | Array) -> Array:
 
 
 def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Reflectors and their factors τ, diagonal and off-diagonal of T with K = H T Hᵀ.
+    """Return reflectors and their factors τ, diagonal and off-diagonal of T with K = H T Hᵀ.
 
     `K` is destroyed. The reflectors leave the first coordinate alone: below it they are those of a
     QR decomposition, as LAPACK keeps them.
@@ -47,7 +47,7 @@ def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 
 def congruent(S: Array, W: Array) -> Array:
-    """WᵀSW for a symmetric S, in half of the time where W is numpy's and upper triangular."""
+    """Return WᵀSW for a symmetric S, twice as fast for an upper triangular numpy W."""
     if _is_upper(W):
         trmm = scipy.linalg.blas.dtrmm
         return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
@@ -55,13 +55,13 @@ def congruent(S: Array, W: Array) -> Array:
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B by the library that factors large matrices: its threads and numpy's would fight."""
+    """Return A B by scipy's BLAS, whose threads would compete with numpy's."""
     (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
     return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
 
 
 def times(A: Array, W: Array) -> Array:
-    """A W, in half of the time where both are numpy's, A has many rows, W upper triangular."""
+    """Return A W, twice as fast for numpy arrays, many rows and an upper triangular W."""
     alone = A.shape[0] >= TALL and not one_of_many()  # scipy keeps other threads waiting
     if alone and isinstance(A, np.ndarray) and _is_upper(W):
         rows = W.flags.c_contiguous  # then the transpose is what BLAS takes without a copy
@@ -75,14 +75,14 @@ def _is_upper(W: Array) -> bool:
 
 
 def adjoint(A: Array) -> Array:
-    """The conjugate transpose of a matrix, or of each of a stack."""
+    """Return the conjugate transpose of a matrix, or of each of a stack."""
     xp = namespace(A)
     turned = xp.matrix_transpose(A)
     return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:
-    """The largest singular value, by the power method: a few per cent low at worst, and cheap."""
+    """Estimate the largest singular value by the power method, to a few per cent."""
     xp = namespace(A)
     x = like(np.random.default_rng(0).normal(size=A.shape[1]), A)
     for _ in range(steps):
@@ -108,14 +108,14 @@ class PositiveDefinite:
         return cls(scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False))
 
     def solve(self, B: Array) -> Array:
-        """The solution X of K X = B."""
+        """Return the solution X of K X = B."""
         L = self.factor
         if not is_foreign(L):
             return scipy.linalg.cho_solve((L, True), B, check_finite=False)
         return solve_triangular(adjoint(L), solve_triangular(L, B), lower=False)
 
     def inverse(self) -> Array:
-        """K⁻¹ in full, by the library's own routine if it has one."""
+        """Return K⁻¹ in full, by the library's own routine if it has one."""
         L = self.factor
         if is_torch_array(L):
             from torch import cholesky_inverse
@@ -128,13 +128,13 @@ class PositiveDefinite:
         return inverse + adjoint(np.tril(inverse, -1))
 
     def log_determinant(self) -> float:
-        """Log det K."""
+        """Return log det K."""
         xp = namespace(self.factor)
         return 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(self.factor))))
 
 
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
-    """The solution X of L X = B for a triangular L, by the library's own solver if it has one."""
+    """Solve L X = B for a triangular L, by the library's own solver if it has one."""
     if not is_foreign(L):
         return scipy.linalg.solve_triangular(L, B, lower=lower, check_finite=False)
     if is_torch_array(L):

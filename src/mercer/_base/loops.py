@@ -51,7 +51,7 @@ event.register("numba:compile", notice)
 
 
 def parallel(loop: Any) -> Callable:
-    """Compile loop(start, stop, ...), and share its rounds among the cores.
+    """Compile loop(start, stop, ...), and distribute its rounds over the cores.
 
     The last argument has a row for each round; the caller gives all but `start` and `stop`.
     Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to

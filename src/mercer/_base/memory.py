@@ -15,12 +15,12 @@ SHARE = 0.9
 
 
 def available() -> float:
-    """Bytes that this process may still take; infinity where the system does not say."""
+    """Return the bytes that this process may still allocate; infinity if unknown."""
     return min(_machine(), _container())
 
 
 def room(where: Any = None) -> float:
-    """The same on the device of an array, or on a device by its name; here where it is the host."""
+    """Return the free bytes on the device of an array, or on a device by its name."""
     name = where if isinstance(where, str) else str(getattr(where, "device", "cpu"))
     if "cuda" not in name.lower():
         return available()
@@ -34,10 +34,10 @@ def room(where: Any = None) -> float:
     return float(torch.cuda.mem_get_info(None if isinstance(where, str) else where.device)[0])
 
 
-def held_bytes(value: Any, besides: Any = None) -> float:
+def held_bytes(value: Any, excluded: Any = None) -> float:
     """Return the size of the arrays that an object holds, not counting those of another object."""
     seen: set[int] = set()
-    _arrays_of(besides, seen)
+    _arrays_of(excluded, seen)
     return _arrays_of(value, seen)
 
 

@@ -11,18 +11,18 @@ Overlap = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 
 
 def f1(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """2|y ∩ ŷ| / (|y| + |ŷ|), 1 for two empty sets."""
+    """Return 2|y ∩ ŷ| / (|y| + |ŷ|), 1 for two empty sets."""
     total = predicted + true
     return np.where(total > 0, 2.0 * both / np.maximum(total, 1), 1.0)
 
 
 def hamming(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """The share of labels that are rightly in or out."""
+    """Return the fraction of labels that are correctly in or out."""
     return 1.0 - (predicted + true - 2 * both) / labels
 
 
 def subset(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """1 where the sets are equal."""
+    """Return 1 where the sets are equal, else 0."""
     return ((both == predicted) & (both == true)).astype(float)
 
 

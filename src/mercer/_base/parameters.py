@@ -18,35 +18,35 @@ T = TypeVar("T")
 def parameters(part: type[T]) -> type[T]:
     """Make the fields of a class its parameters: `__init__` stores them untouched.
 
-    What a fit sets is no parameter: annotate it with ``field(init=False)``, or not at all.
+    What a fit sets is not a parameter: annotate it with ``field(init=False)``, or not at all.
     """
     return dataclass(eq=False, repr=False)(part)
 
 
 def positive(value: Any, name: str) -> float:
-    """A parameter that must be a positive finite number."""
+    """Check that a parameter is a positive finite number."""
     if not _is_finite(value) or value <= 0:
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
 
 
 def non_negative(value: Any, name: str) -> float:
-    """A parameter that must be a finite number from zero on."""
+    """Check that a parameter is a finite number ≥ 0."""
     if not _is_finite(value) or value < 0:
         raise ValueError(f"{name} must be a number ≥ 0, got {value!r}.")
     return float(value)
 
 
 def whole(value: Any, name: str, least: int = 1) -> int:
-    """A parameter that must be a whole number, positive or from `least` on."""
+    """Check that a parameter is an integer, positive or at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        kind = "positive whole number" if least == 1 else f"whole number ≥ {least}"
-        raise ValueError(f"{name} must be a {kind}, got {value!r}.")
+        kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"
+        raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return int(value)
 
 
 def boolean(value: Any, name: str) -> bool:
-    """A parameter that must be true or false."""
+    """Check that a parameter is true or false."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
@@ -58,14 +58,14 @@ def _is_finite(value: Any) -> bool:
 
 
 def same(a: BaseEstimator, b: BaseEstimator) -> bool:
-    """Whether two kernels or operators are equal, fitted or not."""
+    """Return whether two kernels or operators are equal, fitted or not."""
     if a is b or type(a).__qualname__ != type(b).__qualname__:
         return a is b
     return fingerprint(a) == fingerprint(b)
 
 
 def fingerprint(part: Any) -> str:
-    """What equal parts have in common, fitted or not, so that a factorisation can be shared."""
+    """Return a hash of the type and parameters of a part, the same for equal parts."""
     if isinstance(part, BaseEstimator):
         params = part.get_params(deep=False).items()
         return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])

@@ -67,7 +67,7 @@ class Route:
         return self.memory <= self.free
 
     def cells(self) -> tuple[str, ...]:
-        """What a table says of it."""
+        """Return the cells of its row in a table."""
         name = self.name if self.rank is None else f"{self.name}, rank {self.rank}"
         fits = "yes" if self.feasible else "no"
         return name, f"{self.memory / GIB:.3g} GiB", f"{self.multiplications:.2g}", fits
@@ -158,7 +158,7 @@ class Sizes:
         return SHARE * _memory.available()
 
     def largest_rank(self, free: float | None = None) -> int:
-        """The largest rank whose fit at low rank has room."""
+        """Return the largest rank whose fit has enough memory."""
         room = self.free if free is None else free
         return min(self.n, int(room / (8.0 * self._panels() * self.n)))
 
@@ -167,51 +167,51 @@ class Sizes:
         return min(self.n, RANK, max(1, self.largest_rank())) if self.rank is None else self.rank
 
     def _panels(self) -> float:
-        """N×rank matrices at the peak of a fit at low rank, the outputs' included."""
+        """Return the number of n × rank matrices at the peak of a fit at low rank."""
         inputs = CHOICE_PANELS if self.choice else LOW_RANK_PANELS
         return inputs if self._no_outputs() else inputs + OUTPUT_PANELS
 
     def _no_outputs(self) -> bool:
-        """Whether outputs need no coordinates of low rank beside those of the inputs."""
+        """Return whether outputs need no coordinates of low rank of their own."""
         return self.identity or self.q is not None
 
     def _width(self, otherwise: int) -> int:
         return otherwise if self.q is None else min(self.q, self.n)
 
     def cholesky(self) -> Route:
-        """One Cholesky factorisation of n × n."""
+        """Return the cost of one Cholesky factorisation."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
         work = n * n * (self.p + ENTRY) + n**3 / 4 + solves
         return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
     def spectral(self) -> Route:
-        """Eigendecompositions of the inputs, and of an operator that is not diagonal."""
+        """Return the cost of eigendecompositions of the inputs and of the operator."""
         n, q = float(self.n), float(self._width(self.n))
         products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
         work = products + EIGH * n**3 + self._operators(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
     def tridiagonal(self) -> Route:
-        """Two thirds of an eigendecomposition."""
+        """Return the cost of a tridiagonalisation, two thirds of an eigendecomposition."""
         spectral = self.spectral()
         work = spectral.multiplications - EIGH * float(self.n) ** 3 / 3
         return replace(spectral, name="tridiagonal", multiplications=work)
 
     def low_rank(self) -> Route:
-        """Coordinates and moments of the rank, all rows held."""
+        """Return the cost of a low-rank fit with all rows in memory."""
         n, m = float(self.n), float(self._rank)
         memory = 8 * (self._panels() * n * m + 3 * m * m)
         return Route("low rank", memory, self._low_rank_work(m), self._rank, self.free)
 
     def streamed(self) -> Route:
-        """The same, rows held one block at a time."""
+        """Return the cost of a low-rank fit that holds one block of rows at a time."""
         m, q = float(self._rank), float(self._width(self._rank))
         memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
         return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)
 
     def _operators(self, q: float) -> float:
-        """Products and spectra of operators that are not a multiple of the identity."""
+        """Return the cost of operators that are not a multiple of the identity."""
         if self.identity:
             return 0.0
         return (1 + self.conditional) * self.n * q * q / 2 + EIGH * q**3

@@ -20,12 +20,12 @@ class Observed:
     verbose: bool = False
 
     def set_callbacks(self, *callbacks: Any) -> Any:
-        """Have a fit watched by callbacks of scikit-learn's, such as its `ProgressBar`.
+        """Set callbacks of scikit-learn, such as its `ProgressBar`, for the next fits.
 
         Parameters
         ----------
         *callbacks
-            What is told of the begin and end of a fit and of its steps; none for nobody.
+            Objects that are called at the begin and end of a fit and of its steps.
         """
         if find_spec("sklearn.callback") is None:
             raise ImportError(
@@ -36,13 +36,13 @@ class Observed:
 
 
 class Steps:
-    """The steps of a fit: ``for item in steps(items, "trial")`` tells of one for each item.
+    """The steps of a fit: ``for item in steps(items, "trial")`` reports each item.
 
-    Nothing is printed, and no callback is called, where nobody asked.
+    Nothing is reported unless `verbose` or callbacks are set.
     """
 
     def __init__(self, estimator: Observed, total: int):
-        self.estimator, self.untold = estimator, total
+        self.estimator, self.unreported = estimator, total
         self.context: Any = None
         if is_watched(estimator):
             self.context = _support()._init_callback_context(estimator, max_subtasks=total)
@@ -50,7 +50,7 @@ class Steps:
         self.task = self.bar and self.bar.add_task(type(estimator).__name__, total=total or None)
 
     def __call__(self, items: Iterable[T], what: str) -> Iterator[T]:
-        """The items, until there are no more or a callback says that it is enough."""
+        """Yield the items until a callback ends the fit."""
         if self.bar:
             self.bar.update(self.task, description=what)
         for item in items:
@@ -64,15 +64,15 @@ class Steps:
                 return
 
     def _subcontext(self, what: str) -> Any:
-        """One for each step that was announced; what goes beyond is not told."""
-        if self.context is None or not self.untold:
+        """Return a context for each announced step; further steps are not reported."""
+        if self.context is None or not self.unreported:
             return None
-        self.untold -= 1
+        self.unreported -= 1
         return self.context.subcontext(task_name=what)
 
 
 def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
-    """What `body` gives for the steps of a fit on X and y that has at most `total` of them."""
+    """Run `body` with the steps of a fit on X and y, at most `total` of them."""
 
     def fit(estimator: Observed) -> T:
         steps = Steps(estimator, total)
@@ -88,16 +88,16 @@ def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any
         return fit(estimator)
     from sklearn.callback import with_callbacks
 
-    return with_callbacks(fit)(estimator)  # callbacks are told of the end whatever happens
+    return with_callbacks(fit)(estimator)  # callbacks are called at the end, also after an error
 
 
-def unwatched(items: Iterable[T], what: str) -> Iterable[T]:
-    """Return the steps of a fit that nobody watches."""
+def unreported(items: Iterable[T], what: str) -> Iterable[T]:
+    """Return the steps of a fit without callbacks."""
     return items
 
 
 def is_watched(estimator: Observed) -> bool:
-    """Whether scikit-learn has set somebody to watch."""
+    """Return whether an estimator has callbacks of scikit-learn."""
     return bool(WATCHERS & vars(estimator).keys())
 
 

@@ -35,23 +35,23 @@ _ONE_OF_MANY: ContextVar[bool] = ContextVar("_ONE_OF_MANY", default=False)
 
 
 def one_of_many() -> bool:
-    """Whether this thread is one of several that work side by side."""
+    """Return whether this thread is one of several that work in parallel."""
     return _ONE_OF_MANY.get()
 
 
 def cores() -> int:
-    """As many as linear algebra may use: what the environment says, or what the process has."""
+    """Return the number of cores of linear algebra: the environment's, or the process's."""
     if _ONE_OF_MANY.get():
         return 1
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        told = os.environ.get(name, "")
-        if told.isdecimal() and int(told) > 0:
-            return int(told)
+        given = os.environ.get(name, "")
+        if given.isdecimal() and int(given) > 0:
+            return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
 def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Done]:
-    """What the function gives for each part, as many at a time as there are cores."""
+    """Return the results of a function for each part, computed on all cores."""
     parts = list(parts)
     number = min(cores(), len(parts))
     if number < 2:
@@ -79,12 +79,12 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
 
 @cache
 def _pool(number: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting them takes longer than many a pass."""
+    """Return the pool of threads, which is kept because starting threads takes long."""
     return ThreadPoolExecutor(number, thread_name_prefix="mercer")
 
 
 def _forked() -> None:
-    """In a child no thread has survived, and none of its own has asked for anything."""
+    """Forget the pool in a forked process, where no thread has survived."""
     _pool.cache_clear()
     _Limit.lock, limits = threading.Lock(), _Limit.limits
     if _Limit.asked:
@@ -97,7 +97,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
-    """Do something to blocks of rows that stay in the cache, side by side where there are many."""
+    """Apply a function to blocks of rows that fit into the cache, in parallel if there are many."""
     if _ONE_OF_MANY.get() and rows * columns <= MANY:
         work(slice(0, rows))  # short calls: threads would wait for Python's lock
         return
@@ -110,7 +110,7 @@ def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
 
 
 def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
-    """What the function gives for the blocks of each thread, products having one thread each.
+    """Return the results of a function for the blocks of each thread.
 
     Blocks have about `step` rows, and there are no more threads than such blocks.
     The same blocks go to the same thread in every run, so that sums are the same too.
@@ -126,12 +126,12 @@ def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[D
 
 
 def rows_at_once(columns: int) -> int:
-    """Rows of a block of so many columns for `striped`."""
+    """Return the number of rows of a block of so many columns for `striped`."""
     return min(MOST_ROWS, max(LEAST_ROWS, AT_ONCE // max(1, columns)))
 
 
 class _Limit:
-    """How many threads have asked for products of one thread, and how to undo it."""
+    """The number of callers of `one_thread_each` now inside, and what undoes the limit."""
 
     lock = threading.Lock()
     asked = 0
@@ -140,7 +140,7 @@ class _Limit:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Products of one thread each; the first to enter limits them, the last to leave undoes it.
+    """Limit products to one thread each while any caller is inside.
 
     For several threads that make products of their own, and for products so small that the
     threads of numpy and scipy would only keep each other waiting.
@@ -160,7 +160,7 @@ def one_thread_each() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The loaded linear algebra, which takes a while to find."""
+    """Return the loaded linear algebra libraries, which takes a while to find."""
     import scipy.linalg  # noqa: F401  so that it is among them
 
     return ThreadpoolController()

@@ -10,8 +10,8 @@ from .kinds.guess import INPUTS, OUTPUTS
 from .measures import scorer_of
 
 
-def check_arguments(model: Any) -> str | None:
-    """Refuse wrong arguments, and return the kind of the outputs if one is given."""
+def check_arguments(model: Any) -> dict[Any, str] | None:
+    """Refuse wrong arguments, and return the kinds of the outputs if they are given."""
     scorer_of(model.scoring)
     check_coverage(model.coverage)
     limit = model.time_limit
@@ -24,13 +24,16 @@ def check_arguments(model: Any) -> str | None:
         return None
     for name, kind in model.output.items():
         _check_kind(f"output[{name!r:.60}]", kind, OUTPUTS)
-    kinds = sorted(set(model.output.values()))
-    if len(kinds) > 1:
+    return dict(model.output) or None
+
+
+def check_scoring(scoring: Any, kind: str) -> None:
+    """Refuse a scorer of outputs of one kind for columns that differ in kind."""
+    if scoring is not None and kind == "record":
         raise ValueError(
-            f"all output columns must be of one kind, got {' and '.join(kinds)}: fit one "
-            "AutoDependency for each kind of output."
+            "scoring must be None for output columns of different kinds, whose metrics are "
+            "averaged: fit one AutoDependency for each column, or leave scoring out."
         )
-    return kinds[0] if kinds else None
 
 
 def check_coverage(coverage: Any) -> None:

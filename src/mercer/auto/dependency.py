@@ -15,15 +15,14 @@ from ..estimators.base import warn_if_constant
 from ..estimators.doubts import doubts_of
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
-from ..sets import LeftOutSets
-from .arguments import check_arguments, check_enough, several
+from .arguments import check_arguments, check_enough, check_scoring, several
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
-from .outputs import Outputs
 from .progress import Clock
+from .records import fitted_outputs
 from .search import Pairs, Search
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
 from .tables.table import BadTable, Name, Table
@@ -47,8 +46,9 @@ class AutoDependency(LearntFromTable):
         or "nothing" overrides the guess; None for all other columns.
     output
         The output column or columns; a dictionary from names to one of "number", "curve",
-        "labels", "class", "ranking", "text", "smiles" overrides the guess. Several columns must be
-        of one kind. None for the last column, or for `y` where that is given.
+        "labels", "class", "ranking", "text", "smiles" overrides the guess. Several columns may
+        differ in kind: each row of them is a record, whose fields are predicted and scored one by
+        one. None for the last column, or for `y` where that is given.
     groups, id
         Columns: rows of one group are left out together; ids are returned next to predictions.
     scoring
@@ -142,6 +142,8 @@ class AutoDependency(LearntFromTable):
         if len(table) < 4:
             rows = f"{len(table)} row{'s' * (len(table) != 1)}"
             raise BadTable(f"{table.source} has {rows}: at least 4 are needed to learn from.")
+        if self.id is not None:
+            table.names([self.id])  # refuse one that is not there
         if self.groups is not None:
             (name,) = table.names([self.groups])
             groups = table.columns[name]
@@ -155,12 +157,12 @@ class AutoDependency(LearntFromTable):
         names = self._input_names(table, outputs if y is None else [])
         labels = None if groups is None else group_labels(groups, len(table))
         check_enough(self.coverage, len(table) if labels is None else len(np.unique(labels)))
-        self.outputs_ = Outputs(kind)
-        read = self.outputs_.fit(known, outputs)
+        self.outputs_, read = fitted_outputs(kind, known, outputs)
+        check_scoring(self.scoring, self.outputs_.kind_)
         kinds = self.inputs if isinstance(self.inputs, dict) else None
         self.inputs_ = Inputs(names, kinds).fit(table)
         self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
-        self.spaces_ = {**self.inputs_.kinds_, **dict.fromkeys(outputs, self.outputs_.kind_)}
+        self.spaces_ = {**self.inputs_.kinds_, **self.outputs_.kinds_}
         self.missing_ = tuple(table.missing)
         self.found_ = described_inputs(table, self.inputs_)
         self.found_ |= described_outputs(known, self.outputs_, read)
@@ -198,8 +200,7 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            number = self.outputs_.kind_ == "number"
-            self.sets_ = LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
+            self.sets_ = self._calibrated(pairs.groups)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)

@@ -12,6 +12,7 @@ from .kinds.guess import known
 from .kinds.labels import LabelCells
 from .kinds.numbers import written_dates
 from .outputs import ARRAYS, Outputs
+from .records import RecordOutputs
 from .tables.notation import DURATION, is_date
 from .tables.table import Name, Table
 from .tables.values import Column
@@ -37,6 +38,10 @@ def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
 
 def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
     """Return what the cells of output columns are like."""
+    if isinstance(outputs, RecordOutputs):
+        each = outputs.fields_.items()
+        found = [described_outputs(table, own, outputs.column(y, name)) for name, own in each]
+        return {name: what for one in found for name, what in one.items()}
     if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
         rows = np.asarray(y).reshape(len(y), -1)
         forms = outputs.cells_.notations_ or ["."] * len(outputs.columns_)
@@ -58,6 +63,14 @@ def notes_on(
     table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs, y: Any
 ) -> list[str]:
     """Return decisions that a user may want to undo."""
+    return _on_outputs(known_outputs, outputs, y) + _on_inputs(table, inputs)
+
+
+def _on_outputs(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
+    if isinstance(outputs, RecordOutputs):
+        each = outputs.fields_.items()
+        found = [_on_outputs(known_outputs, own, outputs.column(y, name)) for name, own in each]
+        return [note for notes in found for note in notes]
     notes = []
     if outputs.kind_ == "labels" and len(outputs.columns_) == 1:
         name = outputs.columns_[0]
@@ -67,6 +80,11 @@ def notes_on(
             notes.append(f"{empty} empty cells of {name!r} are read as sets without labels.")
     if outputs.kind_ == "ranking" and (partial := int((np.asarray(y) < 0).any(axis=1).sum())):
         notes.append(f"{partial} rankings leave out some labels; predictions rank all of them.")
+    return notes
+
+
+def _on_inputs(table: Table, inputs: Inputs) -> list[str]:
+    notes = []
     left_out = [name for name, kind in inputs.kinds_.items() if kind == "nothing"]
     if left_out:
         shown = ", ".join(map(repr, left_out[:5]))

@@ -21,10 +21,12 @@ from ..estimators.choice import FixedPredictions, Made, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
 from ..sets.models import Piped, SupportsSets
+from ..sets.records import RecordSets
 from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
-from .outputs import ARRAYS, Outputs, set_columns
+from .outputs import ARRAYS, Outputs
+from .records import RECORD
 from .search import Pairs
 from .tables.frames import as_table, in_kind
 from .tables.table import BadTable, Table
@@ -173,7 +175,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             The probability; None for the one given to the estimator.
         joint
             Whether all values of a row are in their intervals at once with this probability, or,
-            for columns of numbers, each column by itself.
+            for columns of numbers and columns of different kinds, each column by itself.
 
         Returns
         -------
@@ -189,7 +191,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             raise ValueError("give coverage=, such as 0.9, to predict sets.")
         found = self._sets(rows, share, joint)
         if self.named_:
-            return in_kind(self._ids(table) | set_columns(found, self.outputs_), X)
+            return in_kind(self._ids(table) | self.outputs_.set_columns(found), X)
+        if self.outputs_.kind_ == RECORD:
+            return list(self.outputs_.set_columns(found).values())
         if self.outputs_.kind_ in ARRAYS:
             return tuple(self.outputs_.array_of(ends, self.flat_) for ends in found)
         return [[self._form(item) for item in items] for items in found]
@@ -198,7 +202,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
-        sets = vars(self).get("sets_") or LeftOutSets.of(self.best_estimator_)
+        sets = vars(self).get("sets_") or self._calibrated(None)
+        if self.outputs_.kind_ == RECORD:
+            return sets.predict(rows, coverage, joint)
         if not joint and self.outputs_.kind_ != "number":
             kind = self.outputs_.kind_
             raise ValueError(f"joint=False must be used with columns of numbers, got {kind!r}.")
@@ -207,6 +213,13 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             return found
         own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
         return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
+
+    def _calibrated(self, groups: np.ndarray | None) -> LeftOutSets | RecordSets:
+        """Return prediction sets around the chosen model."""
+        if self.outputs_.kind_ == RECORD:
+            return RecordSets.of(self.best_estimator_, groups)
+        number = self.outputs_.kind_ == "number"
+        return LeftOutSets.of(self.best_estimator_, groups, intervals=number)
 
     def as_points(self) -> Piped:
         """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""

@@ -34,6 +34,7 @@ def left_out_probabilities(
 def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
     """Return measures by name, the metric of the outputs first."""
     found = {outputs.metric_name: outputs.metric(truth, predicted)}
+    found |= {str(name): score for name, score in outputs.by_column(truth, predicted).items()}
     if outputs.kind_ in ARRAYS:
         error = np.asarray(truth, dtype=float) - np.asarray(predicted).reshape(np.shape(truth))
         mean = float(np.sqrt(np.mean(error**2)))
@@ -124,7 +125,13 @@ def _by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
 
 
 def _by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    kinds = {"number": _columns, "labels": _label_scores, "class": _label_scores, "ranking": _ranks}
+    kinds = {
+        "record": _fields,
+        "number": _columns,
+        "labels": _label_scores,
+        "class": _label_scores,
+        "ranking": _ranks,
+    }
     return kinds.get(outputs.kind_, lambda *_: [])(outputs, truth, left_out)
 
 
@@ -142,6 +149,12 @@ def _columns(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
         }
         for j, name in enumerate(names)
     ]
+
+
+def _fields(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+    """Return how good the predictions of each column of different kinds are."""
+    scores, kinds = outputs.by_column(truth, left_out), outputs.kinds_
+    return [{"column": str(name), "kind": kinds[name], "score": scores[name]} for name in scores]
 
 
 def _label_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:

@@ -75,6 +75,11 @@ class Outputs(BaseEstimator):
         return self.cells_.columns_
 
     @property
+    def kinds_(self) -> dict[Name, str]:
+        """The kind of each column."""
+        return dict.fromkeys(self.columns_, self.kind_)
+
+    @property
     def space_(self) -> Space:
         """The space of the outputs."""
         return self.cells_.space
@@ -122,6 +127,14 @@ class Outputs(BaseEstimator):
         if self.kind_ in ARRAYS:
             return _explained(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
         return float(evaluate(self.space_, truth, predicted))
+
+    def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
+        """Return how good the predictions of each column of different kinds are."""
+        return {}
+
+    def set_columns(self, sets: Any) -> dict[str, Any]:
+        """Return prediction sets as columns of a table."""
+        return set_columns(sets, self)
 
     # -- in the form of the training outputs --------------------------------------------------
 

@@ -34,7 +34,7 @@ from .._base.arrays import (
 )
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.parameters import whole
-from .._base.progress import WATCHERS, Observed, observed, unwatched
+from .._base.progress import WATCHERS, Observed, observed, unreported
 from .._base.user_warnings import warn
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
@@ -91,7 +91,6 @@ def on_fresh_state(fit: Fit) -> Fit:
         self.__dict__ = fresh.__dict__
         return self
 
-    fitted.on_fresh_state = True  # type: ignore[attr-defined]
     return cast(Fit, fitted)
 
 
@@ -117,7 +116,7 @@ class StructuredEstimator(
     outputs_: Items
     form_: Any = None
     output_shape_: tuple[int, ...]
-    _steps: Any = staticmethod(unwatched)
+    _steps: Any = staticmethod(unreported)
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",

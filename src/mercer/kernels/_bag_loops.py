@@ -9,7 +9,7 @@ from .._base.loops import parallel
 
 @parallel
 def products(start, stop, ap, ai, ax, bp, bi, bx, S):
-    """S_ij += Σ_f a_f b_f."""
+    """Add Σ_f a_f b_f to S_ij."""
     for i in range(start, stop):
         for p in range(ap[i], ap[i + 1]):
             feature, a = ai[p], ax[p]
@@ -19,7 +19,7 @@ def products(start, stop, ap, ai, ax, bp, bi, bx, S):
 
 @parallel
 def minima(start, stop, ap, ai, ax, bp, bi, bx, S):
-    """S_ij += Σ_f min(a_f, b_f)."""
+    """Add Σ_f min(a_f, b_f) to S_ij."""
     for i in range(start, stop):
         for p in range(ap[i], ap[i + 1]):
             feature, a = ai[p], ax[p]
@@ -30,7 +30,7 @@ def minima(start, stop, ap, ai, ax, bp, bi, bx, S):
 
 @parallel
 def harmonic(start, stop, ap, ai, ax, bp, bi, bx, S):
-    """S_ij += Σ_f 2 a_f b_f / (a_f + b_f)."""
+    """Add Σ_f 2 a_f b_f / (a_f + b_f) to S_ij."""
     for i in range(start, stop):
         for p in range(ap[i], ap[i + 1]):
             feature, a = ai[p], ax[p]

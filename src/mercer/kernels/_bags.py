@@ -38,7 +38,7 @@ class Bags:
 
     @classmethod
     def of(cls, items: Iterable[tuple[np.ndarray, np.ndarray]]) -> Bags:
-        """Bags from (keys, counts) of each item."""
+        """Make bags from (keys, counts) of each item."""
         pairs = list(items)
         sizes = [len(keys) for keys, _ in pairs]
         key = np.concatenate([keys for keys, _ in pairs]).astype(np.uint64, copy=False)
@@ -53,12 +53,12 @@ COLUMNS = 2**20
 
 
 def numbered(bags: Bags) -> sparse.csr_array:
-    """The counts over all features, where they are numbered."""
+    """Return the counts of numbered features as a sparse matrix."""
     return _matrix(bags, bags.key, bags.size or 0)
 
 
 def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The counts of two batches (or of one, twice) over a vocabulary of their own making."""
+    """Return the counts of two batches over a common vocabulary."""
     B = A if B is None else B
     if A.size is not None and A.size <= COLUMNS:
         F = numbered(A)
@@ -77,14 +77,14 @@ def _matrix(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
 
 
 def inner(A: Bags, B: Bags) -> np.ndarray:
-    """Σ_f a_f b_f for all pairs."""
+    """Return Σ_f a_f b_f for all pairs."""
     from ._bag_loops import products
 
     return over_shared(products, *matrices(A, B))
 
 
 def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
-    """What a loop of `_bag_loops` adds up over the features that rows of two matrices share."""
+    """Run a loop of `_bag_loops` over the features that rows of two matrices share."""
     rows, columns = sparse.csr_array(F), sparse.csc_array(G)
     out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
     for M in (rows, columns):
@@ -94,7 +94,7 @@ def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
 
 
 def sqnorms(A: Bags) -> np.ndarray:
-    """Σ_f a_f² for every item."""
+    """Return Σ_f a_f² for every item."""
     F, _ = matrices(A)
     return np.asarray((F * F).sum(axis=1)).reshape(-1)
 
@@ -105,7 +105,7 @@ def _digest(text: str) -> np.uint64:
 
 
 def hashed(label: Any) -> np.uint64:
-    """A 64-bit hash of a label, the same in every process (Python's own is salted)."""
+    """Return a 64-bit hash of a label, the same in every process (Python's own is salted)."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -114,7 +114,7 @@ def hashed(label: Any) -> np.uint64:
 
 
 def mixed(x: np.ndarray, seed: int = 0) -> np.ndarray:
-    """A bijection of 64-bit words whose values look random: sums of them identify multisets."""
+    """Scramble 64-bit words by a bijection, so that their sums identify multisets."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * seed + 1)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

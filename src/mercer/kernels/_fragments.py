@@ -8,7 +8,7 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
-    """Σ C(u, v) over the nodes of two trees in postorder; C is room for their table.
+    """Return Σ C(u, v) over the nodes of two trees in postorder; C is a buffer.
 
     Equal productions have equally many children, leaves at the same places, so that the inner
     children pair off in order.
@@ -28,7 +28,7 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
 
 
 def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
-    """The kernel of all pairs of two batches, the lower half mirrored where they are one."""
+    """Return the kernel of all pairs; of one batch with itself, the lower half is mirrored."""
     largest = int(np.diff(b).max(initial=0))
     K = np.full((len(a) - 1, len(b) - 1), 0.0 * decay)  # complex for a derivative
     _fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K)
@@ -50,7 +50,7 @@ def _fragments(
 
 
 def own_fragments(a, p, a_ptr, a_child, decay):
-    """The kernel of every tree with itself."""
+    """Return the kernel of every tree with itself."""
     d = np.full(len(a) - 1, 0.0 * decay)
     _own_fragments(a, p, a_ptr, a_child, decay, d)
     return d
@@ -65,7 +65,7 @@ def _own_fragments(start, stop, a, p, a_ptr, a_child, decay, d):
 
 @compiled
 def whole_subtrees(label, pointer, child):
-    """A hash of the tree below each node, from the leaves up, and its size."""
+    """Return a hash of the tree below each node, from the leaves up, and its size."""
     hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)
     for i in range(len(label)):
         for e in range(pointer[i], pointer[i + 1]):

@@ -46,7 +46,7 @@ class FlatGraph:
         return len(self.label)
 
     def check_loaded(self, limits: Limits) -> None:
-        """A file holds graphs as they were given: flat forms are made on use."""
+        """Refuse a flat form from a file: files hold graphs as they were given."""
         raise DamagedModel("it is made on use, and no file holds it")
 
 
@@ -91,15 +91,15 @@ class CheckedGraph(Reducible):
         self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
 
     def check_loaded(self, limits: Limits) -> None:
-        """No flat form comes from a file."""
+        """Refuse a flat form: files hold none."""
         must(self.views == {}, "views is not empty")
 
     def without_training_data(self) -> CheckedGraph:
-        """The graph alone: flat forms are made again."""
+        """Return the graph alone; flat forms are made again when needed."""
         return CheckedGraph(self.origin)
 
     def view(self, node_label: str | None, edge_label: str | None, name: str = "y") -> FlatGraph:
-        """The flat form under these labels, made once."""
+        """Return the flat form under these labels, which is made once."""
         key = node_label, edge_label
         if key not in self.views:
             labels, edges = read_graph(self.origin, name, *key)
@@ -115,12 +115,12 @@ class CheckedGraph(Reducible):
 
 
 def _hashes(labels: Sequence[Any], counted: bool) -> np.ndarray:
-    """A hash for each label, the same for all where they do not count."""
+    """Return a hash of each label, or equal hashes where labels do not count."""
     return np.array([hashed(label) if counted else NOTHING for label in labels], dtype=np.uint64)
 
 
 def checked(A: Items, name: str, node_label: str | None, edge_label: str | None) -> np.ndarray:
-    """A batch of graphs that can be read under these labels."""
+    """Check that all graphs of a batch can be read under these labels."""
     items = as_items(A, name)
     if not all(isinstance(item, CheckedGraph) for item in items):
         items = object_array([CheckedGraph(item) for item in items])

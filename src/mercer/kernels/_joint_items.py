@@ -20,7 +20,7 @@ class JointItem:
 
 
 def are_joint(A: Items) -> bool:
-    """Whether a batch was made by `joined`."""
+    """Return whether a batch was made by `joined`."""
     things = isinstance(A, np.ndarray) and A.dtype == object
     return things and all(isinstance(item, JointItem) for item in A)
 
@@ -36,12 +36,12 @@ def _item(batch: Items, i: int) -> Any:
 
 
 def separated(A: np.ndarray) -> tuple[Items, Items]:
-    """Inverse of `joined`."""
+    """Split what `joined` has joined."""
     return _batch([item.left for item in A]), _batch([item.right for item in A])
 
 
 def first_form(A: Items) -> Items:
-    """Checked items in the form of the first kernel of a sum or product."""
+    """Return checked items in the form of the first kernel of a sum or product."""
     return first_form(separated(A)[0]) if are_joint(A) else A
 
 
@@ -55,7 +55,7 @@ def _batch(items: list) -> Items:
 
 
 def same_items(left: Items, right: Items) -> bool:
-    """Whether two checks returned the same objects, or equal arrays."""
+    """Return whether two checks returned the same objects, or equal arrays."""
     if left is right:
         return True
     if issparse(left) and issparse(right):

@@ -26,7 +26,7 @@ class NGrams:
         self.find(items)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Every level is sorted, and extends the level before."""
+        """Check that every level is sorted and extends the level before."""
         must(isinstance(self.alphabet, Alphabet), "alphabet is not an Alphabet")
         must(isinstance(self.keys, list), "keys is not a list")
         bounded(self.n, "n", len(self.keys), len(self.keys))
@@ -37,18 +37,18 @@ class NGrams:
             size = len(level)
 
     def _extended(self, codes: Codes, ids: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Where known (m-1)-grams have a next symbol, and the key of the m-gram there."""
+        """Return where known (m-1)-grams have a next symbol, and the key of the m-gram there."""
         at = np.flatnonzero((codes.left >= m) & (ids >= 0))
         last = codes.flat[at + m - 1]
         at, last = at[last >= 0], last[last >= 0]
         return at, ids[at] * len(self.alphabet) + last
 
     def size(self, m: int) -> int:
-        """How many m-grams there are."""
+        """Return the number of m-grams."""
         return len(self.keys[m - 1])
 
     def find(self, items: Items) -> list[Occurrences]:
-        """The known n-grams of sequences, one entry a length; a level that is not there is made."""
+        """Return the known n-grams of sequences, one entry per length; add missing levels."""
         codes = self.alphabet.encode(items)
         ids = np.zeros(len(codes.flat), dtype=np.int64)
         found = []

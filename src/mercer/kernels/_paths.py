@@ -16,7 +16,7 @@ def _mix(x):
 
 @compiled
 def _search(source, first, end, pointer, target, edge, distance, path, queue):
-    """Distances from a node within its graph, and a hash of the edge labels on the way.
+    """Compute distances from a node within its graph, and a hash of the edge labels passed.
 
     Without edge labels (`edge` is empty) it is a hash of the distance alone.
     What reaches a node one step further is the sum over its shortest-path predecessors: those
@@ -45,7 +45,7 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
 
 
 def path_features(start, pointer, target, edge):
-    """Graph, first node, last node and path hash of every connected ordered pair of nodes."""
+    """Return graph, first node, last node and path hash of every connected ordered pair."""
     offset = np.concatenate([[0], np.cumsum(np.diff(start) ** 2)])
     owner = np.full(offset[-1], -1)
     first, last = np.zeros_like(owner), np.zeros_like(owner)

@@ -54,7 +54,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, items: Items) -> Alphabet:
-        """All symbols of a batch: in their natural order where they have one, else as met."""
+        """Collect the symbols of a batch: sorted where possible, else in order of appearance."""
         if all_texts(items):
             return cls(sorted(set("".join(items))))
         symbols = list(dict.fromkeys(_plain(symbol) for item in items for symbol in item))
@@ -64,7 +64,7 @@ class Alphabet:
             return cls(symbols)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Number the symbols of a file anew: loops trust the numbers."""
+        """Assign new numbers to the symbols of a file, because loops trust the numbers."""
         must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")
@@ -73,7 +73,7 @@ class Alphabet:
         return len(self.symbols)
 
     def encode(self, items: Items) -> Codes:
-        """A batch as numbers."""
+        """Return a batch with symbols replaced by their numbers."""
         starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
         if all_texts(items) and self._of_characters:
             return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
@@ -90,7 +90,7 @@ class Alphabet:
         return all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
 
     def _encode_text(self, text: str) -> np.ndarray:
-        """Through a table of code points: no Python loop over characters."""
+        """Encode texts by a table of code points, without a Python loop over characters."""
         points = _code_points(text)
         known = _code_points("".join(self.symbols))
         table = np.full(max(points.max(initial=0), known.max(initial=0)) + 1, -1, dtype=np.int64)
@@ -99,7 +99,7 @@ class Alphabet:
 
 
 def _plain(symbol: Any) -> Any:
-    """Numpy's scalars as Python's, so that they print and sort as one expects."""
+    """Convert numpy's scalars to Python's, which print and sort as expected."""
     return symbol.item() if isinstance(symbol, np.generic) else symbol
 
 
@@ -108,7 +108,7 @@ def _code_points(text: str) -> np.ndarray:
 
 
 def as_given(symbols: Sequence[Any], like: Any) -> Any:
-    """Symbols as a sequence of the kind of `like`: a string, a tuple, a list or an array."""
+    """Return symbols in a container like another: a string, a tuple, a list or an array."""
     if isinstance(like, str):
         return "".join(symbols)
     if isinstance(like, np.ndarray):

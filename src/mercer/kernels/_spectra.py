@@ -7,7 +7,7 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
-    """Σ a_p b_q (1 - slope |m_p - u_q|) over two sorted lists of peaks nearer than width."""
+    """Return Σ a_p b_q (1 - slope |m_p - u_q|) over two sorted lists of peaks nearer than width."""
     total = 0.0 * slope  # complex for a derivative
     for p in range(i, i_end):
         while j < j_end and u[j] <= m[p] - width:
@@ -20,7 +20,7 @@ def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
 
 
 def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
-    """The overlap of all pairs of two batches, the lower half mirrored where they are one."""
+    """Return the overlap of all pairs; of one batch with itself, the lower half is mirrored."""
     kind = np.result_type(a, slope)
     K = np.zeros((len(mp) - 1, len(up) - 1), kind)
     _overlaps(mp, m, a.astype(kind), up, u, b.astype(kind), width, kind.type(slope), symmetric, K)
@@ -37,7 +37,7 @@ def _overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
 
 
 def self_overlaps(mp, m, a, width, slope):
-    """The overlap of every spectrum with itself."""
+    """Return the overlap of every spectrum with itself."""
     kind = np.result_type(a, slope)
     d = np.zeros(len(mp) - 1, kind)
     _self_overlaps(mp, m, a.astype(kind), width, kind.type(slope), d)

@@ -10,7 +10,7 @@ def placed(
     start, stop, starts, grams, front, back, value, columns, rows, their_front, their_back, kappa,
     out,
 ):  # fmt: skip
-    """Out_ij += value[gram] (kappa(distance from the front) + kappa(… from the back)) / 2."""
+    """Add value[gram] (κ(distance from the front) + κ(distance from the back)) / 2 to out."""
     for i in range(start, stop):
         for a in range(starts[i], starts[i + 1]):
             gram = grams[a]
@@ -22,7 +22,7 @@ def placed(
 
 @compiled
 def _shifted_runs(s, t, shift, worth):
-    """Σ over i with s[i:] and t[i + shift:] of the worth of the runs of equal symbols."""
+    """Return the total worth of the runs of equal symbols of s[i:] and t[i + shift:]."""
     total = 0.0
     run = 0
     for i in range(max(0, -shift), min(len(s), len(t) - shift)):
@@ -33,7 +33,7 @@ def _shifted_runs(s, t, shift, worth):
 
 @parallel
 def repeats(start, stop, flat, starts, worth, out):
-    """Out_i = Σ over pairs of places of a sequence of the worth of the run that ends there."""
+    """Set out_i to the total worth of runs over pairs of positions of a sequence."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         total = _shifted_runs(s, s, 0, worth)
@@ -46,7 +46,7 @@ def repeats(start, stop, flat, starts, worth, out):
 def weighted_degree(
     start, stop, flat, starts, their_flat, their_starts, worth, gamma, symmetric, out
 ):
-    """The weighted-degree kernel with shifts of all pairs; gamma[|shift|] is a shift's weight."""
+    """Return the weighted-degree kernel with shifts; gamma[|shift|] is a shift's weight."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
@@ -88,7 +88,7 @@ def _subsequences(s, t, n, decay, first):
 def subsequences(
     start, stop, flat, starts, their_flat, their_starts, n, decay, first, symmetric, out
 ):
-    """The gap-weighted subsequence kernel of all pairs."""
+    """Return the gap-weighted subsequence kernel of all pairs."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
@@ -100,7 +100,7 @@ def subsequences(
 
 @parallel
 def subsequences_alone(start, stop, flat, starts, n, decay, first, out):
-    """The same of every sequence with itself."""
+    """Return the gap-weighted subsequence kernel of every sequence with itself."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         out[i] = _subsequences(s, s, n, decay, first)

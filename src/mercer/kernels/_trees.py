@@ -33,7 +33,7 @@ class FlatTree:
         self.child = np.array([j for c in children for j in c], dtype=np.int64)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Children come before their parents, and have one each."""
+        """Check that children come before their parents, and have one each."""
         n, edges = len(array(self.label, "label", np.uint64, None)), len(self.child)
         offsets(self.pointer, "pointer", edges, n + 1)
         indices(self.child, "child", 0, n)
@@ -41,7 +41,7 @@ class FlatTree:
         must((self.child < parents).all(), "child does not come before its parent")
 
     def productions(self) -> np.ndarray:
-        """A hash of each node's label and its children's, in order; 0 for a leaf."""
+        """Return a hash of each node's label and its children's, in order; 0 for a leaf."""
         degree = np.diff(self.pointer)
         inner = np.flatnonzero(degree)
         kinds = np.where(
@@ -57,7 +57,7 @@ class FlatTree:
         return out
 
     def pairs(self) -> np.ndarray:
-        """A hash for every inner child: its production, its parent's, and its place there."""
+        """Return a hash for every inner child: both productions and its position."""
         made, degree = self.productions(), np.diff(self.pointer)
         parent = np.repeat(np.arange(len(self.label)), degree)
         place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
@@ -65,21 +65,21 @@ class FlatTree:
         return pair_hashes(made[parent[inner]], place[inner], made[self.child[inner]])
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
-        """A hash of the whole tree below each node, and its number of nodes."""
+        """Return a hash of the whole tree below each node, and its number of nodes."""
         from ._fragments import whole_subtrees
 
         return whole_subtrees(mixed(self.label, seed=16), self.pointer, self.child)
 
 
 def pair_hashes(parent: Any, place: Any, child: Any) -> Any:
-    """Hashes of pairs: a production, a position among its children, and the production there."""
+    """Return hashes of pairs: a production, a child's position, and the production there."""
     parent, place, child = (np.asarray(part, dtype=np.uint64) for part in (parent, place, child))
     with np.errstate(over="ignore"):
         return mixed(parent, seed=19) + mixed(child ^ mixed(place, 17), seed=18)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
-    """A batch of trees in flat form; what is flat already stays as it is."""
+    """Return a batch of trees in flat form; flat trees are unchanged."""
     items = as_items(A, name)
     if all(isinstance(item, FlatTree) for item in items):
         return items
@@ -111,7 +111,7 @@ def _flat(item: Any, name: str) -> FlatTree:
 
 
 def nested(item: Any, name: str) -> Any:
-    """A tree as nested sequences (label, child, …), leaves as labels."""
+    """Check a tree of nested sequences (label, child, …), with labels as leaves."""
     return _parsed(item, name) if isinstance(item, str) else item
 
 
@@ -127,7 +127,7 @@ def _opened(node: Any, name: str) -> tuple[Any, list[int], list[Any]]:
 
 
 def _parsed(text: str, name: str) -> Any:
-    """Nested lists from a bracketed string such as "(S (N dog) (V barks))"."""
+    """Parse a bracketed string such as "(S (N dog) (V barks))" into nested lists."""
     tokens = TOKEN.findall(text)
     if not tokens:
         raise ValueError(f"{name} is an empty string, not a tree.")

@@ -11,7 +11,7 @@ OUTSIDE = 1 << 40
 
 @compiled
 def mixed(key, value):
-    """A 64-bit key with one more integer in it."""
+    """Mix one more integer into a 64-bit key."""
     key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 

@@ -50,7 +50,7 @@ class Pair(Kernel):
         return left if same_items(left, right) else joined(left, right)
 
     def _forms(self, A: Items) -> tuple[Items, Items]:
-        """The checked items in the form of each kernel."""
+        """Return the checked items in the form of each kernel."""
         if are_joint(A):
             return separated(A)
         if A.ndim <= 2:
@@ -59,13 +59,13 @@ class Pair(Kernel):
         return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
 
     def _pairs(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
-        """Each kernel with both batches in its form."""
+        """Return each kernel with both batches in its form."""
         ours = self._forms(A)
         theirs = ours if B is A else self._forms(B)
         return list(zip(self.parts, ours, theirs, strict=True))
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As both kernels."""
+        """Check outputs by both kernels."""
         Y = Y if issparse(Y) else self.space.check(Y, name)
         left, right = self.parts
         return right.as_outputs(left.as_outputs(Y, name), name)
@@ -86,6 +86,13 @@ class Pair(Kernel):
         left, right = (clone(k).fit(form) for k, form in zip(given, forms, strict=True))
         self.parts_ = (left, right)
         return self
+
+    def frozen(self) -> Kernel:
+        """Return a fitted copy whose parameters are the fitted kernels: a file holds them once."""
+        other: Any = super().frozen()
+        other.left, other.right = (kernel.frozen() for kernel in self.parts)
+        vars(other).pop("parts_", None)
+        return other
 
     def _gram(self, A: Items, B: Items) -> Array:
         return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
@@ -174,11 +181,11 @@ class Product(Pair):
     parameter_gradient = property(lambda self: self._product_rule(*self._gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
-        """Derivatives in the items or in the parameters."""
+        """Return derivatives in the items or in the parameters, by the product rule."""
         return self._times(of_left, 1).plus(self._times(of_right, 0))
 
     def _times(self, gradient: Any, other: int) -> Any:
-        """The derivatives of one kernel times the values of the other."""
+        """Multiply the derivatives of one kernel by the values of the other."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
             kernel, ours, theirs = self._pairs(A, B)[other]

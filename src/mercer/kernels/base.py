@@ -69,7 +69,7 @@ class Kernel(BaseEstimator):
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:
-        """As one would write it: numbers of numpy's are shown as numbers."""
+        """Return the repr with numpy's numbers written as plain numbers."""
         return NUMPY_NUMBER.sub(r"\1", repr(self))
 
     # -- what a custom kernel implements ------------------------------------------------------
@@ -93,7 +93,7 @@ class Kernel(BaseEstimator):
         return self.space.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """A batch of outputs as it was given, in a container of its own kind, after a check."""
+        """Check a batch of outputs and return it in its own form."""
         self.check(Y, name)
         return self.space.check(Y, name)
 
@@ -141,7 +141,7 @@ class Kernel(BaseEstimator):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """The matrix of k over all pairs of checked items; by its features where it has those."""
+        """Return the matrix of k over all pairs of checked items; by features if there are any."""
         features = self.features
         if features is None:
             raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
@@ -149,7 +149,7 @@ class Kernel(BaseEstimator):
         return F @ (F if A is B else features(B)).T
 
     def _diag(self, A: Items) -> Array:
-        """k(a, a) for every checked item."""
+        """Return k(a, a) for every checked item."""
         if type(self)._gram is Kernel._gram:
             F = self.features(A)
             return namespace(F).sum(F * F, axis=1)
@@ -182,7 +182,7 @@ class Kernel(BaseEstimator):
     # -- what everybody calls -----------------------------------------------------------------
 
     def __call__(self, A: Items, B: Items | None = None) -> Array:
-        """The matrix of k(a, b) for a in A, b in B (in A itself where B is None)."""
+        """Return the matrix of k(a, b) for a in A and b in B; None for B is A."""
         A = self.check(A, "A")
         if B is None:
             return self._gram(A, A)
@@ -195,7 +195,7 @@ class Kernel(BaseEstimator):
         return self._gram(A, B)
 
     def checked_gram(self, A: Items) -> Array:
-        """The Gram matrix that a fit stands on: of the right shape and finite, or refused."""
+        """Return the Gram matrix after a check of its type, shape and values."""
         A = self.check(A, "A")
         K, n = self._gram(A, A), count(A)
         plain = isinstance(K, np.ndarray) and not isinstance(K, np.matrix | np.ma.MaskedArray)
@@ -209,7 +209,7 @@ class Kernel(BaseEstimator):
         return self.finite_values(K)
 
     def finite_values(self, K: Any) -> Array:
-        """Values of this kernel in floating point, refused where they are not finite.
+        """Return kernel values in floating point after a check that they are finite.
 
         In numpy in double precision: in less, a kernel would seem indefinite.
         """
@@ -225,7 +225,7 @@ class Kernel(BaseEstimator):
         return K
 
     def diag(self, A: Items) -> Array:
-        """k(a, a) for every item of A."""
+        """Return k(a, a) for every item of A."""
         return self._diag(self.check(A, "A"))
 
     # -- algebra ------------------------------------------------------------------------------
@@ -277,11 +277,11 @@ class VectorKernel(Kernel):
     space: Space = VECTORS
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Finite real vectors as float64 rows."""
+        """Check that items are finite real vectors; return them as float64 rows."""
         return VECTORS.check(A, name, type(self).__name__, True, self.accepts_sparse)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """The same in their own shape; plain numbers are vectors of length one."""
+        """Check outputs and keep their shape; numbers become vectors of length one."""
         return self.space.check(Y, name)
 
 
@@ -322,7 +322,7 @@ KERNELS = {
 
 
 def as_kernel(kernel: Any) -> Kernel:
-    """A kernel from a kernel, from a name such as "rbf", or from a function of two batches.
+    """Return a kernel given a kernel, a name such as "rbf", or a function of two batches.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def as_output_kernel(kernel: Any) -> Kernel:
 
 
 def as_float(A: Any) -> Array:
-    """A matrix of kernel values as floating point, of its own array library."""
+    """Convert a matrix of kernel values to floating point."""
     xp = namespace(A)
     A = xp.asarray(A)
     return A if xp.isdtype(A.dtype, "real floating") else xp.astype(A, xp.float64)

@@ -19,7 +19,7 @@ Function = Callable[[Any], Any]
 
 
 def then(first: Function | None, second: Function | None) -> Any:
-    """The second function after the first; None where one of them is missing."""
+    """Return the second function after the first; None if one of them is missing."""
     return None if first is None or second is None else lambda A: second(first(A))
 
 
@@ -42,32 +42,32 @@ class Features:
     inverse: Callable[[Array], Items] | None = None
 
     def __call__(self, A: Items) -> Array:
-        """The coordinates of a batch."""
+        """Return the coordinates of a batch."""
         return self.transform(A)
 
     def rows(self, A: Items) -> csr_array:
-        """The coordinates as a sparse matrix."""
+        """Return the coordinates as a sparse matrix."""
         return csr_array(self.transform(A) if self.sparse is None else self.sparse(A))
 
     def mapped(self, forward: Function, backward: Function | None = None) -> Features:
-        """The coordinates after a function of them; `backward` undoes it."""
+        """Return the coordinates after a function of them; `backward` inverts it."""
         return Features(
             then(self.transform, forward), then(self.sparse, forward), then(backward, self.inverse)
         )
 
     def before(self, made: Function, undo: Function | None = None) -> Features:
-        """The coordinates of what a function makes of the items; `undo` takes that back."""
+        """Return the coordinates of transformed items; `undo` inverts the transformation."""
         return Features(
             then(made, self.transform), then(made, self.sparse), then(self.inverse, undo)
         )
 
     def scaled(self, scale: float) -> Features:
-        """Those of scale · k."""
+        """Return the features of scale · k."""
         root = scale**0.5
         return self.mapped(lambda F: root * F, (lambda F: F / root) if scale > 0 else None)
 
     def plus(self, other: Features) -> Features:
-        """Those of a sum: both side by side."""
+        """Return the features of a sum, those of both kernels side by side."""
         both = self.sparse is not None or other.sparse is not None
 
         def dense(A: Items) -> Array:
@@ -100,7 +100,7 @@ class Radial:
     bending: Callable[[], float] | None = None
 
     def scaled(self, scale: float | Callable[[], float]) -> Radial:
-        """That of scale · k."""
+        """Return the ability of scale · k."""
 
         def times(function: Any) -> Any:
             factor = scale if callable(scale) else lambda: scale
@@ -109,11 +109,11 @@ class Radial:
         return Radial(times(self.value), times(self.slope), times(self.curvature), self.bending)
 
     def over_height(self) -> Radial:
-        """That of k / k(0)."""
+        """Return the function of k / k(0)."""
         return self.scaled(lambda: 1.0 / float(self.value(np.zeros(1))[0]))
 
     def plus(self, other: Radial) -> Radial:
-        """That of a sum."""
+        """Return the function of a sum."""
         left, right = self.curvature, other.curvature
         return Radial(
             lambda D2: self.value(D2) + other.value(D2),
@@ -122,7 +122,7 @@ class Radial:
         )
 
     def times(self, other: Radial) -> Radial:
-        """That of a product, by the product rule."""
+        """Return the function of a product, by the product rule."""
         left, right = self.curvature, other.curvature
         ours, theirs = self.bending, other.bending
 
@@ -161,11 +161,11 @@ class Fourier:
     height: float = 1.0
 
     def scaled(self, scale: float) -> Fourier:
-        """That of scale · k."""
+        """Return the ability of scale · k."""
         return Fourier(self.sample, self.isotropic, scale * self.height)
 
     def plus(self, other: Fourier) -> Fourier:
-        """That of a sum: draws of either, in proportion to their heights."""
+        """Return the measure of a sum: draws of either, in proportion to their heights."""
         total = self.height + other.height
 
         def sample(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -176,7 +176,7 @@ class Fourier:
         return Fourier(sample, self.isotropic and other.isotropic, total)
 
     def times(self, other: Fourier) -> Fourier:
-        """That of a product, a convolution: draws of both, added."""
+        """Return the measure of a product, a convolution: sums of draws of both."""
         return Fourier(
             lambda random, shape: self.sample(random, shape) + other.sample(random, shape),
             self.isotropic and other.isotropic,
@@ -200,11 +200,11 @@ class ItemGradient:
     diag_vjp: Callable[[Array, Array], Array]
 
     def through(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
-        """Derivatives in the same items, taken another way."""
+        """Return derivatives in the same items, computed by other functions."""
         return ItemGradient(vjp, diag_vjp)
 
     def plus(self, other: ItemGradient) -> ItemGradient:
-        """Those of a sum."""
+        """Return the derivatives of a sum."""
         return ItemGradient(
             lambda A, B, C: self.vjp(A, B, C) + other.vjp(A, B, C),
             lambda A, c: self.diag_vjp(A, c) + other.diag_vjp(A, c),
@@ -231,12 +231,12 @@ class Multiple:
     copies: int = 1
 
     def scaled(self, scale: float) -> Multiple:
-        """That of scale · k, scale > 0."""
+        """Return the multiple that scale · k is, for a scale > 0."""
         root = scale**0.5
         return Multiple(self.kernel, scale * self.scale, lambda F: self.read(F / root), self.copies)
 
     def plus(self, other: Multiple) -> Multiple:
-        """That of a sum of multiples of one kernel."""
+        """Return the multiple that a sum of multiples of one kernel is."""
         copies, total = self.copies + other.copies, self.scale + other.scale
 
         def read(F: Array) -> Array:

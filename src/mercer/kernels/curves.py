@@ -23,7 +23,7 @@ class CurveKernel(InnerProduct):
     smoothing: float
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """The matrix of the inner product before smoothing; its diagonal where it is diagonal."""
+        """Return the matrix of the inner product before smoothing, or its diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> CurveKernel:
@@ -35,15 +35,15 @@ class CurveKernel(InnerProduct):
     space = property(lambda k: Curves(vars(k).get("grid_") if k.grid is None else k.grid))
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Curves as rows of values on the grid."""
+        """Return curves as rows of values on the grid."""
         return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """The same: predicted curves are on the grid."""
+        """Return outputs as rows on the grid, like predicted curves."""
         return self.check(Y, name)
 
     def _on(self, width: int) -> np.ndarray:
-        """The grid of curves of some values."""
+        """Return the grid of curves with a number of values."""
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
@@ -51,7 +51,7 @@ class CurveKernel(InnerProduct):
     invertible = property(lambda self: not self.smoothing)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The root of the metric after smoothing."""
+        """Return the root of the metric after smoothing."""
         grid = self._on(*shape)
         G = self._metric(grid)
         R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
@@ -162,7 +162,7 @@ RULES = ("trapezoid", "simpson")
 
 
 def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
-    """Weights w with Σ_i w_i f(t_i) ≈ ∫f: by trapezia, or by Simpson's rule.
+    """Return quadrature weights w with Σ_i w_i f(t_i) ≈ ∫f, by trapezia or Simpson's rule.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 
 
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """The matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`.
+    """Return the matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`.
 
     Second derivatives are known at inner points; the outermost two stand for the ends too, which
     makes the error of second order in the steps.
@@ -205,7 +205,7 @@ def roughness(grid: np.ndarray, order: int) -> np.ndarray:
 
 
 def smoother(grid: np.ndarray, smoothing: complex) -> np.ndarray:
-    """The matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
+    """Return the matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
     if not smoothing:
         return np.eye(len(grid))
     w = quadrature(grid)

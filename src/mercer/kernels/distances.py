@@ -42,7 +42,7 @@ CANCELLED = 1e-5
 
 
 def squared(A: Array, B: Array) -> Array:
-    """‖a - b‖² for all pairs: of few columns by differences, else by one matrix product.
+    """Return ‖a - b‖² for all pairs: by differences for few columns, else by one product.
 
     Differences are right to the last digits, products to about ten. Before a product both batches
     are moved by a typical row of the second: distances do not change, and data far from the origin
@@ -86,7 +86,7 @@ def squared(A: Array, B: Array) -> Array:
 
 
 def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
-    """‖a‖² + ‖b‖² - 2⟨a, b⟩, the squares being two further columns of the product."""
+    """Return ‖a‖² + ‖b‖² - 2⟨a, b⟩, the squares being two further columns of the product."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)
         D2 += left[:, None]
@@ -99,7 +99,7 @@ def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
 
 
 def typical(B: Array) -> Array:
-    """A row in the middle of the bulk, which far rows cannot pull away: medians of a few rows."""
+    """Return a typical row, made of medians so that distant rows do not move it."""
     some = take(B, np.linspace(0, count(B) - 1, min(count(B), FEW)).astype(int))
     ordered = namespace(some).sort(some, axis=0)
     return ordered[some.shape[0] // 2, :][None, :]
@@ -108,7 +108,7 @@ def typical(B: Array) -> Array:
 def _recomputed(
     D2: Array, near: Array, A: Array, B: Array, squares: tuple[Array, Array], start: int
 ) -> Array:
-    """The matrix with pairs that lost digits computed again, among those marked from `start` on."""
+    """Recompute pairs that lost digits, among those marked from `start` on."""
     if is_foreign(near):
         i, j = (host(index) for index in namespace(near).nonzero(near))
     else:
@@ -133,7 +133,7 @@ def _index(positions: np.ndarray, A: Array) -> Array:
 
 
 def absolute(A: Array, B: Array) -> Array:
-    """‖a - b‖₁ for all pairs."""
+    """Return ‖a - b‖₁ for all pairs."""
     if issparse(A) or issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
 
@@ -149,7 +149,7 @@ def absolute(A: Array, B: Array) -> Array:
 
 
 def exp(A: Array, factor: float = 1.0) -> Array:
-    """E to the power of the entries times a factor, in place where the library allows it."""
+    """Return exp of the entries times a factor, in place where the library allows it."""
     if is_foreign(A) or A.ndim != 2 or A.size < MANY:
         A *= factor
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
@@ -164,7 +164,7 @@ def exp(A: Array, factor: float = 1.0) -> Array:
 
 
 def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
-    """A length scale (or an array of them) as given, or the median distance of distinct pairs."""
+    """Return the given length scale (or array), or the median distance of distinct pairs."""
     if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
         return float(value)
     if np.ndim(value) > 0:
@@ -193,7 +193,7 @@ def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
 
 
 def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndarray:
-    """The spread of each feature times the median distance of features over their spreads."""
+    """Return each feature's spread times the median distance of standardised features."""
     D = host(dense(A))
     spread = np.sqrt(np.mean((D - D.mean(axis=0)) ** 2, axis=0))
     spread = np.where(spread > 0, spread, 1.0)
@@ -201,7 +201,7 @@ def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndar
 
 
 def fitted_scale(kernel: Any) -> Any:
-    """The length scale of a fitted kernel, or the number (or array) it was given."""
+    """Return the length scale of a fitted kernel, or the number (or array) it was given."""
     known = vars(kernel).get("length_scale_")
     if known is not None:
         return known

@@ -34,10 +34,10 @@ class FieldL2(InnerProduct):
     space = property(lambda self: self.fields or Fields())
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Fields as arrays of their own shape."""
+        """Check fields; return arrays of their own shape."""
         return self.space.check(A, name)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """The square roots of the quadrature weights, the same for all channels of a location."""
+        """Return the square roots of the quadrature weights, repeated for all channels."""
         grid = self.space.grid(shape)
         return np.repeat(np.sqrt(grid.quadrature), grid.channels)

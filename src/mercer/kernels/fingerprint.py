@@ -65,11 +65,11 @@ class Fingerprint(Kernel):
     space = Molecules()
 
     def check_loaded(self, limits: Limits) -> None:
-        """Rounds take time."""
+        """Refuse a number of rounds that takes too long."""
         bounded(self.radius, "radius", 0, limits.steps)
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """SMILES strings that parse; molecules are remembered, so a second check is cheap."""
+        """Check that SMILES strings parse; molecules are cached, so a second check is cheap."""
         self._check_parameters()
         items = self.space.check(A, name)
         for i, smiles in enumerate(items):
@@ -114,7 +114,7 @@ class Fingerprint(Kernel):
 def substructures(
     smiles: str, kind: str, radius: int, size: int | None, counts: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes of the substructures of a molecule, and how often each occurs."""
+    """Return hashes of the substructures of a molecule, and their counts."""
     mol = molecule(smiles)
     if kind == "maccs":
         from rdkit.Chem.rdMolDescriptors import GetMACCSKeysFingerprint
@@ -151,7 +151,7 @@ class Unparsable(ValueError):
 
 
 def molecule(smiles: str) -> Any:
-    """The rdkit molecule of a SMILES string, or a reason why there is none."""
+    """Return the rdkit molecule of a SMILES string, or the reason why it cannot be read."""
     require("rdkit", "molecules")
     from rdkit import Chem, rdBase
 
@@ -163,7 +163,7 @@ def molecule(smiles: str) -> Any:
 
 
 def molecule_graph(smiles: str) -> Any:
-    """A molecule as a networkx graph without hydrogens, for the kernels on graphs.
+    """Return a molecule as a networkx graph without hydrogens, for the kernels on graphs.
 
     Atoms have the attribute "label": their element, the number of hydrogens where it is not the
     one that the bonds imply, the charge, and a dot for every unpaired electron; the attribute
@@ -195,7 +195,7 @@ def molecule_graph(smiles: str) -> Any:
 
 
 def _implied_hydrogens(mol: Any) -> list[int]:
-    """The hydrogens of every atom if none were written and no electron were unpaired."""
+    """Return the hydrogens of every atom, if none were written and no electron unpaired."""
     from rdkit import Chem
 
     plain = Chem.RWMol(mol)

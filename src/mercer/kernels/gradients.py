@@ -51,7 +51,7 @@ class ParameterGradient:
         diag: Callable[[Items], Values],
         most: Mapping[str, float] | None = None,
     ) -> ParameterGradient:
-        """Of the matrices ∂k(A, B)/∂θ themselves, where a parameter is a single number."""
+        """Make the derivatives from the matrices ∂k(A, B)/∂θ of scalar parameters."""
         return cls(
             values,
             lambda A, B, C: {name: total(C * D) for name, D in gram(A, B).items()},
@@ -60,7 +60,7 @@ class ParameterGradient:
         )
 
     def under(self, part: str) -> ParameterGradient:
-        """The same as parameters of a part of another kernel."""
+        """Return the derivatives with the names of parameters of a part."""
         return ParameterGradient(
             prefixed(part, self.values),
             lambda A, B, C: prefixed(part, self.vjp(A, B, C)),
@@ -69,7 +69,7 @@ class ParameterGradient:
         )
 
     def on(self, form: Callable[[Items], Items]) -> ParameterGradient:
-        """The same of items that are first brought into a form."""
+        """Return the derivatives for items that are converted first."""
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left = form(A)
@@ -78,7 +78,7 @@ class ParameterGradient:
         return self.through(vjp, lambda A, c: self.diag_vjp(form(A), c))
 
     def plus(self, other: ParameterGradient) -> ParameterGradient:
-        """Both, of a sum of two kernels or of a kernel with parameters of its own."""
+        """Add the derivatives of two kernels, or of further parameters."""
         return ParameterGradient(
             self.values | other.values,
             lambda A, B, C: added(self.vjp(A, B, C), other.vjp(A, B, C)),
@@ -87,17 +87,17 @@ class ParameterGradient:
         )
 
     def through(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
-        """The same parameters, differentiated another way."""
+        """Return derivatives in the same parameters, computed by other functions."""
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
 
 
 def prefixed(part: str, values: Mapping[str, Any]) -> Values:
-    """Values by the names that they have as parameters of a part."""
+    """Prefix the names of values by the name of a part."""
     return {f"{part}__{name}": value for name, value in values.items()}
 
 
 def total(A: Array) -> float:
-    """The sum of all entries as a number of Python's."""
+    """Return the sum of all entries as a float."""
     return float(namespace(A).sum(A))
 
 
@@ -110,18 +110,18 @@ def added(left: Values, right: Values, scale: float = 1.0) -> Values:
 
 
 def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
-    """The derivative of an analytic function, exact to rounding."""
+    """Return the derivative of an analytic function, exact to rounding."""
     return function(complex(at, TINY)).imag / TINY
 
 
 def slope(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
-    """The derivative of what is made of a kernel, analytic in a parameter, in that parameter."""
+    """Return the derivative of a function of a kernel in one of its parameters."""
     at = float(kernel.get_params(deep=False)[name])
     return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
 def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
-    """Derivatives of a kernel whose values are analytic in some of its parameters.
+    """Return the derivatives of a kernel in parameters in which its values are analytic.
 
     Its `_gram` and `_diag` are called on copies that have one complex parameter.
     """
@@ -140,7 +140,7 @@ def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) 
 
 
 def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
-    """Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
+    """Return Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
     xp = namespace(A)
     shift = xp.mean(B, axis=0)[None, :]
     A, B = A - shift, B - shift
@@ -150,14 +150,14 @@ def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
 
 
 def absolutes_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
-    """Σ_ij M_ij |a_i - b_j| for each feature, one after the other."""
+    """Return Σ_ij M_ij |a_i - b_j| for each feature, one after the other."""
     xp = namespace(A)
     columns = range(int(A.shape[1]))
     return np.array([total(M * xp.abs(A[:, p, None] - B[None, :, p])) for p in columns])
 
 
 def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
-    """An unfitted copy of a kernel with other parameters, named as `set_params` names them.
+    """Return an unfitted copy of a kernel with other parameters, named as `set_params` names them.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class GraphKernel(Kernel):
     edge_label: str | None
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Graphs that can be read under the labels of this kernel."""
+        """Check that graphs can be read under the labels of this kernel."""
         return checked(A, name, self.node_label, self.edge_label)
 
     space = Graphs()
@@ -42,7 +42,7 @@ class GraphKernel(Kernel):
         return self.union_bags(self._union(A))
 
     def union_bags(self, union: Union) -> Bags:
-        """The hashed features of a batch of graphs that stand side by side."""
+        """Return the hashed features of a batch of graphs that is joined into one graph."""
         raise NotImplementedError
 
 
@@ -89,16 +89,16 @@ class WeisfeilerLehman(GraphKernel):
     edge_label: str | None = "label"
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Graphs that can be read under the labels of this kernel."""
+        """Check that graphs can be read under the labels of this kernel."""
         whole(self.iterations, "iterations", 0)
         return super().check(A, name)
 
     def check_loaded(self, limits: Limits) -> None:
-        """More rounds than a graph has nodes would only take time."""
+        """Refuse a number of rounds that takes too long."""
         bounded(self.iterations, "iterations", 0, limits.steps)
 
     def union_bags(self, union: Union) -> Bags:
-        """Labels of all rounds."""
+        """Return the labels of all rounds."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
             rounds.append(mixed(label, seed=h))  # equal labels of different rounds never match
@@ -152,7 +152,7 @@ class ShortestPath(GraphKernel):
         self.edge_label = edge_label
 
     def union_bags(self, union: Union) -> Bags:
-        """Pairs of nodes with what is between them."""
+        """Return pairs of nodes with the paths between them."""
         from ._paths import path_features
 
         u = union

@@ -17,11 +17,11 @@ class HistogramKernel(VectorKernel):
     """A kernel on vectors of counts or probabilities, none of them negative."""
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Finite vectors without negative entries, as float64 rows."""
+        """Check that items are finite vectors with entries ≥ 0; return float64 rows."""
         return _nonnegative(super().check(A, name), name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """The same, in their own shape."""
+        """Check outputs and keep their shape."""
         return _nonnegative(super().as_outputs(Y, name), name, type(self).__name__)
 
 
@@ -93,7 +93,7 @@ class Intersection(HistogramKernel):
 
 
 def _totals(A: Array) -> Array:
-    """The sum of each row."""
+    """Return the sum of each row."""
     return A.sum(axis=1) if issparse(A) else namespace(A).sum(A, axis=1)
 
 
@@ -142,13 +142,13 @@ def _binary(A: Array) -> bool:
 
 
 def _minima(A: Array, B: Array) -> Array:
-    """Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
+    """Return Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
     from ._bag_loops import minima
 
     return _over_shared(minima, A, B)
 
 
 def _over_shared(loop: Any, A: Array, B: Array) -> Array:
-    """What a compiled loop sums over the entries that are positive in both rows."""
+    """Run a compiled loop over the entries that are positive in both rows."""
     found = over_shared(loop, host(A), host(B))
     return like(found, A) if is_foreign(A) else found

@@ -73,11 +73,11 @@ class Labels(Wrapper):
     space = LabelSets()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Indicator rows as they are, or an array that holds one collection of labels an item."""
+        """Check label sets: indicator rows are unchanged, collections go into an object array."""
         return self.space.check(Y, name)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Indicator rows, once the labels are known; before that, the sets as given."""
+        """Return indicator rows if the labels are known from a fit, else the sets as given."""
         A = self.space.check(A, name)
         return self._indicators(A, name) if "columns_" in vars(self) else A
 
@@ -110,7 +110,7 @@ class Labels(Wrapper):
         return column
 
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
-        """Indicator rows as items of the same form as `like`."""
+        """Convert indicator rows to the form of other items."""
         if issparse(like):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):

@@ -86,7 +86,7 @@ class LaplacianRegularized(Wrapper):
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
 
     def with_unlabelled(self, unlabelled: Items) -> LaplacianRegularized:
-        """A copy that knows these inputs too."""
+        """Return a copy that learns from these inputs too."""
         copy = clone(self)
         copy.unlabelled = unlabelled
         return copy
@@ -118,7 +118,7 @@ class LaplacianRegularized(Wrapper):
         return self
 
     def _bend(self) -> Array:
-        """(I + γLK)⁻¹ γL, symmetric as L^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2} is."""
+        """Return (I + γLK)⁻¹ γL, symmetric as L^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2} is."""
         K = self.kernel_._gram(self.known_, self.known_)
         xp, n = namespace(K), count(self.known_)
         M = like(float(self.gamma) * laplacian(host(K), whole(self.neighbors, "neighbors")), K)
@@ -184,7 +184,7 @@ class LaplacianRegularized(Wrapper):
 
 
 def laplacian(K: np.ndarray, neighbors: int) -> np.ndarray:
-    """I - D^{-1/2} W D^{-1/2} of the graph that links items to their nearest under a Gram matrix.
+    """Return the Laplacian I - D^{-1/2} W D^{-1/2} of the nearest neighbours of a Gram matrix.
 
     Examples
     --------

@@ -25,17 +25,17 @@ class LinearMap:
     matrix: np.ndarray
 
     def __call__(self, A: Array) -> Array:
-        """R a for every row."""
+        """Return R a for every row."""
         R = like(self.matrix, A)
         return A * R if R.ndim == 1 else A @ R.T
 
     def adjoint(self, F: Array) -> Array:
-        """Rᵀ f for every row."""
+        """Return Rᵀ f for every row."""
         R = like(self.matrix, F)
         return F * R if R.ndim == 1 else F @ R
 
     def inverse(self, F: Array) -> Array:
-        """R⁻¹ f for every row, R being diagonal or upper triangular; 0 where a diagonal R is 0."""
+        """Return R⁻¹ f for every row, of a diagonal or upper triangular R; 0 over 0 is 0."""
         R = self.matrix
         if R.ndim == 1:
             return F / like(np.where(R > 0, R, 1.0), F)
@@ -43,14 +43,14 @@ class LinearMap:
         return like(solved, F) if is_foreign(F) else solved
 
     def gradient(self, inner: ItemGradient) -> ItemGradient:
-        """Derivatives of a kernel after the map, by the chain rule."""
+        """Return the derivatives of a kernel after the map, by the chain rule."""
         return ItemGradient(
             lambda A, B, C: self.adjoint(inner.vjp(self(A), self(B), C)),
             lambda A, c: self.adjoint(inner.diag_vjp(self(A), c)),
         )
 
     def fourier(self, inner: Fourier) -> Fourier:
-        """Frequencies of a kernel after the map: ⟨ω, R(a - b)⟩ = ⟨Rᵀω, a - b⟩."""
+        """Return the frequencies of a kernel after the map: ⟨ω, R(a - b)⟩ = ⟨Rᵀω, a - b⟩."""
         return Fourier(lambda *drawn: self.adjoint(inner.sample(*drawn)), False, inner.height)
 
 
@@ -62,7 +62,7 @@ class InnerProduct(VectorKernel):
     """Whether R has an inverse."""
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """R for items of a shape; its diagonal where it is diagonal."""
+        """Return R for items of a shape; its diagonal where it is diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> InnerProduct:
@@ -91,5 +91,5 @@ class InnerProduct(VectorKernel):
 
 
 def _shape(A: Array) -> tuple[int, ...]:
-    """The shape of one item."""
+    """Return the shape of one item."""
     return tuple(int(size) for size in A.shape[1:])

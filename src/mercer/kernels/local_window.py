@@ -46,18 +46,18 @@ class LocalWindow(Decaying):
         self.decay = decay
 
     def check_loaded(self, limits: Limits) -> None:
-        """The number of windows grows with the square of the radius."""
+        """Refuse a radius with too many windows: their number is quadratic in it."""
         bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
-        """First and last place of every window, (windows, 2), and the weights of their features."""
+        """Return the ends of every window, (windows, 2), and the weights of their features."""
         r = whole(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
         return ends, np.sqrt(self._checked_decay() ** span)
 
     def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """A 64-bit key for each item and window, (items, windows)."""
+        """Return a 64-bit key for each item and window, (items, windows)."""
         from ._window_loops import window_keys
 
         lengths = np.diff(codes.starts)[rows]
@@ -69,7 +69,7 @@ class LocalWindow(Decaying):
         return keys
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Pairs of a sequence and a position in it."""
+        """Check that items are pairs of a sequence and a position in it."""
         if isinstance(A, str) or not hasattr(A, "__len__"):
             raise TypeError(f"{name} must be a batch of (sequence, position), got {A!r:.60}.")
         items = object_array([_pair(item, i, name) for i, item in enumerate(A)])

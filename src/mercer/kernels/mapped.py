@@ -41,15 +41,15 @@ class After(Wrapper):
     """A kernel after something: items are checked before it, compared after it."""
 
     def _apply(self, A: Items) -> Items:
-        """What is made of checked items."""
+        """Transform checked items."""
         raise NotImplementedError
 
     def _undo(self) -> Callable[[Items], Items] | None:
-        """A function that undoes it; None where there is none."""
+        """Return the inverse of the transformation, or None."""
         return None
 
     def _called(self) -> str:
-        """What is made of the items, in a message."""
+        """Return the name of transformed items in messages."""
         return f"what {type(self).__name__} made of the items"
 
     accepts_sparse = False
@@ -180,7 +180,7 @@ class Mapped(After, Reducible):
         return self.inverse or None
 
     def without_training_data(self) -> Any:
-        """With a transformer of scikit-learn as parameters and arrays, which a file can hold."""
+        """Return a copy whose transformer is parameters and arrays, which a file can hold."""
         bare = super().without_training_data()
         for name in {"function", "function_"} & vars(bare).keys():
             bare.__dict__[name] = _by_arrays(bare.__dict__[name])
@@ -219,12 +219,12 @@ def _module_of(name: str) -> str | None:
 
 
 def _made(function: Any) -> Any:
-    """A function or transformer as it is used."""
+    """Return the transformer that a file described; everything else is unchanged."""
     return function.made if isinstance(function, ArrayTransformer) else function
 
 
 def _by_arrays(function: Any) -> Any:
-    """A transformer that a file can hold; all else as it is, which the writer refuses."""
+    """Return a transformer in the form that a file can hold; all else is unchanged."""
     name, module = type(function).__name__, type(function).__module__.rpartition(".")[0]
     if name not in TRANSFORMERS.get(module, ()):
         return function

@@ -59,7 +59,7 @@ class MassSpectrum(Kernel):
     space = Spectra()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Spectra with peaks sorted by mass."""
+        """Check spectra and sort their peaks by mass."""
         positive(self.width, "width")
         if self.of not in SIDES:
             raise ValueError(f"of must be one of {SIDES}, got {self.of!r}.")
@@ -85,7 +85,7 @@ class MassSpectrum(Kernel):
     parameter_gradient = property(lambda self: analytic(self, "width", "power"))
 
     def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All peaks in a row: where each spectrum starts, masses, weights."""
+        """Return where each spectrum starts among all peaks, their masses and weights."""
         parts = [self._of(item) for item in A]
         starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
         masses = np.concatenate([m for m, _ in parts])
@@ -111,7 +111,7 @@ class Sorted:
         self.mz, self.intensity, self.precursor = mz[order], intensity[order], precursor
 
     def check_loaded(self, limits: Limits) -> None:
-        """Finite peaks in order, each with an intensity."""
+        """Check that peaks are finite, in order, and have an intensity each."""
         n = len(array(self.mz, "mz", np.float64, None))
         array(self.intensity, "intensity", np.float64, n)
         must(np.isfinite(self.mz).all() and (np.diff(self.mz) >= 0).all(), "mz is not in order")
@@ -125,13 +125,13 @@ class Sorted:
         return self.mz, self.intensity
 
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """What broke off, in order; the precursor itself lost nothing and does not count."""
+        """Return the neutral losses in increasing order, without that of the precursor itself."""
         losses = self.precursor - self.mz[::-1]
         kept = losses > max(width, LEAST)
         return losses[kept], self.intensity[::-1][kept]
 
     def differences(self, width: float, strongest: int) -> tuple[np.ndarray, np.ndarray]:
-        """Between the strongest peaks, those nearer than half a width taken as one; in order."""
+        """Return mass differences of the strongest peaks, merged within half a width, in order."""
         if not len(self.mz):
             return self.peaks
         first = np.flatnonzero(np.diff(self.mz, prepend=-np.inf) > 0.5 * width)

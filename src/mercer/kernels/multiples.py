@@ -113,7 +113,7 @@ class Power(OfValues):
         return power(self.inner._diag(A), self._degree())
 
     def _product(self, capability: Any) -> Any:
-        """A capability that multiplies, as often as the exponent says."""
+        """Return the product of an ability with itself, as often as the exponent says."""
         if capability is None:
             return None
         return reduce(lambda x, y: x.times(y), [capability] * self._degree())

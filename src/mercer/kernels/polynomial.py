@@ -64,12 +64,12 @@ class Polynomial(VectorKernel):
     parameter_gradient = property(lambda self: analytic(self, "gamma", "coef0"))
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
+        """Return Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
         base = self._affine(dense(A @ B.T)) ** (int(self.degree) - 1)
         return (self.degree * self.gamma) * ((C * base) @ B)
 
     def _diag_vjp(self, A: Array, c: Array) -> Array:
-        """The same along b = a, twice."""
+        """Return the derivative of the diagonal: twice that in a at b = a."""
         base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
 
@@ -87,7 +87,7 @@ def warn_if_far(kernel: Kernel, A: Array, degree: int, level: float = 0.0) -> No
 
 
 def _size_and_spread(A: Array) -> tuple[float, float]:
-    """The mean of ‖a‖², and of ‖a - m‖² with m the mean of the items."""
+    """Return the mean of ‖a‖², and of ‖a - m‖² with m the mean of the items."""
     size = float(np.mean(host(sqnorms(A))))
     if issparse(A):
         mean = A.mean(axis=0)

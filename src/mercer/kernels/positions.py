@@ -69,7 +69,7 @@ class Positions(Kernel):
         return self.__dict__.get("kernel_") or as_kernel(self.kernel)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Places that no sequence has would only take time and memory."""
+        """Refuse positions that no sequence can have: they take time and memory."""
         alphabet = vars(self).get("alphabet_", Alphabet(()))
         must(isinstance(alphabet, Alphabet), "alphabet_ is not an Alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
@@ -80,7 +80,7 @@ class Positions(Kernel):
     space = property(lambda self: Sequences(vectors=self.kernel is not None))
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """Sequences of known symbols, or of vectors."""
+        """Check that outputs are sequences of known symbols, or of vectors."""
         Y = self.check(Y, name)
         if self.kernel is None and (self.letters is not None or "alphabet_" in vars(self)):
             self._codes(Y, name)
@@ -129,7 +129,7 @@ class Positions(Kernel):
         return inner(left, left if A is B else _one_hot(theirs, size, longest))
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """One Gram matrix a place. With long items first, those that reach a place lead."""
+        """Sum one Gram matrix per position over the items that are long enough, longest first."""
         ours = _by_length(A)
         theirs = ours if A is B else _by_length(B)
         K = np.zeros((len(A), len(B)))
@@ -185,12 +185,12 @@ class Positions(Kernel):
         return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
-        """Numbers of symbols as a sequence of the kind of `like`."""
+        """Convert numbers of symbols to a sequence in a container like another."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
 
 
 def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
-    """A feature for each place, up to the longest, and symbol of an alphabet of some size."""
+    """Return one-hot features of positions, up to the longest, and symbols."""
     inside = codes.positions < longest
     columns = (codes.positions * size + codes.flat)[inside]
     n = len(codes.lengths)

@@ -22,7 +22,7 @@ class Ranking(Kernel):
     unit_norm = True
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Ranks as float64 rows, NaN where a label is not ranked."""
+        """Check ranks; return float64 rows with NaN where a label is not ranked."""
         R = as_rankings(A, name)
         known = vars(self).get("n_labels_", R.shape[1])
         if R.shape[1] != known:
@@ -49,7 +49,7 @@ class Ranking(Kernel):
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """The labels' mean positions (up to a common scale) at points given by their features."""
+        """Return the labels' mean positions, up to a common scale, at points given by features."""
         raise NotImplementedError
 
 
@@ -75,7 +75,7 @@ class Kendall(Ranking):
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
 
     def preferences(self, F: np.ndarray) -> np.ndarray:
-        """W_ij, what is won by ranking i before j, as antisymmetric matrices (points, m, m)."""
+        """Return the gains W_ij of ranking i before j, antisymmetric, (points, m, m)."""
         m = round((1.0 + np.sqrt(1.0 + 8.0 * F.shape[1])) / 2.0)
         i, j = np.triu_indices(m, 1)
         W = np.zeros((len(F), m, m))
@@ -83,7 +83,7 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """What a label loses against all others."""
+        """Return what each label loses against all others."""
         return self.preferences(F).sum(axis=1)
 
 
@@ -108,7 +108,7 @@ class Spearman(Ranking):
         return np.where(ranked, ranks - centre, 0.0)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """The features are positions."""
+        """Return the features, which are positions."""
         return F
 
 
@@ -133,12 +133,12 @@ class Hamming(Ranking):
         return (there / np.maximum(equal, 1)).reshape(len(R), -1)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """The mean position under the weights of the places."""
+        """Return the mean position under the weights of the positions."""
         m = round(np.sqrt(F.shape[1]))
         return F.reshape(len(F), m, m) @ np.arange(m)
 
 
 def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each label, how many others are ranked before it, and how many as it (with itself)."""
+    """Count for each label the labels ranked before it, and those of equal rank."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)

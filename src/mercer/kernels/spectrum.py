@@ -77,7 +77,7 @@ class Spectrum(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Spectrum:
-        """Number the n-grams of the batch, for `features`."""
+        """Assign numbers to the n-grams of the batch, for `features`."""
         A = self.check(A, "A")
         self.lengths()
         self.ngrams_ = NGrams(A, whole(self.n, "n"))
@@ -85,7 +85,7 @@ class Spectrum(Kernel):
         return self
 
     def check_loaded(self, limits: Limits) -> None:
-        """Lengths that no sequence has would only take time and memory."""
+        """Refuse lengths that no sequence can have: they take time and memory."""
         bounded(self.n, "n", 1, limits.steps)
         bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
         if "ngrams_" in vars(self):
@@ -97,7 +97,7 @@ class Spectrum(Kernel):
     # -- n-grams ------------------------------------------------------------------------------
 
     def lengths(self) -> dict[int, float]:
-        """The lengths that count, with their weights w_m."""
+        """Return the lengths that count, with their weights w_m."""
         n = whole(self.n, "n")
         lengths = range(1, n + 1) if self.blended else range(n, n + 1)
         weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights, float)
@@ -111,7 +111,7 @@ class Spectrum(Kernel):
         return dict(zip(lengths, weights.tolist(), strict=True))
 
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Item, number, place from the front and from the back of all n-grams that count.
+        """Return item, number and positions from both ends of all n-grams that count.
 
         N-grams of all lengths are numbered in one row.
         """
@@ -123,7 +123,7 @@ class Spectrum(Kernel):
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def worths(self, ngrams: NGrams) -> np.ndarray:
-        """w_m of every n-gram."""
+        """Return w_m of every n-gram."""
         lengths = self.lengths()
         return np.repeat(list(lengths.values()), [ngrams.size(m) for m in lengths])
 
@@ -163,7 +163,7 @@ class Spectrum(Kernel):
         return sqnorms(self._bags(NGrams(A, whole(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
-        """N-grams; where places count, times the cells of their windows from either end."""
+        """Return n-grams as bags; if positions count, times the cells of their windows."""
         rows, ids, *places = self.occurrences(ngrams, A)
         worth = self.worths(ngrams)
         if self.width is None:
@@ -177,7 +177,7 @@ class Spectrum(Kernel):
         return Bags(rows[inside], columns[inside], values[inside], len(A), size)
 
     def _repeats(self, codes: Codes) -> np.ndarray:
-        """k(s, s) by comparing all pairs of places, which is fastest for short sequences."""
+        """Compute k(s, s) by comparing all pairs of positions, the fastest for short sequences."""
         from ._string_loops import repeats
 
         worth = np.zeros(1 + whole(self.n, "n"))
@@ -207,7 +207,7 @@ class Spectrum(Kernel):
     # -- features -----------------------------------------------------------------------------
 
     def cells(self, longest: int) -> int:
-        """The number of places that features tell apart from one end."""
+        """Return the number of positions that features distinguish from one end."""
         return longest + whole(self.width, "width") - 1
 
     @property

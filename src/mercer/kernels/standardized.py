@@ -102,7 +102,7 @@ class Standardized(After):
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
     def _scaled(self, A: Array) -> csr_array:
-        """Sparse rows in the units of the columns, without a shift."""
+        """Divide sparse rows by the units of the columns, without a shift."""
         return csr_array(A @ diags_array(1.0 / self.spread_))
 
     @property
@@ -111,7 +111,7 @@ class Standardized(After):
         return self.inner.fourier is not None or self.inner.radial is not None
 
     def _products(self, A: Array) -> bool:
-        """Whether rows are sparse and the kernel inside is linear: products are shifted then.
+        """Return whether products are shifted: of sparse rows, for a linear kernel inside.
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
@@ -145,7 +145,7 @@ class Standardized(After):
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
-    """One unit for all columns, up to powers of ten: the mean square of what remains is one."""
+    """Return one unit for all columns, up to powers of ten, with a mean square of one."""
     varies = spread > 0
     if not varies.any():
         return np.ones_like(spread)
@@ -157,7 +157,7 @@ def common_units(spread: np.ndarray) -> np.ndarray:
 
 
 def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every column, 0 where it does not vary."""
+    """Return mean and standard deviation of every column, 0 where it does not vary."""
     if issparse(A):
         top = abs(A).max(axis=0).toarray().ravel()
         unit = np.where(top > 0, top, 1.0)
@@ -209,14 +209,14 @@ class Smoothed(After):
     space = Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Images as float64 rows."""
+        """Check images; return them as float64 rows."""
         return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
-        """S, the product of a blur along columns and one along rows; symmetric."""
+        """Return the symmetric map S, a blur along columns times one along rows."""
         if self._pixels != pixels:
             raise ValueError(
                 f"shape={self.shape} has {self._pixels} pixels, but the images have {pixels}."
@@ -264,12 +264,12 @@ class Smoothed(After):
 
 
 def _blurred(height: int, width: int, sigma: complex) -> np.ndarray:
-    """S of an image, the blur along columns times that along rows."""
+    """Return S of an image, the blur along columns times that along rows."""
     return np.kron(_blur(height, sigma), _blur(width, sigma))
 
 
 def _blur(size: int, sigma: complex) -> np.ndarray:
-    """The weight of every pixel of a line in every other; those around a pixel sum to one."""
+    """Return the weight of every pixel of a line in every other; they sum to one inside."""
     reach = int(np.ceil(8 * np.real(sigma)))
     far = np.arange(-reach, reach + 1)
     at = np.arange(size)

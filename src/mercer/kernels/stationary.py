@@ -48,7 +48,7 @@ class Stationary(VectorKernel):
         return 1.0 if self.by_feature else fitted_scale(self)
 
     def _over(self, A: Array) -> Array:
-        """Features over their own length scales, where each has one."""
+        """Divide features by their length scales, if each has its own."""
         if not self.by_feature:
             return A
         scales = fitted_scale(self)
@@ -60,7 +60,7 @@ class Stationary(VectorKernel):
         return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
 
     def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
-        """Both batches over the features' own length scales, and the one that is left for all."""
+        """Divide both batches by the features' length scales; return the common one too."""
         ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
@@ -68,7 +68,7 @@ class Stationary(VectorKernel):
         return left, left if A is B else self._over(B), 1.0
 
     def distance(self, A: Array, B: Array) -> Array:
-        """The distance whose median is the default length scale."""
+        """Return the distance whose median is the default length scale."""
         largest = abs(A).max() if issparse(A) else namespace(A).max(namespace(A).abs(A))
         unit = float(largest) or 1.0  # squares of tiny or huge entries overflow
         D2 = squared(A / unit, B / unit)
@@ -131,7 +131,7 @@ class Stationary(VectorKernel):
         )
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        """2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in d²."""
+        """Return 2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in d²."""
         U, W, ell = self._scaled(A, B)
         D2 = squared(U, W)
         M = 2.0 * C * self._rate(D2)
@@ -140,7 +140,7 @@ class Stationary(VectorKernel):
         return {"length_scale": squares_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _rate(self, D2: Array) -> Array:
-        """Minus the derivative in squared distances, anything finite at zero."""
+        """Return minus the derivative in squared distances, any finite value at zero."""
         if self._of_squares is not None:
             return self._of_squares.slope(D2)
         r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
@@ -152,7 +152,7 @@ class Stationary(VectorKernel):
         return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Student's t of 2nu degrees of freedom, of scale 1/ℓ: the Gaussian for nu = inf."""
+        """Draw from Student's t with 2nu degrees of freedom, scale 1/ℓ; Gaussian for nu = inf."""
         self._scale()
         omega = random.normal(size=shape) / fitted_scale(self)
         if self.nu == inf:
@@ -160,7 +160,7 @@ class Stationary(VectorKernel):
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
     def _derivative(self, order: int, D2: Array) -> Array:
-        """(-d/ds)^order of the function of s = d²: a Matérn function of that much less smoothness.
+        """Return (-d/ds)^order of the function of s = d², a Matérn function less smooth by order.
 
         Since (r^ν K_ν)' = -r^ν K_(ν-1).
         """
@@ -170,7 +170,7 @@ class Stationary(VectorKernel):
         return factor * found if order else found
 
     def _scale(self) -> float:
-        """√(2nu) / ℓ."""
+        """Return √(2nu) / ℓ."""
         half = isinstance(self.nu, Real) and ROUGHEST <= self.nu <= SMOOTHEST
         if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
             raise ValueError(
@@ -218,7 +218,7 @@ class Matern(Stationary):
 
 
 def _matern(r: Array, nu: float) -> Array:
-    """exp(-r) times a polynomial of degree nu - 1/2, by Horner's rule."""
+    """Return exp(-r) times a polynomial of degree nu - 1/2, by Horner's rule."""
     p = round(nu - 0.5)
     polynomial: Array = None
     for k in reversed(range(p)):
@@ -243,7 +243,7 @@ class Laplacian(Stationary):
     nu = 0.5
 
     def distance(self, A: Array, B: Array) -> Array:
-        """The sum of absolute differences."""
+        """Return the sum of absolute differences."""
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
@@ -259,12 +259,12 @@ class Laplacian(Stationary):
         return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Cauchy of scale 1/ℓ in every dimension."""
+        """Draw from a Cauchy distribution of scale 1/ℓ in every dimension."""
         return random.standard_cauchy(size=shape) / fitted_scale(self)
 
 
 def gaussian(rate: Callable[[], float]) -> Radial:
-    """exp(-rate ‖a - b‖²) as a function of the squared distance."""
+    """Return exp(-rate ‖a - b‖²) as a function of the squared distance."""
 
     def value(D2: Array) -> Array:
         return namespace(D2).exp(D2 * -rate())
@@ -273,5 +273,5 @@ def gaussian(rate: Callable[[], float]) -> Radial:
 
 
 def zeros_like(A: Array) -> Array:
-    """Zeros in the shape of an array, of its own library."""
+    """Return zeros in the shape of an array, of its own library."""
     return namespace(A).zeros_like(A)

@@ -48,11 +48,11 @@ class Subsequences(Decaying):
         self.blended = blended
 
     def check_loaded(self, limits: Limits) -> None:
-        """Lengths that no sequence has would only take time."""
+        """Refuse lengths that no sequence can have: they take time."""
         bounded(self.n, "n", 1, limits.steps)
 
     def _lengths(self) -> tuple[int, int]:
-        """The longest and the shortest length that counts."""
+        """Return the longest and the shortest length that counts."""
         n = whole(self.n, "n")
         return n, 1 if self.blended else n
 

@@ -59,7 +59,7 @@ class TfIdf(Kernel):
     space = Sequences()
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Texts, which a list of tokens is not."""
+        """Check that items are texts, not lists of tokens."""
         A = super().check(A, name)
         wrong = next((i for i, text in enumerate(A) if not isinstance(text, str)), None)
         if wrong is not None:
@@ -81,7 +81,7 @@ class TfIdf(Kernel):
         return self
 
     def _counts(self, A: Items) -> csr_array:
-        """The hashed pieces of texts; those of the last batch are kept for reuse.
+        """Return the hashed pieces of texts; those of the last batch are cached.
 
         Strings know their hash, so that knowing a batch again takes no time.
         """
@@ -140,7 +140,7 @@ class TfIdf(Kernel):
 
 
 def principal(F: csr_array, rank: int) -> np.ndarray:
-    """The main right singular vectors of a sparse matrix as columns, by a randomised range finder.
+    """Return the leading right singular vectors of a sparse matrix as columns.
 
     Only the side of the rows is made orthonormal between the products: there are fewer of them.
     """

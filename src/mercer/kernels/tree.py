@@ -17,7 +17,7 @@ class TreeKernel(Decaying):
     space = Trees()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Trees in flat form."""
+        """Check trees; return them in flat form."""
         self._checked_decay()
         return flattened(A, name)
 
@@ -96,7 +96,7 @@ class Productions(TreeKernel):
         self.height = height
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Trees in flat form."""
+        """Check trees; return them in flat form."""
         if self.height not in (1, 2):
             raise ValueError(f"height must be 1 or 2, got {self.height!r}.")
         return super().check(A, name)
@@ -161,7 +161,7 @@ class SubsetTree(TreeKernel):
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Trees in a row: their first inner nodes, and each one's production and inner children.
+    """Return the first inner node of each tree, and all productions and inner children.
 
     Leaves count for nothing in the recursion and are left out.
     """

@@ -47,12 +47,12 @@ class WeightedDegree(Kernel):
         self.shifts = shifts
 
     def check_loaded(self, limits: Limits) -> None:
-        """Lengths that no sequence has would only take time."""
+        """Refuse lengths that no sequence can have: they take time."""
         bounded(self.degree, "degree", 1, limits.steps)
         bounded(self.shifts, "shifts", 0, limits.steps)
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """What a run of equal symbols adds when it reaches each length, and the weights γ."""
+        """Return the gain of a run of equal symbols at each length, and the weights γ of shifts."""
         degree = whole(self.degree, "degree")
         shifts = np.arange(whole(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
@@ -70,7 +70,7 @@ class WeightedDegree(Kernel):
 
 
 def encoded(A: np.ndarray, B: np.ndarray) -> tuple[Codes, Codes]:
-    """Two batches in one numbering of their symbols."""
+    """Encode two batches with one numbering of their symbols."""
     alphabet = Alphabet.of(A if A is B else np.concatenate([A, B]))
     ours = alphabet.encode(A)
     return ours, ours if A is B else alphabet.encode(B)

@@ -28,17 +28,24 @@ class Wrapper(Kernel):
         return as_kernel(self.kernel)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside."""
+        """Check items by the kernel inside."""
         return self.inner.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside."""
+        """Check items by the kernel inside."""
         return self.inner.as_outputs(Y, name)
 
     def fit(self, A: Items) -> Kernel:
         """Fit the kernel inside."""
         self.kernel_ = clone(self._given()).fit(A)
         return self
+
+    def frozen(self) -> Kernel:
+        """Return a fitted copy whose parameter is the fitted kernel: a file holds it once."""
+        other: Any = super().frozen()
+        other.kernel = self.inner.frozen()
+        vars(other).pop("kernel_", None)
+        return other
 
     depends_on_data = property(lambda self: self._given().depends_on_data)
     space = property(lambda self: self.inner.space)
@@ -130,12 +137,12 @@ class OnDevice(Wrapper):
         return torch.asarray(dense(A), device=self.device)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """As the kernel inside; vectors on the device."""
+        """Check items by the kernel inside, and move vectors to the device."""
         checked = self.inner.check(A, name)
         return self._moved(checked) if self.on_vectors else checked
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """As the kernel inside; vectors on the device."""
+        """Check items by the kernel inside, and move vectors to the device."""
         outputs = self.inner.as_outputs(Y, name)
         return self._moved(outputs) if self.on_vectors else outputs
 
@@ -168,5 +175,5 @@ class OnDevice(Wrapper):
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:
-    """The kernel, with its values on a device where one is named."""
+    """Return the kernel with its values on a device; None leaves it unchanged."""
     return kernel if device is None else OnDevice(kernel, device)

@@ -155,7 +155,7 @@ def _sqrt(A: Any) -> Array:
 
 
 def _has_few_features(kernel: Kernel, A: Items) -> bool:
-    """Whether vectors are best compared by finite features, which keep their digits far from zero.
+    """Return whether vectors are compared by finite features, which are precise far from zero.
 
     Not by those of products, which are many.
     """

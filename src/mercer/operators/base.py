@@ -17,8 +17,8 @@ from .moments import Moments
 class Operator(BaseEstimator):
     """How outputs couple: a symmetric positive semidefinite operator on the output feature space.
 
-    ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. One of one's own
-    implements `matrix`; `mercer.testing.check_operator` then says whether it is one.
+    ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. A custom operator
+    implements `matrix`; `mercer.testing.check_operator` checks it.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Operator(BaseEstimator):
     """Whether B changes with the data; a custom operator that does not says False."""
 
     uniform: float | None = None
-    """The number that B is times the identity, whatever the data; None where it is no such."""
+    """The number that B is times the identity, whatever the data; None for other operators."""
 
     unexplained_at: float | None = None
     """The ε for which B is moments.unexplained(ε) / n, infinite for S_vv / n; None for others."""
@@ -59,7 +59,7 @@ class Operator(BaseEstimator):
         return []
 
     def learn(self, moments: Any, alpha: float) -> Operator:
-        """The operator once the ridge is known: itself, unless it is `learnt`."""
+        """Return the operator at a ridge: itself, unless it is `learnt`."""
         return self
 
     def __add__(self, other: Any) -> Operator:
@@ -87,7 +87,7 @@ class Operator(BaseEstimator):
 
 
 def _made(operator: Operator) -> Operator:
-    """An operator that can be added and scaled: made of the moments, not learnt."""
+    """Check that an operator can be added and scaled, as learnt ones cannot."""
     if operator.learnt:
         raise TypeError(
             f"{operator} stands alone: it finds its scale and its directions itself, so that it is "

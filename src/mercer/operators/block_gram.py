@@ -14,7 +14,7 @@ from .slots import Slots
 class BlockGram:
     """K(a_i, b_j) for all pairs: a linear map of coefficients (m, q) to points (n, q).
 
-    ``gram @ C`` is Σ_j K(a_i, b_j) c_j. One of one's own implements `apply`; `matrix` follows
+    ``gram @ C`` is Σ_j K(a_i, b_j) c_j. A custom one implements `apply`; `matrix` follows
     from it, and is worth overriding where the kernel is cheaper written out.
 
     Attributes
@@ -27,46 +27,46 @@ class BlockGram:
     columns: Slots
 
     terms: tuple[tuple[Array, Array], ...] | None = None
-    """The (K, B) of which it is the sum of the k(a_i, b_j) B; None where it is no such sum."""
+    """The (K, B) of which it is the sum of the k(a_i, b_j) B; else None."""
 
     direct = False
     """Whether one matrix over slots is the best way at any size: products would make it anew."""
 
     def apply(self, D: Array) -> Array:
-        """The map on rows of slots, (columns.size, any) to (rows.size, any)."""
+        """Apply the map to rows of slots, (columns.size, any) to (rows.size, any)."""
         raise NotImplementedError(f"{type(self).__name__} must implement apply(D)")
 
     def matrix(self) -> Array:
-        """Written out over slots, (rows.size, columns.size)."""
+        """Return the matrix over slots, (rows.size, columns.size)."""
         return self.apply(np.eye(self.columns.size))
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Parts that it does not couple, of a batch with itself: their slots, and their matrix.
+        """Return the slots and the matrix of each part of a batch that couples with no other.
 
         All in one, unless the kernel knows better.
         """
         return [(np.arange(self.rows.size), self.matrix())]
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Some columns of the matrix, (rows.size, number of them)."""
+        """Return some columns of the matrix, (rows.size, number of columns)."""
         unit = np.zeros((self.columns.size, len(index)))
         unit[index, np.arange(len(index))] = 1.0
         return self.apply(unit)
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Some of its items that stand for all, the same in every run; here drawn at random."""
+        """Return items that represent all, reproducibly; by default drawn at random."""
         return np.sort(np.random.RandomState(0).permutation(self.columns.n)[:number])
 
     def __matmul__(self, C: Array) -> Array:
         return self.rows.join(self.apply(self.columns.split(C)))
 
     def column(self, j: int, d: Array) -> Array:
-        """K(a_i, b_j) d for every a_i, (n, q)."""
+        """Return K(a_i, b_j) d for every a_i, (n, q)."""
         C = like(np.zeros((self.columns.n, int(d.shape[0]))), d)
         return self @ put(C, [j], d[None, :])
 
     def joint(self, V: Array) -> Array:
-        """⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d]: the joint kernel of all inputs and points V."""
+        """Return ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], the joint kernel with points V."""
         xp = namespace(V)
         every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
         columns = [self.column(j, V[d, :]) @ V.T for j, d in every]
@@ -74,7 +74,7 @@ class BlockGram:
         return xp.reshape(xp.stack(columns, axis=-1), shape)
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
         V, W = self.rows.split(V), self.columns.split(W)
         P = self.matrix() * (V @ W.T)
         left = np.equal.outer(np.arange(self.rows.n), self.rows.owners)
@@ -82,7 +82,7 @@ class BlockGram:
         return like(left.astype(float), P) @ P @ like(right.astype(float), P)
 
     def blocks(self) -> np.ndarray:
-        """Every K(a_i, b_j) in full, (n, m, q, q): for tests and for a look."""
+        """Return every K(a_i, b_j) in full, (n, m, q, q), for tests and inspection."""
         rows, columns = self.rows, self.columns
         q, p = rows.width * rows.repeats, columns.width * columns.repeats
         units = np.eye(columns.n * p).reshape(-1, columns.n, p)
@@ -98,15 +98,15 @@ class DenseGram(BlockGram):
         self.G, self.rows, self.columns = G, rows, columns
 
     def apply(self, D: Array) -> Array:
-        """A product."""
+        """Multiply by the matrix."""
         return self.G @ D
 
     def matrix(self) -> Array:
-        """The matrix itself."""
+        """Return the matrix."""
         return self.G
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Taken out of the matrix."""
+        """Return columns of the matrix."""
         return take(self.G.T, index).T
 
 
@@ -125,7 +125,7 @@ class KroneckerGram(BlockGram):
         return ((self.K, self.B),)
 
     def apply(self, D: Array) -> Array:
-        """K C B, for every column of D."""
+        """Return K C B for every column of D."""
         xp, (n, m, q) = namespace(D), (self.rows.n, self.columns.n, self.columns.width)
         C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
         if self.B.ndim == 1:
@@ -134,7 +134,7 @@ class KroneckerGram(BlockGram):
         return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Products of columns of both."""
+        """Return products of columns of K and of B."""
         xp, q = namespace(self.K), self.columns.width
         Kt = take(self.K.T, np.asarray(index) // q)
         B = take(full(self.B), np.asarray(index) % q)  # B is symmetric
@@ -142,17 +142,17 @@ class KroneckerGram(BlockGram):
         return xp.reshape(G, (self.rows.size, len(index)))
 
     def matrix(self) -> Array:
-        """The Kronecker product."""
+        """Return the Kronecker product."""
         xp = namespace(self.K)
         G = self.K[:, None, :, None] * full(self.B)[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
     def column(self, j: int, d: Array) -> Array:
-        """K_·j times B d."""
+        """Return K_·j times B d."""
         return self.K[:, j][:, None] * times(d, self.B)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """K ∘ (V B Wᵀ)."""
+        """Return K ∘ (V B Wᵀ)."""
         return self.K * (V @ times(W, self.B).T)
 
 
@@ -166,7 +166,7 @@ class OverComponents(BlockGram):
         )
 
     def apply(self, D: Array) -> Array:
-        """One column of components after another."""
+        """Apply the map to one column of components after another."""
         xp, shape = namespace(D), (self.columns.n, self.columns.width)
         parts = [self.gram @ xp.reshape(D[:, r], shape) for r in range(D.shape[1])]
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
@@ -198,31 +198,31 @@ class SumGram(BlockGram):
         return tuple(known if self.scale == 1 else ((self.scale * K, B) for K, B in known))
 
     def apply(self, D: Array) -> Array:
-        """All terms, added."""
+        """Return the sum over all terms."""
         return self._total(lambda gram: gram.apply(D))
 
     def matrix(self) -> Array:
-        """All terms written out, added."""
+        """Return the sum of the matrices of all terms."""
         return self._total(lambda gram: gram.matrix())
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Those of a single term, scaled; terms together may couple what they do not alone."""
+        """Return the parts of a single term, scaled; several terms are one part."""
         if len(self.grams) > 1:
             return super().parts()
         return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]
 
     def column(self, j: int, d: Array) -> Array:
-        """All terms, added."""
+        """Return the sum over all terms."""
         return self._total(lambda gram: gram.column(j, d))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """All terms, added."""
+        """Return the sum over all terms."""
         return self._total(lambda gram: gram.pairings(V, W))
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Those of the first term."""
+        """Return the landmarks of the first term."""
         return self.grams[0].landmarks(number)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Those of all terms, added."""
+        """Return the sum of the columns of all terms."""
         return self._total(lambda gram: gram.some_columns(index))

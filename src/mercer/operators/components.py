@@ -17,8 +17,8 @@ from .slots import Slots
 class ComponentGram(BlockGram):
     """K(a_i, b_j) = diag(k_1(a_i, b_j), …, k_q(a_i, b_j)): a scalar kernel for each component.
 
-    Components that share their scalar kernel are told by one label, and their matrix is made
-    once; (nq)² numbers never are.
+    Components that share a scalar kernel have the same label, and its matrix is computed once;
+    (nq)² numbers are never in memory.
 
     Parameters
     ----------
@@ -40,19 +40,19 @@ class ComponentGram(BlockGram):
         return int(self.labels.max()) + 1
 
     def by_scalar(self) -> Iterator[tuple[np.ndarray, Array]]:
-        """Components and the matrix of the scalar kernel that they share, kernel by kernel."""
+        """Yield the components of each scalar kernel, and its matrix."""
         for label in range(self.number):
             yield np.flatnonzero(self.labels == label), self.scalar(label)
 
     def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
-        """The slots of one component after the other, which nothing couples with others."""
+        """Yield the slots and the matrix of each component, which no other couples with."""
         for own, K in self.by_scalar():
             for component in own:
                 # A copy: it is factored in place, and others share it.
                 yield np.arange(self.rows.n) * self.rows.width + component, K + 0.0
 
     def apply(self, D: Array) -> Array:
-        """One product a scalar kernel."""
+        """Multiply by one scalar kernel after the other."""
         xp, q = namespace(D), len(self.labels)
         by_component = xp.permute_dims(xp.reshape(D, (self.columns.n, q, -1)), (1, 0, 2))
         done, order = [], []
@@ -69,12 +69,12 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 
     def column(self, j: int, d: Array) -> Array:
-        """Each component by its own scalar kernel."""
+        """Return K(a_i, b_j) d, each component by its own scalar kernel."""
         xp = namespace(d)
         return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
     def joint(self, V: Array) -> Array:
-        """One product over the scalar kernels."""
+        """Return the joint kernel by one product over the scalar kernels."""
         xp, m = namespace(V), int(V.shape[0])
         own = [take(V.T, columns) for columns, _ in self.by_scalar()]
         S = xp.stack([part.T @ part for part in own])
@@ -83,7 +83,7 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(J, (1, 3, 0, 2))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""
+        """Return Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""
         total: Array = 0.0
         for own, K in self.by_scalar():
             total = total + K * (take(V.T, own).T @ take(W.T, own))
@@ -95,7 +95,7 @@ class ComponentGram(BlockGram):
         return ComponentGram(self.labels, lambda label: factor * self.scalar(label), n, m)
 
     def __add__(self, other: ComponentGram) -> ComponentGram:
-        """The sum: components stay together that both keep together."""
+        """Return the sum; components that share a kernel in both terms still do."""
         both = np.stack([self.labels, other.labels])
         kinds, labels = np.unique(both, axis=1, return_inverse=True)
 
@@ -142,7 +142,7 @@ class ComponentKernel(CoupledKernel):
         return None
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The same as `by_component`."""
+        """Return the values of `by_component`."""
         return self.by_component(A, B)
 
 
@@ -182,7 +182,7 @@ class Pointwise(ComponentKernel):
         return Pointwise(factor * self.scale)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Pointwise:
-        """Inputs and outputs must have the same components."""
+        """Check that inputs and outputs have the same number of components."""
         if not self.scale >= 0:
             raise ValueError(f"Pointwise is scaled by a number ≥ 0, got {self.scale!r}.")
         if X.shape[1] != V.shape[1]:
@@ -195,7 +195,7 @@ class Pointwise(ComponentKernel):
         return self
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """A matrix of rank one for each component."""
+        """Return a matrix of rank one for each component."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
 

@@ -1,4 +1,4 @@
-"""Operator-valued kernels over output components that are no scalar kernel times an operator."""
+"""Operator-valued kernels that are not a scalar kernel times an operator."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ class CoupledKernel(OperatorKernel):
     """An operator-valued kernel over the components of the outputs.
 
     Components are the finite features of the output kernel: the entries of vectors, the pixels of
-    images, the letters at the positions of a word. One of one's own implements `fit` (which calls
-    that of this class first) and `gram`; `mercer.testing.check_operator_kernel` then says whether
-    it is one.
+    images, the letters at the positions of a word. A custom kernel implements `fit` (which
+    calls that of this class first) and `gram`; `mercer.testing.check_operator_kernel` checks it.
 
     Attributes
     ----------
@@ -41,7 +40,7 @@ class CoupledKernel(OperatorKernel):
     inputs_: Any = None
 
     def _input_kernel(self) -> Kernel:
-        """The kernel that checks inputs: `Linear` takes vectors."""
+        """Return the kernel that checks inputs; `Linear` takes vectors."""
         return Linear()
 
     @property
@@ -92,7 +91,7 @@ class Blocks(CoupledKernel):
         return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The blocks side by side."""
+        """Return the blocks as one matrix."""
         alone, B = B is None, A if B is None else B
         q, n, m = self.width_, count(A), count(B)
         values = np.asarray(self.function(A, B))
@@ -106,7 +105,7 @@ class Blocks(CoupledKernel):
         G = values.transpose(0, 2, 1, 3).reshape(n * q, m * q)
         if alone and not np.allclose(G, G.T, rtol=0, atol=INDEFINITE * float(np.abs(G).max())):
             raise ValueError(
-                "the function of Blocks is no kernel: K(a, b) must be the transpose of K(b, a), "
+                "the function of Blocks is not a kernel: K(a, b) must be the transpose of K(b, a), "
                 f"and they differ by up to {np.abs(G - G.T).max():.3g}."
             )
         return DenseGram(G, Slots(n, q), Slots(m, q))

@@ -38,7 +38,7 @@ class Covariance(Operator):
 
     @property
     def unexplained_at(self) -> float | None:  # type: ignore[override]
-        """Infinite: nothing is taken off S_vv."""
+        """Infinity: nothing is subtracted from S_vv."""
         return inf if self.power == 1 else None
 
     def matrix(self, moments: Moments) -> Array:

@@ -29,18 +29,18 @@ class FieldKernel(CoupledKernel):
         self.kernel = kernel
 
     def _input_kernel(self) -> Kernel:
-        """The potential's kernel."""
+        """Return the kernel of the potential."""
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
     depends_on_data = property(lambda self: self._input_kernel().depends_on_data)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
-        """Settle the length scale; refuse outputs that are no vectors at the points."""
+        """Determine the length scale; check that outputs are vectors at the points."""
         potential = self._input_kernel()
         if potential.radial is None or potential.radial.curvature is None:
             raise ValueError(
                 f"{type(self).__name__} takes second derivatives of its kernel, and {potential} "
-                "has none at zero: use RBF, or Matern with nu=2.5 or inf."
+                "is not smooth enough at zero: use RBF, or Matern with nu=2.5 or inf."
             )
         super().fit(X, V)
         self._check_dimensions(int(X.shape[1]))
@@ -59,14 +59,14 @@ class FieldKernel(CoupledKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        """The factors of I and of δδᵀ, as functions of the squared distance.
+        """Return the factors of I and of δδᵀ, functions of the squared distance.
 
         The first may be a number: what it is of the second.
         """
         raise NotImplementedError
 
     def gram(self, A: Items, B: Items | None = None) -> FieldGram:
-        """The factors of I and of δδᵀ, side by side."""
+        """Return the Gram matrix by the factors of I and of δδᵀ."""
         A = dense(A)
         B = A if B is None else dense(B)
         shift = typical(B)  # far from the mean where one row is far from all others
@@ -77,7 +77,7 @@ class FieldKernel(CoupledKernel):
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Frequencies of the potential, and what a wave of such a frequency may point along."""
+        """Return frequencies of the potential, and the directions of waves of each frequency."""
         omega = self.potential_.fourier.sample(random, (number, width))
         source, along = self._polarizations(omega)
         height = self.potential_.fourier.height
@@ -129,7 +129,7 @@ class CurlFree(FieldKernel):
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A gradient points along its wave: ωωᵀ."""
+        """Return ω: a gradient points along its wave, ωωᵀ."""
         return np.arange(len(omega)), omega
 
 
@@ -184,7 +184,7 @@ class DivergenceFree(FieldKernel):
         return slope, bend
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A wave without sources points across itself: ‖ω‖²I - ωωᵀ = Σ of d - 1 directions."""
+        """Return the d - 1 directions across each wave: ‖ω‖²I - ωωᵀ is the sum over them."""
         number, d = omega.shape
         basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
         across = basis * np.linalg.norm(omega, axis=1)[:, None, None]
@@ -224,7 +224,7 @@ class FieldGram(BlockGram):
         self.rows, self.columns = Slots(int(A.shape[0]), width), Slots(int(B.shape[0]), width)
 
     def apply(self, D: Array) -> Array:
-        """The product, column by column of D."""
+        """Multiply one column of D after the other."""
         xp = namespace(D)
         shape = (self.columns.n, self.columns.width)
         product = self._expanded if self.columns.width <= FEW else self._blocked
@@ -254,13 +254,13 @@ class FieldGram(BlockGram):
         return self._levelled(C, None) + xp.concat(out)
 
     def _levelled(self, C: Array, bent: Array | None) -> Array:
-        """Level times C, where `bent` is bend times C if that is known."""
+        """Return level times C; `bent` is bend times C if known."""
         if not isinstance(self.level, float):
             return self.level @ C
         return self.level * (self.bend @ C if bent is None else bent)
 
     def matrix(self) -> Array:
-        """Every value in full, one pair of dimensions at a time."""
+        """Return the full matrix, filled one pair of dimensions at a time."""
         n, m, d = self.rows.n, self.columns.n, self.rows.width
         G = like(np.empty((n, d, m, d)), self.bend)
         for p in range(d):
@@ -275,7 +275,7 @@ class FieldGram(BlockGram):
         return self.A[:, p][:, None] - self.B[:, p][None, :]
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Points far from each other: next comes the one that is least like those chosen."""
+        """Choose points far from each other: the next is the least similar to those chosen."""
         xp, chosen = namespace(self.bend), [0]
         nearest = xp.abs(self.bend[0, :])
         while len(chosen) < number:
@@ -284,7 +284,7 @@ class FieldGram(BlockGram):
         return np.unique(chosen)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """The columns of the points that have any of them, and of those what is wanted."""
+        """Return some columns, computed for all dimensions of their points."""
         d = self.columns.width
         points, place = np.unique(np.asarray(index) // d, return_inverse=True)
         level = self.level if isinstance(self.level, float) else _columns(self.level, points)

@@ -14,7 +14,7 @@ Terms = list[tuple[float, Array]]
 
 
 def local_gradient(kernel: Any) -> ParameterGradient:
-    """Derivatives of a fitted `Local`, neighbourhood by neighbourhood."""
+    """Return the derivatives of a fitted `Local`, neighbourhood by neighbourhood."""
     inner = kernel.kernel_.parameter_gradient.under("kernel")
     weighted = kernel.roots_ is not None and kernel.width is not None
     own = {"width": float(kernel.width)} if weighted else {}
@@ -37,7 +37,7 @@ def local_gradient(kernel: Any) -> ParameterGradient:
 def _weights(
     kernel: Any, flat: Array, seen: Array, label: int, C: Array, own: dict[str, float]
 ) -> dict[str, float]:
-    """Through the items √ω ∘ x, with ω = exp(-d²/2·width²) + floor."""
+    """Return derivatives in width and floor, through the items √ω ∘ x."""
     if not own:
         return {}
     items = kernel.kernel_.item_gradient

@@ -53,14 +53,14 @@ class JointKernel(Kernel):
         self.output_kernel = output_kernel
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Pairs, as a one-dimensional array of tuples."""
+        """Check pairs; return a one-dimensional array of tuples."""
         items = list(as_items(A, name))
         if not all(isinstance(item, tuple | list) and len(item) == 2 for item in items):
             raise ValueError(f"{name} must hold pairs (input, output): use list(zip(X, y)).")
         return object_array([tuple(item) for item in items])
 
     def fit(self, A: Items) -> JointKernel:
-        """Settle both kernels on a sample of pairs."""
+        """Fit both kernels on a sample of pairs."""
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
         self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
         map: FeatureMap = Explicit()
@@ -82,7 +82,7 @@ class JointKernel(Kernel):
 
 
 def joint(kernel: Any, output_kernel: Any = None) -> JointKernel:
-    """The joint kernel of an operator-valued kernel and an output kernel.
+    """Return the joint kernel of an operator-valued kernel and an output kernel.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class FromJoint(CoupledKernel):
         self.kernel = kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """Blocks hold the square of the width for every two inputs."""
+        """Refuse a width whose blocks, its square for every two inputs, are too large."""
         bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
@@ -163,7 +163,7 @@ class FromJoint(CoupledKernel):
             )
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The joint kernel on all inputs with all unit vectors."""
+        """Return the joint kernel on all inputs with all unit vectors."""
         B, eye = A if B is None else B, np.eye(self.width_)
         n, m, q = count(A), count(B), self.width_
         left, right = (

@@ -85,30 +85,30 @@ class OperatorKernel(BaseEstimator):
         return self.separable and self.separated().operator.learnt
 
     def separated(self) -> Separable:
-        """The same kernel as one scalar kernel times one operator, where it is `separable`."""
-        raise NotImplementedError(f"{type(self).__name__} is no scalar kernel times an operator")
+        """Return the kernel as one scalar kernel times one operator, if it is `separable`."""
+        raise NotImplementedError(f"{type(self).__name__} is not a scalar kernel times an operator")
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
-        """Settle what is open, such as a length scale, on inputs and coordinates of outputs."""
+        """Determine what depends on data, such as a length scale, from inputs and outputs."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The values K(a_i, b_j) as one linear map; None for B is A."""
+        """Return the values K(a_i, b_j) as one linear map; None for B is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
 
         The outputs y and u come in coordinates V and W, and with all their inner products L.
         """
         return self.gram(A, B).pairings(V, W)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """The same as a scalar kernel for each component, where it is `componentwise`."""
+        """Return a scalar kernel for each component, if the kernel is `componentwise`."""
         raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Random waves of which the kernel is the mean, where it is `spectral`.
+        """Draw random waves whose mean is the kernel, if it is `spectral`.
 
         Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
         each belongs to, with E Σ_s cos⟨ω_r(s), x - x'⟩ a_s a_sᵀ = K(x, x').

@@ -16,7 +16,7 @@ from .base import Operator
 from .moments import Moments
 
 SMOOTHING = 1e-9
-"""What keeps B invertible while it is learnt, as a share of the mean square of the outputs."""
+"""What keeps B invertible while it is learnt, as a fraction of the mean square of the outputs."""
 
 
 class LearntOfMoments(Operator):
@@ -26,11 +26,11 @@ class LearntOfMoments(Operator):
     B_: Array = None
 
     def unit(self, square: float) -> float:
-        """The ridge that outputs of a mean square make natural, over that of the identity."""
+        """Return the natural ridge of outputs with a mean square, relative to the identity's."""
         return 1.0
 
     def matrix(self, moments: Moments) -> Array:
-        """What was learnt."""
+        """Return the matrix that was learnt."""
         if self.B_ is None:
             name = type(self).__name__
             raise ValueError(
@@ -116,7 +116,7 @@ class LearnedOperator(LearntOfMoments):
     n_iter_: int = field(init=False)
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
-        """A copy of itself with B learnt at one ridge."""
+        """Return a copy with B learnt at a ridge."""
         self._check()
         learnt = clone(self)
         learnt.objective_ = []
@@ -136,11 +136,11 @@ class LearnedOperator(LearntOfMoments):
         return learnt
 
     def unit(self, square: float) -> float:
-        """α with which α = k(x, x) B where CCᵀ k(x, x) is the square, over k(x, x)."""
+        """Return the α of α = k(x, x) B over k(x, x), with CCᵀ k(x, x) the mean square."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """B and the objective after each round, starting from a multiple of the identity.
+        """Yield B and the objective of each round, starting at a multiple of the identity.
 
         The multiple is the B of a C that explains all outputs, so that units change nothing.
         """
@@ -220,7 +220,7 @@ class ReducedRank(LearntOfMoments):
         self.rank = rank
 
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
-        """A copy of itself with the directions at one ridge."""
+        """Return a copy with the directions of a ridge."""
         learnt, rank = clone(self), whole(self.rank, "rank")
         s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)

@@ -20,7 +20,7 @@ from .gradients import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
-"""Places whose neighbourhoods length scales are settled on."""
+"""Neighbourhoods from which length scales are determined."""
 
 
 class Boxes(BaseEstimator):
@@ -40,7 +40,7 @@ class Boxes(BaseEstimator):
         self.overlap = overlap
 
     def lay_out(self, inputs: Grid, outputs: Grid) -> tuple[list[np.ndarray], np.ndarray]:
-        """The input places of every box, and the boxes that every output place lies in.
+        """Return the input locations of every box, and the boxes of every output location.
 
         An output place lies in the boxes that its place, scaled to the input grid, lies in. Boxes
         hold the whole of an input axis that outputs do not have.
@@ -119,7 +119,7 @@ class Local(ComponentKernel):
         return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
-        """The kernel of the neighbourhoods, scaled."""
+        """Return a copy with the kernel of neighbourhoods times a number."""
         copy: Local = clone(self)
         return copy.set_params(kernel=factor * self._given())
 
@@ -129,7 +129,7 @@ class Local(ComponentKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Local:
-        """Find what each place sees, and settle the kernel on it."""
+        """Find the neighbourhood of each location, and fit the kernel on them."""
         super().fit(X, V)
         inputs, outputs = self._grids(X)
         if outputs.size * outputs.channels != self.width_:
@@ -154,7 +154,7 @@ class Local(ComponentKernel):
         return self
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
-        """The grids of inputs and outputs."""
+        """Return the grids of inputs and outputs."""
         shape = tuple(int(s) for s in X.shape[1:])
         given = self.output_shape
         if given is None:
@@ -171,14 +171,14 @@ class Local(ComponentKernel):
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _view(self, X: Array, v: int) -> Array:
-        """What is seen of flat fields: weighted values, or those in a box."""
+        """Return a neighbourhood of flat fields: weighted values, or those in a box."""
         if self.roots_ is not None:
             return X * like(self.roots_[v], X)
         xp = namespace(X)
         return xp.take(X, like_index(self.patches_[v], X), axis=1)
 
     def _every(self, X: Array) -> Array:
-        """All boxes of all fields, box by box; of weighted neighbourhoods some."""
+        """Return all boxes of all fields, or some of the weighted neighbourhoods."""
         if self.roots_ is None:
             views = np.arange(len(self.patches_))
         else:
@@ -189,7 +189,7 @@ class Local(ComponentKernel):
     component_gradient = property(local_gradient)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """One matrix a neighbourhood; boxes' matrices once each, summed as the places want them."""
+        """Return one matrix per neighbourhood; those of boxes are computed once and summed."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
         A = like(A, B) if is_foreign(B) and not is_foreign(A) else A  # learnt on a device
@@ -213,12 +213,12 @@ class Local(ComponentKernel):
 
 
 def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
-    """The positions of some places in flat arrays whose last axis is of channels."""
+    """Return the positions of some places in flat arrays whose last axis is of channels."""
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
 def starts(length: int, size: int, overlap: int) -> list[int]:
-    """Where patches begin along an axis; the last one ends flush with the border."""
+    """Return where patches begin along an axis; the last one ends at the border."""
     if not 0 < size <= length:
         raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")
     if overlap < 0:
@@ -233,10 +233,10 @@ def starts(length: int, size: int, overlap: int) -> list[int]:
 
 
 def each(value: Any, name: str, number: int = 2) -> tuple[int, ...]:
-    """A whole number for each axis."""
+    """Return an integer for each axis."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,) * number
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
     if len(values) != number or not whole:
         many = {1: "", 2: " or two of them", 3: " or three of them"}[number]
-        raise ValueError(f"{name} must be a whole number{many}, got {value!r}.")
+        raise ValueError(f"{name} must be an integer{many}, got {value!r}.")
     return tuple(int(v) for v in values)

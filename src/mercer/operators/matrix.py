@@ -53,7 +53,7 @@ class Matrix(Operator):
 
     @classmethod
     def mean_regularized(cls, tasks: int, share: float = 0.5) -> Matrix:
-        """B = share · 11ᵀ + (1 - share) I: tasks drawn to their mean.
+        """Return B = share · 11ᵀ + (1 - share) I, which draws tasks to their mean.
 
         The penalty is Σ_t‖g_t - ḡ‖² / (1 - share) + q‖ḡ‖² / (1 - share + q · share), with ḡ the
         mean of the q tasks: 0 keeps them apart, 1 makes them one.
@@ -65,7 +65,7 @@ class Matrix(Operator):
 
     @classmethod
     def graph(cls, adjacency: Any, ridge: float = 1.0) -> Matrix:
-        """B = (L + ridge · I)⁻¹ with L the Laplacian: tasks drawn to their neighbours.
+        """Return B = (L + ridge · I)⁻¹ of a Laplacian L, which draws tasks to neighbours.
 
         The penalty is Σ_{s<t} A_st ‖g_s - g_t‖² + ridge · Σ_t ‖g_t‖². Loops have no effect.
         """
@@ -76,11 +76,11 @@ class Matrix(Operator):
 
     @classmethod
     def similarity(cls, S: Any) -> Matrix:
-        """B = L⁺ with L = diag(Σ_t S_st + S_ss) - S: pairs of tasks drawn together by S_st.
+        """Return B = L⁺ with L = diag(Σ_t S_st + S_ss) - S, which draws pairs of tasks together.
 
         The penalty is ½ Σ_st S_st ‖g_s - g_t‖² + Σ_t S_tt ‖g_t‖²: as `graph`, with a ridge for
-        each task on the diagonal. Where a whole set of connected tasks has none, its common part
-        is not penalised but given up: the pseudo-inverse leaves it out.
+        each task on the diagonal. Where connected tasks have no ridge at all, their common part
+        is not penalised but dropped: the pseudo-inverse leaves it out.
         """
         S = _weights(S, "similarity")
         L = np.diag(S.sum(axis=1) + S.diagonal()) - S
@@ -102,7 +102,7 @@ class Matrix(Operator):
 
 
 def _weights(A: Any, what: str) -> np.ndarray:
-    """A square symmetric matrix of weights ≥ 0 between tasks, dense."""
+    """Check a square symmetric matrix of weights ≥ 0 between tasks; return it dense."""
     A = np.array(A.toarray() if issparse(A) else host(A), dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(

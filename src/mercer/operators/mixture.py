@@ -88,7 +88,7 @@ class Mixture(Operator):
 
 
 def mixtures(operators: Sequence[Operator], steps: int = 4) -> list[Mixture]:
-    """All mixtures with weights that are multiples of 1 / steps, the pure operators among them.
+    """Return all mixtures whose weights are multiples of 1 / steps, with the pure operators.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def mixtures(operators: Sequence[Operator], steps: int = 4) -> list[Mixture]:
 
 
 def _shares(parts: int, total: int) -> Iterator[tuple[int, ...]]:
-    """All ways to deal `total` pieces out to `parts` places."""
+    """Yield all ways to distribute `total` pieces over `parts` parts."""
     if parts == 1:
         yield (total,)
         return

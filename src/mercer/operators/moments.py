@@ -48,7 +48,7 @@ class Moments:
 
     @classmethod
     def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
-        """The moments of input coordinates U and output coordinates V, one row a pair."""
+        """Return the moments of input coordinates U and output coordinates V, one row a pair."""
         xp = namespace(U, V)
         Ut, Vt = U.T, V.T
         n: float = int(U.shape[0])
@@ -80,7 +80,7 @@ class Moments:
         return self.u / self.n, self.v / self.n
 
     def about(self, a: Array, b: Array) -> Moments:
-        """The moments of the rows u - a and v - b; about the means they are those of centred rows.
+        """Return the moments of the rows u - a and v - b, centred if a and b are the means.
 
         Σ(u - a)(u - a)ᵀ = S_uu - u aᵀ - a uᵀ + n a aᵀ, with u the sum of the rows.
         """
@@ -91,7 +91,7 @@ class Moments:
         return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
-        """The moments of the rows M'u: other input coordinates of the same data."""
+        """Return the moments of the rows M'u: other input coordinates of the same data."""
         uu = congruent(full(self.uu), M)
         u = None if self.u is None else self.u @ M
         return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
@@ -105,7 +105,7 @@ class Moments:
 
 
 class Sums(NamedTuple):
-    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, with roots r of weights Σru, Σrv, and Σvvᵀ if wanted."""
+    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, with roots r of weights Σru, Σrv, and perhaps Σvvᵀ."""
 
     uu: Array
     vu: Array
@@ -122,7 +122,7 @@ def row_sums(
     squares: bool = False,
     precision: str = "float64",
 ) -> Sums:
-    """The sums over n rows that are made block by block, each added while it is in the cache.
+    """Return sums over n rows that are made in blocks, each added while it is in the cache.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def row_sums(
     threads
         Whether the function may be called from several threads at a time.
     squares
-        Whether Σvvᵀ is wanted.
+        Whether to compute Σvvᵀ.
     precision
         Of products within a block.
     """
@@ -165,7 +165,7 @@ def row_sums(
 
 
 def _square(U: Array, before: Array | None) -> Array:
-    """UᵀU added to what there is before, in place in numpy.
+    """Add UᵀU to an earlier sum, in place in numpy.
 
     By numpy's product, which knows it to be symmetric: scipy's would keep other threads waiting.
     """

@@ -70,7 +70,7 @@ class Patchwise(Local):
         return Linear()
 
     def for_outputs(self, shape: tuple[int, ...]) -> Patchwise:
-        """Itself: shapes are given, or those of squares."""
+        """Return the kernel itself: shapes are given, or those of squares."""
         return self
 
     def _windows(self) -> Boxes:
@@ -84,7 +84,7 @@ class Patchwise(Local):
 
 
 def _image_shape(shape: Any, pixels: int, name: str, side: str) -> tuple[int, int]:
-    """The shape given, or that of a square; refused where it is not that of the images."""
+    """Check the shape of images; None is the shape of square ones."""
     if shape is None and isqrt(pixels) ** 2 == pixels:
         return isqrt(pixels), isqrt(pixels)
     if shape is None:

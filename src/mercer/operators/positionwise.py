@@ -87,10 +87,10 @@ class Positionwise(CoupledKernel):
     letters: int | None = None
 
     places_ = 0
-    centred_outputs = False  # what stands at a place is told by where outputs are not zero
+    centred_outputs = False  # positions with outputs are those that are not zero
 
     def check_loaded(self, limits: Limits) -> None:
-        """Places and letters together are the width."""
+        """Check that positions and letters together are the width."""
         if self.places_:
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
@@ -117,11 +117,11 @@ class Positionwise(CoupledKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Kernel values place by place, never all of them at once unless written out."""
+        """Return kernel values that are computed position by position."""
         return PositionGram(self, A, A if B is None else B)
 
     def slots(self, A: Items) -> Slots:
-        """One slot for each place that an input has."""
+        """Return one slot for each position of each input."""
         ends = np.minimum([len(a) for a in A], self.places_).astype(np.intp)
         live = np.arange(self.places_)[None, :] < ends[:, None]
         return Slots(len(A), self.places_, self.letters_, np.flatnonzero(live))
@@ -145,15 +145,15 @@ class Positionwise(CoupledKernel):
         if letters is None:
             if self.width_ % longest:
                 raise ValueError(
-                    f"outputs have {self.width_} components, which are no whole number of letters "
-                    f"at each of the {longest} places of the longest input: use output_kernel="
+                    f"outputs have {self.width_} components, which is not a multiple of "
+                    f"the {longest} positions of the longest input: use output_kernel="
                     "Positions() with outputs as long as their inputs, or give letters=."
                 )
             letters = self.width_ // longest
         if isinstance(letters, bool) or letters != int(letters) or letters < 1:
-            raise ValueError(f"letters must be a positive whole number, got {letters!r}.")
+            raise ValueError(f"letters must be a positive integer, got {letters!r}.")
         if self.width_ % letters:
-            raise ValueError(f"{self.width_} output components are no multiple of {letters=}.")
+            raise ValueError(f"{self.width_} output components are not a multiple of {letters=}.")
         return int(letters)
 
     def _check_lengths(self, lengths: np.ndarray, V: Array) -> None:
@@ -188,39 +188,39 @@ class PositionGram(BlockGram):
         self.right = self.left if A is B else _vectors(B, self.columns)
 
     def apply(self, D: Array) -> Array:
-        """Strip by strip."""
+        """Multiply strip by strip."""
         out = np.zeros((self.rows.size, D.shape[1]))
         for rows, columns in self._strips():
             out[rows] = self._values(rows, columns) @ D[columns]
         return out
 
     def matrix(self) -> Array:
-        """All strips, each in its place."""
+        """Return the matrix of all strips."""
         G = np.zeros((self.rows.size, self.columns.size))
         for rows, columns in self._strips():
             G[rows[:, None], columns] = self._values(rows, columns)
         return G
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """The places, where they are kept apart."""
+        """Return the slots of each position and their matrix, if positions are not coupled."""
         if self.shares:
             return super().parts()
         return ((own, self._values(own, own)) for own, _ in self._by_place())
 
     def _by_place(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The slots of either batch at each place that the first one has."""
+        """Yield the slots of either batch at each position of the first batch."""
         for p in np.unique(self.rows.places):
             yield np.flatnonzero(self.rows.places == p), np.flatnonzero(self.columns.places == p)
 
     def _strips(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Slots of one place, and the slots that they go with."""
+        """Yield slots of one position, and the slots that they couple with."""
         for rows, columns in self._by_place():
             columns = np.arange(self.columns.size) if self.shares else columns
             for part in blocks(len(rows), ROWS) if len(columns) else ():
                 yield rows[part], columns
 
     def _values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The values between slots of one place and others."""
+        """Return the values between slots of one position and others."""
         mu, inner = self.kernel.mu, self.kernel.inputs_.inner
         same = self.columns.places[columns] == self.rows.places[rows[0]]
         if mu > 0:
@@ -235,6 +235,6 @@ class PositionGram(BlockGram):
 
 
 def _vectors(A: Items, slots: Slots) -> np.ndarray:
-    """What stands at each slot of a batch."""
+    """Return the vector at each slot of a batch."""
     filled = [a[: slots.width] for a in A if len(a)]
     return np.concatenate(filled) if filled else np.zeros((0, 1))

@@ -69,11 +69,11 @@ class Separable(OperatorKernel):
         return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
-        """Itself."""
+        """Return the kernel itself."""
         return self
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
-        """Settle the scalar kernel, and B of the moments that it makes of the data."""
+        """Fit the scalar kernel, and compute B from the moments of the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
@@ -87,17 +87,17 @@ class Separable(OperatorKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """The scalar Gram matrix and B, side by side."""
+        """Return the Kronecker product of the scalar Gram matrix and B."""
         return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """A multiple of the identity needs no coordinates, which may see a part of Φ only."""
+        """Return the pairings; a multiple of the identity uses inner products, not coordinates."""
         if self.operator.uniform is not None:
             return self.operator.uniform * self.inputs(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """One scalar kernel for all components."""
+        """Return one scalar kernel for all components."""
         K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
@@ -105,7 +105,7 @@ class Separable(OperatorKernel):
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Waves of the scalar kernel, pointing along the rows of a root of B."""
+        """Draw waves of the scalar kernel, along the rows of a root of B."""
         omega = self.inputs.fourier.sample(random, (number, width))
         height = float(self.inputs.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(host(full(self.B_)))
@@ -128,7 +128,7 @@ class SpectralMoments:
         The spectrum of the input Gram matrix, zeros included; None where EV is V.
     gram
         Where EV is V, a function that returns the Gram matrix of the inputs, weighted as the rows
-        of V are: it is made and factored only when asked for.
+        of V are: it is computed and factored only when needed.
     """
 
     n: float
@@ -172,13 +172,13 @@ class SpectralMoments:
         return self.EV.T @ self.EV * (1.0 / self.n)
 
     def unexplained(self, epsilon: float) -> Array:
-        """(EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV): a sum of non-negative terms, nothing cancels."""
+        """Return (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV), a sum of non-negative terms."""
         s, EV = self._spectrum
         return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
 
 def as_operator_kernel(kernel: Any) -> OperatorKernel:
-    """An operator-valued kernel; a scalar kernel stands for that kernel times the identity.
+    """Return an operator-valued kernel; a scalar kernel is multiplied by the identity.
 
     None stands for an RBF of the data's own length scale.
 
@@ -201,6 +201,6 @@ def as_operator_kernel(kernel: Any) -> OperatorKernel:
 
 
 def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
-    """A clone, fitted; kernels that know nothing of sample weights are not told of any."""
+    """Return a fitted clone; weights are passed only where there are any."""
     fresh = clone(kernel)
     return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)

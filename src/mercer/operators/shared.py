@@ -24,7 +24,7 @@ from .views import View
 from .windows import Windows, like_index, proximity, stencil
 
 SAMPLE = 1000
-"""Windows that length scales are settled on."""
+"""Windows from which length scales are determined."""
 SINGLE = 2**31
 """Multiplications of a fit from which distances of windows are taken in float32.
 
@@ -76,8 +76,8 @@ class Shared(CoupledKernel):
 
     Notes
     -----
-    Outside the field, and at masked places, a window shows zero after the mean of the inputs was
-    taken off, and says so by an indicator as large as a typical deviation. Coordinates along
+    Outside the field, and at masked places, a window holds zero after the mean of the inputs was
+    subtracted, marked by an indicator as large as a typical deviation. Coordinates along
     periodic axes are those of points on a circle.
 
     Examples
@@ -137,13 +137,13 @@ class Shared(CoupledKernel):
         return (self.output_fields or Fields()).grid(tuple(given))
 
     def windows(self, inputs: Grid, outputs: Grid) -> Windows:
-        """The windows of one grid on another."""
+        """Return the windows of one grid on another."""
         return Windows.of(inputs, outputs, self.offsets_, self.relative_)
 
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
-        """Lay the windows out, and settle length scales on a sample of them."""
+        """Lay out the windows, and determine length scales on a sample of them."""
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
@@ -154,7 +154,7 @@ class Shared(CoupledKernel):
         self.output_shape_ = tuple(int(s) for s in shape)
         if np.prod(self.output_shape_, dtype=int) != self.width_ or not self.output_shape_:
             raise ValueError(
-                f"outputs have {self.width_} values, which are no fields of shape "
+                f"outputs have {self.width_} values, which is not a field of shape "
                 f"{self.output_shape_}: give output_shape=."
             )
         inputs, outputs = self.input_grid, self.output_grid
@@ -173,7 +173,7 @@ class Shared(CoupledKernel):
         return self
 
     def _standardize(self, X: Array, inputs: Grid) -> None:
-        """The mean of each channel over all places that count, and a typical deviation."""
+        """Store the mean of each channel over all locations that count, and a typical deviation."""
         xp = namespace(X)
         live = X if inputs.mask is None else xp.take(X, like_index(inputs.live, X), axis=1)
         mean = xp.mean(live, axis=(0, 1))
@@ -181,7 +181,7 @@ class Shared(CoupledKernel):
         self.gauge_ = float(xp.sqrt(xp.mean((live - mean) ** 2))) or 1.0
 
     def drawn(self, n: int, places: int, number: int, salt: int = 0) -> tuple:
-        """Examples and places of some windows, drawn without regard to what they show."""
+        """Draw examples and locations of some windows at random."""
         seed = self.random_state
         random = check_random_state(seed + salt if isinstance(seed, int) else seed)
         number = min(number, n * places)
@@ -204,7 +204,7 @@ class Shared(CoupledKernel):
         return scale
 
     def channel_operator(self) -> np.ndarray | None:
-        """B over the channels, checked; None for a number."""
+        """Return B over the channels after a check; None for a number."""
         if self.operator is None or isinstance(self.operator, Real):
             return None
         B, channels = np.asarray(self.operator, dtype=float), self.output_grid.channels
@@ -215,12 +215,12 @@ class Shared(CoupledKernel):
         return B
 
     def check_loaded(self, limits: Limits) -> None:
-        """Windows are as long as their offsets are many."""
+        """Check the shapes, and refuse windows that are too many or too large."""
         if not len(self.offsets_):
             return
         shapes = {"input_shape_": self.input_shape_, "output_shape_": self.output_shape_}
         for name, shape in shapes.items():
-            must(isinstance(shape, tuple) and 1 <= len(shape) <= 4, f"{name} is no shape")
+            must(isinstance(shape, tuple) and 1 <= len(shape) <= 4, f"{name} is not a shape")
             for size in shape:
                 bounded(size, name, 1, limits.size)
             must(float(np.prod([float(s) for s in shape])) <= limits.size, f"{name} is too large")
@@ -230,7 +230,7 @@ class Shared(CoupledKernel):
     # -- values -------------------------------------------------------------------------------
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Every value, over the places of all fields."""
+        """Return all values over the locations of all fields."""
         if self.channel_operator() is not None:
             raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
         inputs = self.input_grid
@@ -245,7 +245,7 @@ class Shared(CoupledKernel):
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:
-        """One slot for each place that counts; all channels of a place are treated alike."""
+        """Return one slot for each location that counts; its channels are treated alike."""
         grid = self.output_grid
         live = None
         if grid.mask is not None:

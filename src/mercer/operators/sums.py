@@ -36,7 +36,7 @@ class OperatorSum(OperatorKernel):
         return f"{self.left} + {self.right}"
 
     def separated(self) -> Separable:
-        """The sum under the common scalar kernel or the common operator, where there is one."""
+        """Return the sum with the common scalar kernel or the common operator factored out."""
         left, right = self.left.separated(), self.right.separated()
         if same(left.scalar, right.scalar):
             return Separable(left.scalar, left.operator + right.operator)

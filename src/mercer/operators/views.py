@@ -39,11 +39,11 @@ class Marks:
     positions: Array
 
     def first(self, number: int) -> Marks:
-        """Some of them."""
+        """Return the first windows."""
         return Marks(self.shown[:number, :], self.inside[:number, :], self.positions[:number, :])
 
     def whole(self, roots: np.ndarray, gauge: float) -> Array:
-        """Windows with their indicators, as the window kernel compares them."""
+        """Return windows with their indicators, as the window kernel compares them."""
         outside = (1.0 - self.inside) * like(gauge * roots, self.inside)
         return namespace(self.shown).concat([self.shown, outside], axis=1)
 
@@ -69,13 +69,13 @@ class View:
         return np.stack(columns, axis=1)
 
     def _centred(self, X: Array) -> Array:
-        """Fields less the mean of their channels; masked places do not matter."""
+        """Subtract the means of the channels from fields."""
         xp = namespace(X)
         X = X - like(self.kernel.shift_, X)
         return xp.astype(X, xp.float32) if self.kernel.single_ else X
 
     def marks(self, X: Array, rows: np.ndarray, places: np.ndarray) -> Marks:
-        """The windows of given places of given fields."""
+        """Return the windows at given locations of given fields."""
         kernel, windows = self.kernel, self.windows
         centre = windows.centre[places]
         xp, parts = namespace(X), []
@@ -93,7 +93,7 @@ class View:
         return Marks(shown, known, like(self.positions[places], X64))
 
     def values(self, X: Array, marks: Marks) -> Iterator[tuple[int, Array]]:
-        """The kernel between each place of all fields (n, places, channels) and the marks.
+        """Yield the kernel between each location of fields (n, locations, channels) and the marks.
 
         Place by place, (n, m) in float64; places that share a window come together.
         """
@@ -124,12 +124,12 @@ class View:
                 yield int(p), K64 if near is None else K64 * near[int(p), :][None, :]
 
     def _apart(self, marks: Marks) -> Array:
-        """The squared distance of the indicators of every centre and mark."""
+        """Return the squared distance of the indicators of every centre and mark."""
         inside = like(self.windows.inside.astype(float), marks.inside)
         weights = like((self.kernel.gauge_ * self.kernel.roots_) ** 2, inside)
-        xp, weighed = namespace(inside), inside * weights
-        both = weighed @ marks.inside.T
-        own, other = xp.sum(weighed, axis=1)[:, None], (marks.inside @ weights)[None, :]
+        xp, weighted = namespace(inside), inside * weights
+        both = weighted @ marks.inside.T
+        own, other = xp.sum(weighted, axis=1)[:, None], (marks.inside @ weights)[None, :]
         apart = own + other - 2.0 * both
         return xp.where(apart > 0, apart, xp.zeros_like(apart))
 
@@ -139,7 +139,7 @@ class View:
         return self.kernel.position_(like(self.positions, X), marks.positions)
 
     def _other(self, own: Array, at: np.ndarray, c: int, marks: Marks) -> Array:
-        """Kernels that are no function of the distance, on windows with their indicators."""
+        """Return values of a kernel that is not a function of the distance, on whole windows."""
         kernel, S = self.kernel, len(self.kernel.roots_)
         xp, n = namespace(own), own.shape[0]
         full = like(np.zeros((n, S, own.shape[1] // max(1, len(at)))), own)
@@ -150,6 +150,6 @@ class View:
         return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
 
     def diagonal(self) -> np.ndarray:
-        """K((x, p), (x, p)) of a stationary kernel on windows, for each place."""
+        """Return K((x, p), (x, p)) of a stationary kernel on windows, for each place."""
         near = self.kernel.position_
         return np.ones(len(self.positions)) if near is None else near.diag(self.positions)

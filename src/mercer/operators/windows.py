@@ -16,7 +16,7 @@ from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
-    """ω = exp(-d²/2·width²) + floor of squared distances; without a width, 1."""
+    """Return ω = exp(-d²/2·width²) + floor of squared distances; without a width, 1."""
     if not 0 <= floor < np.inf:
         raise ValueError(f"floor must be a number ≥ 0, got {floor!r}.")
     if width is None:
@@ -27,7 +27,7 @@ def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
 
 
 def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
-    """Squared distances of output from input places, along the axes that both have."""
+    """Return squared distances of output from input places, along the axes that both have."""
     total = np.zeros((outputs.size, inputs.size))
     for axis, name in enumerate(inputs.axes):
         if name in outputs.axes:
@@ -40,7 +40,7 @@ def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
 
 
 def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets of a window, (offsets, input axes), and which axes they are relative in.
+    """Return the offsets of a window, (offsets, input axes), and which axes they are relative in.
 
     Along axes that outputs have too a window reaches `radius` around its place, in steps of the
     input grid; along others it holds all there is.
@@ -94,7 +94,7 @@ class Windows:
 
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
-        """Windows of given offsets around the places that count; those last made are kept."""
+        """Return the windows of given offsets around the locations that count, from a cache."""
         key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
             while len(_LAST) >= KEPT:
@@ -121,7 +121,7 @@ class Windows:
         return np.asarray((self.weight > 0).any(axis=-1))
 
     def on(self, X: Array, roots: np.ndarray) -> Iterator[tuple[Array, Array]]:
-        """For every centre the offsets that have a value, and what is seen there.
+        """Yield for every centre the offsets that have a value, and the values there.
 
         Values of fields (n, places, channels) times `roots`, (n, offsets, channels).
         """
@@ -150,7 +150,7 @@ _LAST: dict[str, Windows] = {}
 
 
 def like_index(index: np.ndarray, A: Array) -> Array:
-    """Positions as an array of the library and device of another."""
+    """Return indices as an array of the library and device of another."""
     from array_api_compat import device, is_numpy_array
 
     return index if is_numpy_array(A) else namespace(A).asarray(index, device=device(A))

@@ -7,7 +7,15 @@ import types
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, lru_cache
 from numbers import Integral, Real
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Protocol,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    runtime_checkable,
+)
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,8 +28,16 @@ UNBOUNDED = {
 """Seeds, and counts of what was seen: their size takes neither time nor memory."""
 
 
+@runtime_checkable
+class Checked(Protocol):
+    """A part that checks its own attributes after it was read from a file."""
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Raise `DamagedModel` if an attribute is not usable."""
+
+
 def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
-    """Return a part with the given attributes; only its `check_loaded` is called.
+    """Return a part with the given attributes; of its methods only `check_loaded` is called.
 
     Attributes must have the types that the class states, and must not hide a method of it.
     Parameters that the file does not have get their defaults.
@@ -42,7 +58,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
         object.__setattr__(part, slot, values.pop(slot))
     if values:
         part.__dict__.update(values)
-    if hasattr(kind, "check_loaded"):
+    if isinstance(part, Checked):
         part.check_loaded(limits)
     return part
 
@@ -61,20 +77,20 @@ def _check_name(kind: type, name: str) -> None:
 
 
 def _needed(kind: type) -> set[str]:
-    """What a part cannot be without: parameters and fields that have no default."""
+    """Return the names of the parameters and fields that have no default."""
     if _is_record(kind):
         return {f.name for f in fields(kind) if f.default is MISSING}
     return _parameters(kind).keys() - defaults(kind).keys()
 
 
 def _is_record(kind: type) -> bool:
-    """Whether a part is its fields and nothing more: estimators gain attributes in a fit."""
+    """Return whether the fields of a class are all its attributes, unlike those of an estimator."""
     return is_dataclass(kind) and not issubclass(kind, BaseEstimator)
 
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    """The types that a class states for its attributes."""
+    """Return the annotated types of the attributes of a class."""
     try:
         return get_type_hints(kind)
     except NameError:  # of names that only a type checker imports
@@ -82,7 +98,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a stated type, as far as that can be told."""
+    """Return whether a value has an annotated type; True where that cannot be decided."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         return any(_fits(value, choice) for choice in get_args(hint))
@@ -97,16 +113,16 @@ def _fits(value: Any, hint: Any) -> bool:
 
 @cache
 def slots(kind: type) -> set[str]:
-    """The attributes of a part that has no dictionary for them."""
+    """Return the slots of a class and of its bases."""
     return {slot for c in kind.__mro__ for slot in c.__dict__.get("__slots__", ())}
 
 
 def defaults(kind: type) -> dict[str, Any]:
-    """The parameters that have a default: what a file lacks that is older than a parameter."""
+    """Return the default values of the parameters of an estimator."""
     return {n: p.default for n, p in _parameters(kind).items() if p.default is not p.empty}
 
 
 @cache
 def _parameters(kind: type) -> dict[str, inspect.Parameter]:
-    """What an estimator is made with."""
+    """Return the parameters of an estimator; none for other parts."""
     return dict(inspect.signature(kind).parameters) if issubclass(kind, BaseEstimator) else {}

@@ -219,12 +219,12 @@ def _plain_dtype(text: str) -> np.dtype:
 
 
 def _place(content: Any) -> int | None:
-    """An end of a slice."""
+    """Return an end of a slice, which is an integer or None."""
     return None if content is None else bounded(content, "an end of a slice", -(2**63), 2**63)
 
 
 def _is_plain(key: Any) -> bool:
-    """Whether a value is hashed by what it holds, which is as short as what was read."""
+    """Return whether a value is hashed by its content, which is as short as what was read."""
     if isinstance(key, tuple | frozenset):
         return all(map(_is_plain, key))
     return key is None or isinstance(key, bool | int | float | str | bytes | np.generic)

@@ -36,7 +36,7 @@ class Writer:
         self.arrays: list[np.ndarray] = []
         self.networks: list[Any] = []
         self._known: dict[int, int] = {}
-        self._alive: list[Any] = []  # or a new object could take the place of one already written
+        self._alive: list[Any] = []  # a new object must not get the id of one that was written
 
     def write(self, value: Any, path: str) -> Any:
         """Return the node of a value; `path` is how a message names it."""
@@ -115,7 +115,8 @@ class Writer:
 
     def _part(self, value: Any, path: str) -> dict:
         name = part_name(type(value))
-        if name is None or isinstance(value, type | tuple | list):  # what they hold is no attribute
+        contents = isinstance(value, type | tuple | list)  # which are not attributes
+        if name is None or contents:
             raise TypeError(_refusal(path, value))
         state = _state(value.without_training_data() if isinstance(value, Reducible) else value)
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items
+from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
@@ -105,13 +106,16 @@ class LeftOutSets:
             Whether a band holds all values of an output together. If False, the interval of each
             value holds that value with this probability. Lists are the same either way.
         """
+        return self.around(self.model.embed(X), coverage, joint)
+
+    def around(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
+        """Return the sets of predicted points."""
         score, scores, level = self.score, self.scores, self.check(coverage)
         if not joint and not score.lists:
             if self.intervals is None or self.each is None:
                 raise ValueError("joint=False needs sets that were made with intervals=True.")
             score, scores = self.intervals, self.each
         radius = weighted_quantile(np.moveaxis(scores, 0, -1), self.weights, level)
-        points = self.model.embed(X)
         return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
 
     def check(self, coverage: Any) -> float:

@@ -323,4 +323,4 @@ class Factorization:
         """The size of all arrays that it holds now, except the pairs and what is in the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
-        return held_bytes(self, besides=[sides, problem.given])
+        return held_bytes(self, excluded=[sides, problem.given])

@@ -37,15 +37,15 @@ class Form:
 
     @classmethod
     def of(cls, graphs: Items, node_label: str | None, edge_label: str | None) -> Form:
-        """The form of a batch."""
+        """Return the form of a batch."""
         return cls(hasattr(graphs[0], "nodes"), node_label, edge_label)
 
     def read(self, graphs: Items, name: str = "y") -> list[LabelledGraph]:
-        """Graphs of this form; whether they are good graphs is the kernel's to say."""
+        """Read graphs of this form; the kernel checks their content."""
         return [self._read(graph) for graph in as_items(graphs, name)]
 
     def write(self, graph: LabelledGraph) -> Any:
-        """A graph in this form."""
+        """Convert a graph to this form."""
         return self._networkx(graph) if self.networkx else self._tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
@@ -85,14 +85,14 @@ class Alphabet:
         self.edges = sorted({e for g in graphs for e in g.edges.flat if e is not None}, key=repr)
 
     def features(self, graph: LabelledGraph) -> np.ndarray:
-        """Node features, (nodes, 2 · labels)."""
+        """Return node features, (nodes, 2 · labels)."""
         place = {label: i for i, label in enumerate(self.nodes)}
         own = np.eye(len(self.nodes))[[place[label] for label in graph.nodes]]
         near = self.channels(graph).sum(axis=0) @ own
         return np.hstack([own, self.NEIGHBOURS * near])
 
     def channels(self, graph: LabelledGraph) -> np.ndarray:
-        """Adjacency matrices, (edge labels, nodes, nodes)."""
+        """Return adjacency matrices, (edge labels, nodes, nodes)."""
         found = np.zeros((len(self.edges), len(graph), len(graph)))
         for channel, label in zip(found, self.edges, strict=True):
             # One by one: numpy would unpack a label that is a tuple.
@@ -100,7 +100,7 @@ class Alphabet:
         return found
 
     def rounded(self, X: np.ndarray, C: np.ndarray, threshold: float) -> LabelledGraph:
-        """The graph nearest to averaged features and channels."""
+        """Return the graph nearest to averaged features and channels."""
         nodes = [self.nodes[i] for i in X[:, : len(self.nodes)].argmax(axis=1)]
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         if len(C):
@@ -117,7 +117,7 @@ def _attributes(name: str | None, value: Any) -> dict[str, Any]:
 def graph_distances(
     left: Items, right: Items, trade_off: float, node_label: str | None, edge_label: str | None
 ) -> np.ndarray:
-    """Fused Gromov–Wasserstein distances of graphs side by side."""
+    """Return fused Gromov–Wasserstein distances of corresponding graphs."""
     pairs = [
         Form.of(batch, node_label, edge_label).read(batch, name)
         for batch, name in ((left, "y_true"), (right, "y_pred"))
@@ -137,14 +137,14 @@ def _distance(alphabet: Alphabet, a: LabelledGraph, b: LabelledGraph, trade_off:
 
 
 def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Squared distances of node features."""
+    """Return squared distances of node features."""
     return ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2)
 
 
 def fused(
     M: np.ndarray, C: np.ndarray, D: np.ndarray, trade_off: float, start: Any = None
 ) -> tuple[np.ndarray, float]:
-    """The plan that couples two graphs and its fused Gromov–Wasserstein cost, a local optimum."""
+    """Return a locally optimal coupling of two graphs, and its fused Gromov–Wasserstein cost."""
     require("ot", "graphs")
     import ot
 

@@ -48,11 +48,11 @@ class Space(BaseEstimator):
         return as_items(A, name)
 
     def take(self, items: Items, index: Array) -> Items:
-        """The items at some positions."""
+        """Return the items at some positions."""
         return take(items, index)
 
     def key(self, item: Any) -> Hashable:
-        """A hashable stand-in for an item, the same for equal items."""
+        """Return a hashable stand-in for an item, the same for equal items."""
         if isinstance(item, np.ndarray):
             item = item + 0.0 if item.dtype.kind == "f" else item  # -0.0 is 0.0
             return item.shape, item.tobytes()
@@ -61,13 +61,13 @@ class Space(BaseEstimator):
         return digest(item)  # structural: equal lists are one item
 
     def keys(self, items: Items) -> list[Hashable]:
-        """The key of every item of a batch."""
+        """Return the key of every item of a batch."""
         if sparse.issparse(items):
             items = items.toarray()
         return [self.key(item) for item in (host(items) if is_foreign(items) else items)]
 
     def unique(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of the distinct items, in order of first appearance, and each item's number."""
+        """Return positions of the distinct items by first appearance, and each item's number."""
         found = unique_rows(items) if is_foreign(items) else None
         if found is not None:
             return found
@@ -77,7 +77,7 @@ class Space(BaseEstimator):
         return np.unique(number, return_index=True)[1], number
 
     def every(self, sample: Items) -> Items | None:
-        """All items of the kind of a sample, where they are few enough to write down; else None."""
+        """Return all possible items of the kind of a sample if they are few, else None."""
         return None
 
     def form(self, Y: Items) -> Any:
@@ -87,22 +87,22 @@ class Space(BaseEstimator):
     # -- files --------------------------------------------------------------------------------
 
     def plain(self, items: Items) -> Any:
-        """A batch as an array of numbers or text, or a list of plain values."""
+        """Return a batch as an array of numbers or text, or a list of plain values."""
         things = isinstance(items, list | tuple) or str(items.dtype) == "object"
         return [self.plain_item(item) for item in items] if things else host(items)
 
     def from_plain(self, value: Any) -> Items:
-        """The batch that `plain` made the value of, checked as any other batch."""
+        """Return the batch of a value of `plain`, after a check."""
         if isinstance(value, list):
             value = object_array([self.item_from_plain(item) for item in value])
         return self.check(value, "the saved items")
 
     def plain_item(self, item: Any) -> Any:
-        """An item as text, numbers, arrays, and lists or dictionaries of those."""
+        """Return an item as text, numbers, arrays, and lists or dictionaries of those."""
         return item
 
     def item_from_plain(self, value: Any) -> Any:
-        """Inverse of `plain_item`."""
+        """Return the item of a value of `plain_item`."""
         return value
 
     # -- defaults of a custom space -----------------------------------------------------------
@@ -122,7 +122,7 @@ class Space(BaseEstimator):
     # -- joining ------------------------------------------------------------------------------
 
     def join(self, other: Space) -> Space:
-        """The space of items that are in both: what a sum or product of two kernels is on."""
+        """Return the space of items that are in both, which sums and products of kernels have."""
         for one, another in ((self, other), (other, self)):
             if type(another) is Opaque or same(one, another):
                 return one
@@ -152,7 +152,7 @@ class Opaque(Space):
     """
 
     def key(self, item: Any) -> Hashable:
-        """Graphs by their content; of all else what pickles alike is equal."""
+        """Return the content of a graph; other items with equal pickles are equal."""
         from .graphs import Graphs, is_networkx
 
         return Graphs().key(item) if is_networkx(item) else super().key(item)

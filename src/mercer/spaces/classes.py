@@ -22,7 +22,7 @@ class Classes(Space):
     name = "classes"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """One hashable label an item, in a one-dimensional array."""
+        """Check that each item is a hashable label; return a one-dimensional array."""
         items = host(as_items(A, name))
         items = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
         if items.ndim != 1:
@@ -40,5 +40,5 @@ class Classes(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """The label itself; numpy's scalars as Python's."""
+        """Return the label, numpy's scalars as Python's."""
         return item.item() if isinstance(item, np.generic) else item

@@ -27,7 +27,7 @@ class Curves(Vectors):
         self.grid = grid
 
     def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:  # type: ignore[override]
-        """The curves as rows on the grid."""
+        """Check curves; return rows of values on the grid."""
         grid = None if self.grid is None else as_grid(self.grid)
         rows = on_grid(A, grid, name, owner)
         if getattr(rows, "ndim", 2) > 2:
@@ -43,7 +43,7 @@ class Curves(Vectors):
         return rows
 
     def join(self, other: Space) -> Space:
-        """Curves without a grid are on that of the others."""
+        """Return the curves that have a grid, if only one of both has one."""
         if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)

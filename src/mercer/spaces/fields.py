@@ -66,13 +66,13 @@ class Fields(Vectors):
     name = "fields"
 
     def check(self, A: Items, name: str = "y") -> Array:  # type: ignore[override]
-        """Finite numbers, one axis a dimension of the grid."""
+        """Check that fields are finite numbers on a grid."""
         A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
-        """The grid of fields whose arrays have this shape, channels included."""
+        """Return the grid of fields whose arrays have this shape, channels included."""
         channels = whole(self.channels, "channels")
         if channels > 1 and (len(shape) < 2 or shape[-1] != channels):
             raise ValueError(f"fields of {channels} channels end in an axis of them, got {shape}.")
@@ -107,17 +107,17 @@ class Fields(Vectors):
         )
 
     def grid_axes(self, dimensions: int) -> tuple[str, ...]:
-        """The names of the axes of a grid of some dimensions."""
+        """Return the names of the axes of a grid of some dimensions."""
         return NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Points and mask are arrays of numbers."""
+        """Check that points and mask are arrays of numbers."""
         for value in (self.mask, self.points):
             fine = value is None or (isinstance(value, np.ndarray) and value.dtype.kind in "bf")
             must(fine, "mask and points of fields are arrays")
 
     def join(self, other: Space) -> Space:
-        """Fields of which nothing is said are those of the other."""
+        """Return the other space if one of both has default parameters."""
         if isinstance(other, Fields):
             if same(self, Fields()):
                 return other
@@ -127,7 +127,7 @@ class Fields(Vectors):
 
 
 def _each(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
-    """One finite number for each axis."""
+    """Return one finite number for each axis."""
     given = np.asarray(value, dtype=float).reshape(-1)
     values = tuple(np.resize(given, number).tolist()) if len(given) in (1, number) else ()
     fine = len(values) == number and all(np.isfinite(v) and (v > 0 or not positive) for v in values)
@@ -213,11 +213,11 @@ class Grid:
         return weights if self.mask is None else np.where(self.mask, weights, 0.0)
 
     def split(self, A: Array) -> Array:
-        """Arrays (n, *shape[, channels]) as (n, size, channels)."""
+        """Reshape arrays (n, *shape[, channels]) to (n, size, channels)."""
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
 
     def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How the values at some points, (…, dimensions), follow from those at the places.
+        """Return the grid points and weights that interpolate to some points, (…, dimensions).
 
         Positions of places and their weights, (…, corners) each: multilinear on a grid, the
         nearest places by inverse distance among scattered ones. Points outside, and those that a

@@ -26,7 +26,7 @@ class Graphs(Space):
     name = "graphs"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Graphs in an object array; their labels are the kernel's to read."""
+        """Check graphs; return them in an object array. Kernels read their labels."""
         items = as_items(A, name)
         for i, item in enumerate(items):
             pair = isinstance(item, tuple | list) and len(item) == 2
@@ -38,7 +38,7 @@ class Graphs(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Nodes, edges and all that they carry."""
+        """Return nodes and edges with their attributes."""
         if not is_networkx(item):
             return super().key(item)
         # networkx keeps views in a graph once they were used: take its content alone
@@ -48,7 +48,7 @@ class Graphs(Space):
         return super().key(content)
 
     def plain_item(self, item: Any) -> Any:
-        """Nodes and edges with what they carry, as lists."""
+        """Return nodes and edges with their attributes as lists."""
         if not is_networkx(item):
             return list(item)
         nodes = [[node, dict(data)] for node, data in item.nodes(data=True)]
@@ -56,7 +56,7 @@ class Graphs(Space):
         return {"nodes": nodes, "edges": edges}
 
     def item_from_plain(self, value: Any) -> Any:
-        """Inverse of `plain_item`."""
+        """Return the item of a value of `plain_item`."""
         if not isinstance(value, dict):
             return tuple(value)
         import networkx
@@ -68,7 +68,7 @@ class Graphs(Space):
 
 
 def is_networkx(item: Any) -> bool:
-    """Whether an item has nodes and edges as networkx graphs have them."""
+    """Return whether an item has nodes and edges as networkx graphs have them."""
     return hasattr(item, "nodes") and hasattr(item, "adjacency")
 
 
@@ -79,7 +79,7 @@ Edges = list[tuple[int, int, Any]]
 def read_graph(
     item: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
-    """The labels of the nodes, None where there are none, and the edges with theirs."""
+    """Return the labels of the nodes, None where there are none, and the edges with theirs."""
     if hasattr(item, "nodes") and hasattr(item, "edges"):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:
@@ -123,7 +123,7 @@ def _of_python(value: Any) -> Any:
 
 
 def _is_plain(item: Any) -> bool:
-    """Whether an item is made of dictionaries, tuples, strings and numbers alone."""
+    """Return whether an item is made of dictionaries, tuples, strings and numbers alone."""
     if isinstance(item, dict):
         return all(map(_is_plain, item.keys())) and all(map(_is_plain, item.values()))
     if isinstance(item, tuple):
@@ -132,7 +132,7 @@ def _is_plain(item: Any) -> bool:
 
 
 def _in_order(item: Any) -> Any:
-    """Dictionaries as lists in the order of what their keys look like."""
+    """Convert dictionaries to lists in the order of the repr of their keys."""
     if not isinstance(item, dict):
         return item
     return sorted(
@@ -153,7 +153,7 @@ class Trees(Space):
     name = "trees"
 
     def key(self, item: Any) -> Hashable:
-        """The text, without what blanks there are; nested tuples as they are."""
+        """Return the text without its blanks; nested tuples are unchanged."""
         if isinstance(item, str):
             return " ".join(item.replace("(", " ( ").replace(")", " ) ").split())
         return super().key(item)

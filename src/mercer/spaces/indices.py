@@ -32,7 +32,7 @@ class Indices(Space):
         self.size = size
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Integers from 0 to size - 1."""
+        """Check that items are integers from 0 to size - 1."""
         refuse_masked(A, name)
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":
@@ -68,5 +68,5 @@ class GramRows(Space):
     pairwise = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """A matrix of finite numbers."""
+        """Check a matrix of finite numbers."""
         return Vectors().check(A, name, "a precomputed kernel", rows=True)

@@ -38,7 +38,7 @@ class LabelSets(Space):
     name = "label sets"
 
     def check(self, A: Items, name: str = "y") -> Items:
-        """Indicator rows as they are, or an array that holds one collection of labels an item."""
+        """Check label sets: indicator rows are unchanged, collections go into an object array."""
         refuse_masked(A, name)
         A = A.to_numpy() if hasattr(A, "iloc") else A  # a pandas frame of indicators, or a series
         if issparse(A) or is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
@@ -52,18 +52,18 @@ class LabelSets(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """The set of labels; a row of indicators as bytes."""
+        """Return the set of labels, or a row of indicators as bytes."""
         indicators = isinstance(item, np.ndarray) and item.dtype.kind in "biuf"
         return super().key(item) if indicators else frozenset(item)
 
     def keys(self, items: Items) -> list[Hashable]:
-        """The key of every set; arrays of numbers among objects hold labels, not indicators."""
+        """Return the key of every set; an object array holds labels, not indicators."""
         if isinstance(items, np.ndarray) and items.dtype == object:
             return [frozenset(item) for item in items]
         return super().keys(items)
 
     def every(self, sample: Items) -> Items | None:
-        """All sets of few labels, as indicator rows or as lists."""
+        """Return all sets of few labels, as indicator rows or as lists."""
         rows = hasattr(sample, "shape") and len(sample.shape) == 2
         labels = range(sample.shape[1]) if rows else sorted({a for s in sample for a in s}, key=str)
         if len(labels) > FEW:

@@ -27,16 +27,16 @@ class Rankings(Space):
     name = "rankings"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """The ranks as they are, in an array."""
+        """Check ranks; return them unchanged in an array."""
         as_rankings(A, name)
         return host(A) if hasattr(A, "shape") else np.array([list(row) for row in A])
 
     def key(self, item: Any) -> Hashable:
-        """The ranks, whatever their type."""
+        """Return the ranks as numbers, for any type of array."""
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
 
     def every(self, sample: Items) -> np.ndarray | None:
-        """All orders of few labels; None where the sample has ties or labels that are missing."""
+        """Return all orders of few labels; None if the sample has ties or missing labels."""
         ranks = np.asarray(sample)
         m = ranks.shape[1]
         whole = (np.sort(ranks, axis=1) == np.arange(m)).all()
@@ -46,7 +46,7 @@ class Rankings(Space):
 
 
 def as_rankings(A: Items, name: str = "X") -> np.ndarray:
-    """Validated ranks as float64 rows, NaN where a label is not ranked."""
+    """Check ranks; return float64 rows with NaN where a label is not ranked."""
     R = _matrix(A, name)
     n, m = R.shape
     refuse_empty(n, name)

@@ -50,13 +50,13 @@ class Resample(TransformerMixin, BaseEstimator):
         self.penalty = penalty
 
     def fit(self, X: Items, y: Any = None) -> Resample:
-        """Nothing is learnt from the curves."""
+        """Check the parameters; nothing is learnt from the curves."""
         as_grid(self.grid)
         self._reader()
         return self
 
     def transform(self, X: Items) -> np.ndarray:
-        """The curves on the grid, one row each; missing values of rows (NaN) are filled."""
+        """Return the curves on the grid, one row each; missing values (NaN) are filled."""
         return _resampled(X, as_grid(self.grid), self._reader(), "X")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -73,7 +73,7 @@ class Resample(TransformerMixin, BaseEstimator):
 
 
 def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
-    """Curves as rows on the grid of a kernel; rows are taken as they are.
+    """Interpolate curves to rows on the grid of a kernel; rows are unchanged.
 
     Curves on points of their own are interpolated linearly.
     """
@@ -91,7 +91,7 @@ def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
 
 
 def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """A batch of curves as pairs (t, values); rows are values on the grid."""
+    """Return a batch of curves as pairs (t, values); rows are values on the grid."""
     if is_grid_data(A):
         points, values = _grid_data(A, name)
         return [(points, row) for row in values]
@@ -106,7 +106,7 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
 
 
 def as_grid(grid: Any) -> np.ndarray:
-    """The points of a grid: at least two finite numbers, increasing."""
+    """Check the points of a grid: at least two finite numbers that increase."""
     t = np.asarray(grid, dtype=np.float64)
     if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
         raise ValueError(f"grid must hold at least 2 finite numbers in a row, got {grid!r:.60}.")
@@ -120,7 +120,7 @@ def as_grid(grid: Any) -> np.ndarray:
 
 
 def other_grid(name: str, i: int, got: int, wanted: int) -> str:
-    """What is wrong with a row that has another number of values than the grid has points."""
+    """Return the message for a row with another number of values than grid points."""
     return (
         f"curve {i} of {name} has {got} values, the grid {wanted} points: pass a curve on other "
         "points as a pair (t, values)."
@@ -128,7 +128,7 @@ def other_grid(name: str, i: int, got: int, wanted: int) -> str:
 
 
 def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
-    """Rows of unequal length and missing values, by the number of the curve."""
+    """Refuse rows of unequal length and missing values, with the number of the curve."""
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
         wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
@@ -145,12 +145,12 @@ def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
 
 
 def is_grid_data(A: Any) -> bool:
-    """Whether it looks like scikit-fda's FDataGrid, which need not be installed."""
+    """Return whether an object is like scikit-fda's FDataGrid, which need not be installed."""
     return hasattr(A, "data_matrix") and hasattr(A, "grid_points")
 
 
 def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The points and the rows of values of an FDataGrid."""
+    """Return the points and the rows of values of an FDataGrid."""
     if len(A.grid_points) != 1:
         raise ValueError(f"{name} holds surfaces: curves need functions of one variable.")
     values = np.asarray(A.data_matrix, dtype=np.float64)
@@ -164,7 +164,7 @@ def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _are_pairs(A: Items) -> bool:
-    """Whether the first item is two rows of numbers: where, and what was measured there."""
+    """Return whether the first item is two rows of numbers: points and values."""
     first = A[0] if isinstance(A, list | tuple | np.ndarray) and len(A) else None
     if not isinstance(first, list | tuple | np.ndarray) or len(first) != 2:
         return False
@@ -185,7 +185,7 @@ def _pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _resampled(A: Items, grid: np.ndarray, read: Callable, name: str) -> np.ndarray:
-    """The curves at the points of the grid, from the points where each was measured."""
+    """Interpolate curves from the points where they were measured to those of the grid."""
     rows = []
     for i, (t, v) in enumerate(as_pairs(A, grid, name)):
         t, v = _measured(t, v, f"curve {i} of {name}")
@@ -194,7 +194,7 @@ def _resampled(A: Items, grid: np.ndarray, read: Callable, name: str) -> np.ndar
 
 
 def _measured(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.ndarray]:
-    """The points where a curve is known, in order, what was measured twice averaged."""
+    """Return the measured points of a curve in order, with repeated points averaged."""
     known = ~np.isnan(v)
     t, v = t[known], v[known]
     if not (np.isfinite(t).all() and np.isfinite(v).all()):

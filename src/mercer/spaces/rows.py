@@ -33,7 +33,7 @@ class Rows(Space):
         self.columns = columns
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """One dictionary a row, in an object array; rows that are such already stay as they are."""
+        """Convert a table to an object array with one dictionary per row."""
         if _are_rows(A):
             return self._checked(A, name)
         columns = {column: _column(A, column, name) for column in self.columns}
@@ -53,11 +53,11 @@ class Rows(Space):
         return A if isinstance(A, np.ndarray) else object_array(list(A))
 
     def key(self, item: Any) -> Hashable:
-        """The columns that are looked at, by the keys of their values."""
+        """Return the keys of the values in the columns that count."""
         return tuple(Space.key(self, item[column]) for column in self.columns or sorted(item))
 
     def join(self, other: Space) -> Space:
-        """The rows of both: all their columns."""
+        """Return rows with the columns of both."""
         if isinstance(other, Rows):
             return Rows([*dict.fromkeys([*self.columns, *other.columns])])
         return super().join(other)
@@ -69,7 +69,7 @@ def _are_rows(A: Any) -> bool:
 
 
 def _column(table: Any, column: Any, name: str) -> Any:
-    """A column of any table, as something that one can iterate over."""
+    """Return a column of any table as an iterable."""
     refuse_masked(table, name)
     names = _names(table)
     if names is None:

@@ -30,11 +30,11 @@ class Sequences(Space):
         self.vectors = vectors
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Sequences in an object array; those of vectors as matrices."""
+        """Check sequences; return them in an object array, those of vectors as matrices."""
         return as_matrices(A, name) if self.vectors else as_sequences(A, name)
 
     def key(self, item: Any) -> Hashable:
-        """A string itself, other sequences with their type."""
+        """Return a string unchanged, and other sequences with their type."""
         if isinstance(item, str):
             return item
         if self.vectors:
@@ -43,7 +43,7 @@ class Sequences(Space):
 
 
 def as_sequences(A: Items, name: str = "X") -> np.ndarray:
-    """A batch of sequences of symbols as a 1-D object array; empty sequences are fine."""
+    """Check sequences of symbols; return a 1-D object array. Empty sequences are allowed."""
     if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
         A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
     items = as_items(A, name)
@@ -54,12 +54,12 @@ def as_sequences(A: Items, name: str = "X") -> np.ndarray:
 
 
 def all_texts(items: Items) -> bool:
-    """Whether all items are strings, without a loop in Python."""
+    """Return whether all items are strings, without a loop in Python."""
     return set(map(type, items)) <= {str}
 
 
 def _refuse(item: Any, i: int, name: str) -> None:
-    """Anything but a sequence of hashable symbols, by its index."""
+    """Refuse an item that is not a sequence of hashable symbols, with its index."""
     fine = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim == 1)
     if not fine:
         raise ValueError(
@@ -76,13 +76,13 @@ def _refuse(item: Any, i: int, name: str) -> None:
 
 
 def described(item: Any) -> str:
-    """An item in a message."""
+    """Describe an item for a message."""
     shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
     return type(item).__name__ + shape
 
 
 def as_matrices(A: Items, name: str) -> np.ndarray:
-    """Ragged sequences of vectors as float64 matrices, one row a place."""
+    """Check ragged sequences of vectors; return float64 matrices, one row per position."""
     if isinstance(A, np.ndarray) and A.dtype != object:
         A = list(A)
     items = as_items(A, name)

@@ -24,7 +24,7 @@ class Action:
     sign: np.ndarray
 
     def __call__(self, A: Array) -> Array:
-        """The images of a batch, in its own shape."""
+        """Return the images of a batch, in its own shape."""
         xp = namespace(A)
         flat = xp.reshape(A, (A.shape[0], -1))
         where = self.source if xp is np else xp.asarray(self.source, device=device(A))
@@ -34,7 +34,7 @@ class Action:
         return xp.reshape(moved, A.shape)
 
     def after(self, first: Action) -> Action:
-        """The action that does another one first."""
+        """Return the composition with an action that is done first."""
         return Action(first.source[self.source], self.sign * first.sign[self.source])
 
     @property
@@ -67,7 +67,7 @@ class Group:
         return len(self.inputs)
 
     def images(self, X: Array, Y: Array) -> Iterator[tuple[Array, Array]]:
-        """The pairs under each element, the pairs themselves first."""
+        """Return the images of the pairs under each element, the pairs themselves first."""
         for left, right in zip(self.inputs, self.outputs, strict=True):
             yield left(X), right(Y)
 
@@ -79,7 +79,7 @@ def group_of(
     output_fields: Fields,
     output_shape: tuple[int, ...],
 ) -> Group:
-    """The group that some symmetries generate on fields of given shapes.
+    """Return the group that some symmetries generate on fields of given shapes.
 
     A name is "transpose", "mirror:axis", "rotate" or "shift:axis", and after commas what happens
     to channels: "-c" changes the sign of channel c, "c~d" exchanges two. Channels are named by
@@ -106,14 +106,14 @@ def group_of(
 
 
 def _joined(sides: Sequence[Action]) -> Action:
-    """What is done to inputs and to outputs, as one action on both laid end to end."""
+    """Return the actions on inputs and outputs as one action on both, concatenated."""
     left, right = sides
     source = np.concatenate([left.source, right.source + len(left.source)])
     return Action(source, np.concatenate([left.sign, right.sign]))
 
 
 def _split(name: str) -> tuple[str, str, list[str]]:
-    """The kind, the axis and what happens to channels."""
+    """Return the kind, the axis and the action on channels."""
     first, *changes = [part.strip() for part in str(name).split(",")]
     kind, _, axis = first.partition(":")
     wants_axis = kind in ("mirror", "shift")
@@ -125,7 +125,7 @@ def _split(name: str) -> tuple[str, str, list[str]]:
 
 
 def _action(name: str, grid: Grid, both: tuple[Grid, Grid]) -> Action:
-    """What a generator does to fields of a grid."""
+    """Return the action of a generator on fields of a grid."""
     kind, axis, changes = _split(name)
     if grid.points is not None:
         raise ValueError(f"{name!r} moves a grid; scattered points have no symmetries.")
@@ -154,7 +154,7 @@ def _action(name: str, grid: Grid, both: tuple[Grid, Grid]) -> Action:
 def _channels(
     change: str, name: str, source: np.ndarray, sign: np.ndarray, grid: Grid
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Change signs or exchange channels."""
+    """Exchange channels or change their signs."""
     if change.startswith("-"):
         own = _channel(change[1:], name, grid)
         sign = sign.copy()
@@ -180,7 +180,7 @@ def _channel(text: str, name: str, grid: Grid) -> int:
 
 
 def _shifts(names: Sequence[str], grids: tuple[Grid, Grid]) -> tuple[np.ndarray, np.ndarray] | None:
-    """The entries of both sides by orbits, where shifts are all there is."""
+    """Return the entries of both sides by orbits, if the group consists of shifts."""
     axes = []
     for name in names:
         kind, axis, changes = _split(name)

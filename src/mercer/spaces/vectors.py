@@ -45,7 +45,7 @@ class Vectors(Space):
         accept_sparse: bool = False,
         fill: bool = False,
     ) -> Array:
-        """Finite numbers in an array of their own shape, plain numbers as vectors of length 1.
+        """Check finite numbers and keep their shape; numbers become vectors of length 1.
 
         With `rows` further axes are flattened, plain numbers refused, and a sparse matrix stays
         one, as a CSR array, where its kernel can work on it; with `fill` it becomes a dense one.

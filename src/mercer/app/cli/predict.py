@@ -56,7 +56,7 @@ def predict(
     if top is not None and coverage is not None:
         raise ValueError("--top and --coverage cannot be combined: use one of them.")
     learnt, table = model_and_table(model, data, how)
-    if probabilities and not hasattr(learnt, "predict_proba"):
+    if probabilities and learnt.outputs_.kind_ not in ("class", "labels"):
         raise ValueError("--probabilities requires classes or label sets as outputs.")
     if drop_missing:
         table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
@@ -121,7 +121,9 @@ def _predicted(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
     """Return the rows of the table with their predictions; arrays are not repeated."""
-    kept = [n for n, cells in table.columns.items() if not getattr(cells[0], "ndim", 0)]
+    import numpy as np
+
+    kept = [n for n, cells in table.columns.items() if not isinstance(cells[0], np.ndarray)]
     given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]
     if not kept:
         given = [{"line": line} for line in table.lines]

@@ -19,6 +19,7 @@ KNOWN = 400
 FIRST = 418
 """The digit that the page shows first: a five whose upper half determines the lower one."""
 ALPHAS = tuple(np.logspace(-6, 1, 29))
+OPERATORS: dict[str, Operator] = {"identity": Identity(), "covariance": Covariance()}
 
 
 class Digits:
@@ -54,24 +55,25 @@ class Digits:
         output_scale = _between(request, "output", 0.2, 8)
         alpha = _between(request, "alpha", 1e-7, 100)
         epsilon = _between(request, "epsilon", 1e-5, 100)
-        operators = {
-            "identity": Identity(),
-            "covariance": Covariance(),
-            "conditional covariance": ConditionalCovariance(epsilon),
-        }
+        scales = scale, output_scale
+        choices = {"identity": None, "covariance": None, "conditional covariance": epsilon}
         return {
             "completions": [
-                {"operator": name, **self._by(operator, scale, output_scale, alpha, upper)}
-                for name, operator in operators.items()
+                {"operator": name, **self._by(name, parameter, *scales, alpha, upper)}
+                for name, parameter in choices.items()
             ]
         }
 
     def _by(
-        self, operator: Operator, scale: float, output_scale: float, alpha: float, upper: np.ndarray
+        self,
+        operator: str,
+        epsilon: float | None,
+        scale: float,
+        output_scale: float,
+        alpha: float,
+        upper: np.ndarray,
     ) -> dict[str, Any]:
-        epsilon = getattr(operator, "epsilon", None)
-        kind: Any = type(operator)
-        model, seen = self.fitted(kind, epsilon, scale, output_scale)
+        model, seen = self.fitted(operator, epsilon, scale, output_scale)
         points = model.solve(alpha).points(upper.reshape(1, -1))
         outputs, halves = model.problem.outputs, {}
         for decoder in (Candidates(), FixedPoint()):
@@ -79,8 +81,8 @@ class Digits:
             halves[type(decoder).__name__] = (decoder.decode(points)[0] / self.most).tolist()
         return {"halves": halves, **seen}
 
-    def _fitted(self, kind: type, epsilon: float | None, scale: float, output_scale: float) -> Any:
-        operator = kind() if epsilon is None else kind(epsilon)
+    def _fitted(self, name: str, epsilon: float | None, scale: float, output_scale: float) -> Any:
+        operator = OPERATORS[name] if epsilon is None else ConditionalCovariance(epsilon)
         X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
         sides = Side(kernel, kernel.check(X)), Side(output_kernel, Y)

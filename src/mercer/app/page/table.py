@@ -244,7 +244,7 @@ def _given_kinds(request: dict, used: list) -> dict[Any, str]:
 
 
 def _kinds(table: Table, name: Any) -> dict[str, str]:
-    """Return the kind of a column as an input and as an output; a sentence if it has none."""
+    """Return the kind of a column in both roles; for a role without one, the reason."""
     kinds = {}
     for role, kind in (("input", input_kind), ("output", lambda t, n: output_kind(t, [n]))):
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import narwhals as nw
@@ -78,6 +79,11 @@ def is_named(frame: Any) -> bool:
 
 def _of_array(values: Any) -> Columns:
     """Return the columns of a two-dimensional array by number; anything else is column 0."""
+    if np.isscalar(values) or values is None or isinstance(values, PathLike):
+        raise TypeError(
+            "a table must be a DataFrame, a dictionary of columns, a list of rows or an array, got "
+            f"{values!r:.40}. Read a file by mercer.tables.read(path)."
+        )
     if issparse(values):
         values = values.toarray()
     cells = _cells(values)

@@ -1,0 +1,198 @@
+"""Output columns of different kinds: each column is a field of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Items, object_array
+from ..decoders import PerField
+from ..kernels import Kernel, On
+from ..kernels.base import as_output_kernel
+from ..spaces import Records
+from ..spaces.records import column_of, from_columns
+from .kinds.cells import Cells
+from .kinds.guess import output_kind
+from .outputs import Outputs, set_columns
+from .tables.table import BadTable, Name, Table
+
+RECORD = "record"
+"""The kind of several columns that differ in kind."""
+ALONE = ("class", "text", "smiles", "graph", "image")
+"""Kinds of which one column is one output: several such columns are a record."""
+
+
+def fitted_outputs(
+    kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
+) -> tuple[Outputs, Items]:
+    """Return how output columns are read, and the outputs of the training rows.
+
+    Parameters
+    ----------
+    kinds : dict or None
+        The kinds of the columns as given; None for a guess.
+    table : Table
+        The training rows.
+    names : sequence
+        The output columns.
+    """
+    given = set((kinds or {}).values())
+    if len(given) > 1:
+        outputs: Outputs = RecordOutputs(_by_name(kinds or {}, table, names))
+    else:
+        kind = given.pop() if given else output_kind(table, names)
+        alone = len(names) > 1 and kind in ALONE
+        record = RecordOutputs(dict.fromkeys(names, kind if alone else None))
+        outputs = record if alone or kind == RECORD else Outputs(kind)
+    return outputs, outputs.fit(table, names)
+
+
+def _by_name(kinds: Mapping[Name, str], table: Table, names: Sequence[Name]) -> dict[Name, str]:
+    """Return the kind of each output column, which must be named where kinds differ."""
+    absent = [name for name in names if name not in kinds]
+    if absent:
+        raise BadTable(
+            f"{table.source}: output has no kind for the column {absent[0]!r:.60}: name the kind "
+            "of each column, or none."
+        )
+    return {name: kinds[name] for name in names}
+
+
+class RecordCells(Cells):
+    """Cells of several columns, each read and written by itself.
+
+    Parameters
+    ----------
+    fields : dict
+        How each column is read, by name.
+    """
+
+    def __init__(self, fields: Mapping[Name, Outputs]):
+        self.fields = fields
+        self.columns_ = list(fields)
+
+    @property
+    def space(self) -> Records:  # type: ignore[override]
+        """The records of the columns."""
+        return Records({name: own.space_ for name, own in self.fields.items()})
+
+    def read(self, table: Table) -> np.ndarray:
+        """Return one record for each row."""
+        columns = {name: own.read(table) for name, own in self.fields.items()}
+        return from_columns({name: _values(items) for name, items in columns.items()})
+
+    def column(self, records: Items, name: Name) -> Items:
+        """Return the values of one column as its own cells have them."""
+        return self.fields[name].space_.check(column_of(records, name).tolist(), str(name))
+
+    def write(self, items: Items) -> dict[Name, Any]:
+        """Return the cells of all columns."""
+        written = (own.cells_.write(self.column(items, n)) for n, own in self.fields.items())
+        return {name: cells for columns in written for name, cells in columns.items()}
+
+
+class RecordOutputs(Outputs):
+    """How output columns of different kinds are read, compared, scored and written.
+
+    Parameters
+    ----------
+    kind : dict
+        The kind of each column; None for a guess.
+
+    Attributes
+    ----------
+    fields_ : dict
+        How each column is read, by name.
+    """
+
+    fields_: dict[Name, Outputs]
+
+    def __init__(self, kind: Any):
+        self.kind: Any = kind
+
+    def fit(self, table: Table, names: Sequence[Name]) -> Items:
+        """Determine the kind of each column from the training rows, and return the records."""
+        self.kind_, self.fields_ = RECORD, {name: Outputs(self.kind[name]) for name in names}
+        columns = {name: own.fit(table, [name]) for name, own in self.fields_.items()}
+        self.cells_ = RecordCells(self.fields_)
+        return from_columns({name: _values(items) for name, items in columns.items()})
+
+    @property
+    def kinds_(self) -> dict[Name, str]:
+        """The kind of each column."""
+        return {name: own.kind_ for name, own in self.fields_.items()}
+
+    def _filled(self, table: Table, names: Sequence[Name]) -> Table:
+        return table  # each column refuses its own empty cells
+
+    def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
+        """Return the sum of the kernels of the columns, fitted once for all models of a search."""
+        each = self.fields_.items()
+        fields = [On(name, own.kernel(self.column(y, name), weights)) for name, own in each]
+        return as_output_kernel(reduce(add, fields)).fit(y).frozen()
+
+    def column(self, records: Items, name: Name) -> Items:
+        """Return the values of one column."""
+        return self.cells_.column(records, name)
+
+    def decoder(self) -> PerField:
+        """Return the decoders of the columns."""
+        each = {name: own.decoder() for name, own in self.fields_.items()}
+        return PerField({name: decoder for name, decoder in each.items() if decoder is not None})
+
+    @property
+    def metric_name(self) -> str:
+        """The metrics of the columns, whose mean `score` returns."""
+        names = dict.fromkeys(o.metric_name.removeprefix("mean ") for o in self.fields_.values())
+        *first, last = names
+        return f"mean of {', '.join(first)} and {last}" if first else f"mean {last}"
+
+    def metric(self, truth: Items, predicted: Items) -> float:
+        """Return the mean over columns of how good their predictions are."""
+        return float(np.mean([*self.by_column(truth, predicted).values()]))
+
+    def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
+        """Return how good the predictions of each column are."""
+        return {
+            name: own.metric(self.column(truth, name), self.column(predicted, name))
+            for name, own in self.fields_.items()
+        }
+
+    def array_of(self, items: Items, flat: bool) -> np.ndarray:
+        """Return records as rows of an array of objects."""
+        columns = self.cells_.write(items).values()
+        rows = np.empty((len(items), len(columns)), dtype=object)
+        for j, cells in enumerate(columns):
+            rows[:, j] = object_array(list(cells))
+        return rows
+
+    def one(self, item: Any, named: bool, flat: bool) -> Any:
+        """Return a single record as a dictionary of cells."""
+        found = {
+            n: own.one(self.column([item], n)[0], True, flat) for n, own in self.fields_.items()
+        }
+        return found if named else list(found.values())
+
+    def set_columns(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
+        """Return the prediction sets of all columns as columns of a table."""
+        found: dict[str, Any] = {}
+        for name, own in self.fields_.items():
+            found |= set_columns(_ends(sets[name]), own)
+        return found
+
+
+def _values(items: Items) -> list:
+    """Return the values of a column; plain numbers where each is one."""
+    if isinstance(items, np.ndarray) and items.dtype != object:
+        flat = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
+        return flat.tolist() if flat.ndim == 1 else list(flat)
+    return list(items)
+
+
+def _ends(sets: Any) -> Any:
+    """Return the lower and the upper ends of bands; lists unchanged."""
+    return sets if isinstance(sets, list) else (sets.lower, sets.upper)
