@@ -11,8 +11,8 @@ from .._base.arrays import Items, count
 from .._base.from_file import Reducible
 from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
-from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
+from ..estimators.left_out_points import LeftOutPoints
 from .checks import fraction
 from .left_out import LeftOutSets
 
