@@ -375,9 +375,9 @@ def test_moments_that_have_no_room(pairs, monkeypatch):
 
 
 WRONG = {
-    "sample": ({"sample": 1}, "sample must be a whole number of pairs, at least 2"),
-    "block": ({"block": 0}, "block must be a positive whole number"),
-    "every": ({"every": 0}, "every must be a positive whole number"),
+    "sample": ({"sample": 1}, "sample must be an integer ≥ 2"),
+    "block": ({"block": 0}, "block must be a positive integer"),
+    "every": ({"every": 0}, "every must be a positive integer"),
     "precision": ({"precision": "float16"}, "precision must be one of"),
     "seed": ({"random_state": None}, "random_state of a stream must be a number"),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Items, count, has_columns, host, is_batch, is_foreign, is_table
+from .._base.arrays import Items, count, has_columns, host, is_array, is_foreign, is_table
 from ..kernels import (
     RBF,
     Kernel,
@@ -90,7 +91,9 @@ def are_curves(A: Any) -> bool:
 
 
 def _first(X: Items) -> Any:
-    if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict) or not is_batch(X):
+    if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict):
+        return None
+    if not (isinstance(X, Sequence) or is_array(X)):
         return None
     items = X.to_numpy() if is_table(X) else X
     return items[0] if len(items) else None

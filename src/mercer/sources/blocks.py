@@ -142,7 +142,8 @@ def _same_shape(got: Any, wanted: Any, name: str) -> None:
     if got != wanted:
         message = f"each item of {name} has shape {got}, in the first block it has {wanted}"
         if name == "X" and len(got) == len(wanted) == 1:  # in the words of scikit-learn's
-            message += f": X has {got[0]} features, but is expecting {wanted[0]} features as input"
+            expected = f"it is expecting {wanted[0]} features as input"
+            message = f"{message}: X has {got[0]} features, but {expected}"
         raise ValueError(f"{message}.")
 
 
