@@ -57,8 +57,10 @@ class OperatorKernel(BaseEstimator):
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
 
     fields: Fields | None = None
+    """The grid of input fields that it was given."""
+
     output_fields: Fields | None = None
-    """The grids of input and output fields that it was given."""
+    """The grid of output fields that it was given."""
 
     at_places = False
     """Whether all places of a field share its weights, so that each is an example of its own."""

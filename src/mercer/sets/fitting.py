@@ -17,7 +17,7 @@ from ..estimators.saved_posterior import SavedVariance
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
-from .models import Listing, Piped, SupportsSets, View, fit_parameters
+from .models import Listing, Piped, PointView, SupportsSets, View, fit_parameters
 from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
 
@@ -120,7 +120,7 @@ def scale_of(
     name: str,
     score: Score,
     model: Any,
-    view: View,
+    view: PointView,
     X: Items,
     y: Items,
     labels: np.ndarray,
@@ -153,7 +153,7 @@ def scale_of(
     return residual_scale(view, errors, X, own, level, score.scale)
 
 
-def _keep_variance(view: View) -> None:
+def _keep_variance(view: PointView) -> None:
     """Have the model saved with its posterior variance, which sets of loaded models need."""
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, RidgeEstimator):

@@ -16,7 +16,7 @@ from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from .around import BandScore, IntervalScore
 from .checks import fraction
-from .models import View
+from .models import PointView
 from .scores import CandidateScore, Score
 from .weights import row_weights, weighted_quantile
 
@@ -53,7 +53,7 @@ class LeftOutSets:
     dict_keys(['sin lower', 'sin upper', 'cos lower', 'cos upper'])
     """
 
-    model: View
+    model: PointView
     score: Score
     scores: np.ndarray
     weights: np.ndarray

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -20,26 +19,6 @@ from ..spaces import Sequences
 
 BEST, EVERY = 100, 10**9
 """Outputs that are requested of a model that ranks outputs itself, and all of a list."""
-
-
-class View(Protocol):
-    """A fitted model as prediction sets see it: the points, or ranked lists, of inputs."""
-
-    @property
-    def output_kernel_(self) -> Kernel:
-        """The fitted output kernel."""
-
-    @property
-    def outputs_(self) -> Items:
-        """The training outputs."""
-
-    @property
-    def embed(self) -> Callable[..., Any]:
-        """The function from inputs to their points, or to lists of outputs with scores."""
-
-    @property
-    def _flattened(self) -> Callable[[Any], Any]:
-        """The function from outputs to their form in the training data."""
 
 
 def is_pipeline(model: Any) -> bool:
@@ -69,7 +48,7 @@ class SupportsSets:
         return None
 
 
-def as_points(model: Any, y: Items, listed: bool = False) -> View:
+def as_points(model: Any, y: Items, listed: bool = False) -> Any:
     """Return the model itself if it predicts points, else a view of it that does.
 
     Parameters
@@ -123,6 +102,10 @@ class Behind:
     outputs_ = property(lambda self: self.model.outputs_)
     decoder_ = property(lambda self: self.model.decoder_)
 
+    def embed(self, X: Items) -> Embedding:
+        """Return the points of some inputs."""
+        raise NotImplementedError
+
     def _flattened(self, outputs: Any) -> Any:
         return self.model._flattened(outputs)
 
@@ -161,6 +144,7 @@ class Listing:
     """
 
     output_kernel_: Kernel
+    outputs_: Items
 
     def __init__(self, model: Any):
         self.model = model
@@ -195,6 +179,12 @@ class RankedLists(Listing):
     def embed(self, X: Items, **extras: Any) -> list[Ranked]:
         """Return all candidates of each input with their scores, best first."""
         return self.model.predict_top(X, EVERY, **extras)
+
+
+PointView = StructuredEstimator | Behind
+"""A fitted model as prediction sets see it: with the points of inputs."""
+View = PointView | Listing
+"""A fitted model as prediction sets see it: with points or ranked lists of inputs."""
 
 
 def checked_outputs(view: View, y: Items) -> Items:

@@ -16,7 +16,7 @@ from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import folds_of
 from ..estimators.posterior import Posterior
 from ..estimators.selective import size_model
-from .models import Piped, View
+from .models import Piped, PointView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
@@ -57,7 +57,7 @@ class PosteriorScale(Scale):
         Whether deviations are needed at each location.
     """
 
-    view: View
+    view: PointView
     band: bool
 
     def at(self, X: Items) -> np.ndarray:
@@ -84,7 +84,7 @@ class ResidualScale(Scale):
         as the pinball loss of the wanted quantile of residuals is least.
     """
 
-    view: View
+    view: PointView
     model: Any
     place: np.ndarray
     power: float
@@ -101,7 +101,12 @@ class ResidualScale(Scale):
 
 
 def residual_scale(
-    view: View, errors: np.ndarray, X: Items, labels: np.ndarray, level: float, place: np.ndarray
+    view: PointView,
+    errors: np.ndarray,
+    X: Items,
+    labels: np.ndarray,
+    level: float,
+    place: np.ndarray,
 ) -> ResidualScale:
     """Learn how large residuals are, and choose how far to follow it by left-out widths.
 
@@ -157,7 +162,7 @@ def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
 
 
 def left_out_errors(
-    model: Any, view: View, X: Items, y: Items, labels: np.ndarray, band: bool
+    model: Any, view: PointView, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
     """Return left-out residuals of the training outputs, or for balls their lengths."""
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -176,7 +181,7 @@ def left_out_errors(
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
 
 
-def _size_model(view: View, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+def _size_model(view: PointView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
     """Return a ridge model of sizes under the model's input kernel; None if it has no inputs."""
     inner = view.model if isinstance(view, Piped) else view
     kernel = inner.input_kernel_ if isinstance(inner, StructuredEstimator) else None
@@ -185,7 +190,7 @@ def _size_model(view: View, X: Items, sizes: np.ndarray, labels: np.ndarray) -> 
     return size_model(kernel, X, sizes, labels)
 
 
-def _inputs(view: View, X: Items) -> Items:
+def _inputs(view: PointView, X: Items) -> Items:
     """Return inputs as the model behind the transformers sees them."""
     if isinstance(view, Piped):
         return view.before.transform(X)

@@ -12,7 +12,7 @@ from .._base.arrays import Array, Items, host, object_array, one, take
 from ..decoders.base import Ranked
 from ..embedding import Embedding
 from ..spaces import Space
-from .models import View
+from .models import PointView
 
 Moves = Iterator[tuple[slice, Array]]
 """Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
@@ -84,7 +84,9 @@ class CandidateScore(ListScore):
         The groups of the training outputs, where they are to be left out one by one.
     """
 
-    def __init__(self, model: View, candidates: Items | None, labels: np.ndarray | None = None):
+    def __init__(
+        self, model: PointView, candidates: Items | None, labels: np.ndarray | None = None
+    ):
         kernel = self.kernel = model.output_kernel_
         pool, self.alone = candidates, None
         self.complete = False
