@@ -8,6 +8,7 @@ for _name in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +34,11 @@ def rng():
 
 @pytest.fixture(scope="module")
 def few_trees():
-    """Few trees in AutoDependency and its baselines: they take most of the time of a fit."""
-    from mercer.auto import baselines, search
+    """Few trees in AutoDependency: they take most of the time of a fit."""
+    from mercer.auto.presets import PRESETS
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "TREES", 5)
-        patch.setattr(baselines, "TREES", 5)
+        patch.setitem(PRESETS, "default", replace(PRESETS["default"], trees=5, boosted=10))
         yield
 
 

@@ -25,6 +25,7 @@ from mercer import operators as o
 from mercer import spaces as s
 from mercer.estimators import (
     Blend,
+    BoostedDependency,
     ForestDependency,
     LocalLaw,
     RegressorDependency,
@@ -211,6 +212,7 @@ MODELS = [
     (KernelDependency(k.RBF(1.0), loss=losses.EpsilonInsensitive()), NUMBERS, VECTORS),
     (JointKernelMap(k.RBF(0.3), C=10.0), NUMBERS, VECTORS),
     (ForestDependency(n_trees=3, cv=2, random_state=0), NUMBERS, VECTORS),
+    (BoostedDependency(n_trees=3, min_samples_leaf=1, cv=2), NUMBERS, VECTORS),
     (LocalLaw(rank=20, cv=2), IMAGES, IMAGES[:, ::-1]),
     (RegressorDependency(KernelDependency(k.RBF(0.5)), cv=2), NUMBERS, VECTORS),
     (ForestDependency(k.Spectrum(2), k.RBF(), 3, cv=2, random_state=0), WORDS, VECTORS),

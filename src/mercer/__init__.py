@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .auto import AutoDependency
     from .estimators import (
         Blend,
+        BoostedDependency,
         ForestDependency,
         JointKernelMap,
         KernelDependency,
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
-    "AutoDependency", "Blend", "ConformalSets", "DamagedModel", "ForestDependency",
-    "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits", "LocalLaw",
-    "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer", "__version__",
-    "load", "register", "save", "train_network", "tune",
+    "AutoDependency", "Blend", "BoostedDependency", "ConformalSets", "DamagedModel",
+    "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV", "Limits",
+    "LocalLaw", "MaxMarginMarkovNetwork", "RegressorDependency", "SequenceTransducer",
+    "__version__", "load", "register", "save", "train_network", "tune",
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "sets", "sequences", "auto")

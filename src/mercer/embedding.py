@@ -11,11 +11,9 @@ import numpy as np
 
 from ._base.arrays import Array, Items, blocks, count, like, namespace, take
 from ._base.from_file import FromFile
+from ._base.memory import ROWS
 from .features import Explicit, FeatureMap
 from .kernels import Kernel
-
-BLOCK = 4096
-"""Rows of a Gram matrix that are held at once where only a reduction of it is wanted."""
 
 
 class Frame:
@@ -140,7 +138,7 @@ class SpanFrame(Frame):
     def _weighted_values(self, C: Array) -> Array:
         """C L, the Gram matrix L in blocks."""
         total = 0.0
-        for rows in blocks(count(self.outputs), BLOCK):
+        for rows in blocks(count(self.outputs), ROWS):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
             total = total + C[:, rows] @ L
         return total
@@ -409,6 +407,6 @@ def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
     Y = kernel.check(Y, "y")
     diagonal = kernel.diag(Y)
     w, inner = like(weights, diagonal), 0.0
-    for rows in blocks(count(Y), BLOCK):
+    for rows in blocks(count(Y), ROWS):
         inner += float(w[rows] @ (kernel(take(Y, np.arange(rows.start, rows.stop)), Y) @ w))
     return float(w @ diagonal) - inner / total

@@ -44,3 +44,14 @@ def test_images_with_fewer_rows_than_pixels(n):
     assert predicted.shape == (10, 32, 32)
     explained = 1 - ((predicted - Y[n:]) ** 2).sum() / ((Y[n:] - Y[:n].mean(0)) ** 2).sum()
     assert explained > (0.4 if n == 20 else 0.9)
+
+
+def test_presets_and_steps_that_trees_learn(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.uniform(-2, 2, size=(500, 6))
+    y = np.floor(2 * X[:, 0]) * np.sign(X[:, 1]) + 0.1 * random.normal(size=500)
+    model = AutoDependency(preset="fast", random_state=0).fit(X[:400], y[:400])
+    assert "boosted trees" in model.chosen_
+    loaded = mercer.load(mercer.save(model, tmp_path / "steps.mercer"))
+    np.testing.assert_array_equal(loaded.predict(X[400:]), model.predict(X[400:]))
+    assert loaded.score(X[400:], y[400:]) > 0.8

@@ -172,8 +172,9 @@ def test_sizes_that_the_directory_of_the_archive_states(tmp_path):
         (NMF(2, random_state=0), {"max_iter": 10**12, "tol": 0.0}),
         (PolynomialFeatures(2), {"degree": 300, "_max_degree": 300}),
         (PolynomialFeatures(2), {"n_features_in_": None}),
+        (PolynomialFeatures(2), {"_n_out_full": 10**6}),
     ],
-    ids=["NMF", "degree", "features"],
+    ids=["NMF", "degree", "features", "columns"],
 )
 def test_parameters_of_transformers_are_bounded(transformer, change, tmp_path):
     X = RNG.random((6, 4))

@@ -8,6 +8,8 @@ test fails where one is missing); `MORE` adds the routes that those lists do not
 import pickle
 import warnings
 from contextlib import suppress
+from importlib import import_module
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -26,6 +28,7 @@ from mercer import features as f
 from mercer import kernels as k
 from mercer import operators as o
 from mercer import spaces as s
+from mercer.kernels.mapped import TRANSFORMERS
 from mercer.tables import Table
 from registry import (
     DECODERS,
@@ -88,6 +91,16 @@ def pairs():
         yield type(features).__name__, model, NUMBERS, VECTORS
 
 
+def transformed():
+    """Yield name, unfitted estimator, inputs and outputs for every transformer in a file."""
+    sizes = {"NMF": {"n_components": 1}, "QuantileTransformer": {"n_quantiles": 3}}
+    for module, names in TRANSFORMERS.items():
+        for name in names:
+            transformer = getattr(import_module(module), name)(**sizes.get(name, {}))
+            kernel = k.Mapped(transformer, k.Linear(), s.Vectors())
+            yield f"Mapped {name}", KernelDependency(kernel, alpha=0.1), np.abs(VECTORS), NUMBERS
+
+
 def wrapped():
     """Yield name, unfitted estimator, inputs and outputs for every kernel in every wrapper."""
     for kernel, items in KERNELS:
@@ -138,7 +151,7 @@ def write(folder, every=1):
         warnings.simplefilter("ignore")  # of searches that stop early, and the like
         for number, (name, model, X) in enumerate(fitted()):
             _write(folder / f"{number:03} {name}.mercer", model, X)
-        for number, (name, model, X, y) in enumerate(wrapped()):
+        for number, (name, model, X, y) in enumerate(chain(wrapped(), transformed())):
             if number % every == 0:
                 with suppress(ValueError, TypeError):  # wrappers that refuse a kernel
                     _write(folder / f"w{number:03} {name}.mercer", model.fit(X, y), X)

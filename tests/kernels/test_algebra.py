@@ -54,7 +54,7 @@ def test_a_negative_scale_is_no_kernel():
 
 @pytest.mark.parametrize("exponent", [0.5, 0, -1, "2"])
 def test_powers_that_need_not_be_kernels(exponent):
-    with pytest.raises(ValueError, match="positive whole power"):
+    with pytest.raises(ValueError, match="positive integer power"):
         (RBF(1.0) ** exponent)([[1.0]])
 
 

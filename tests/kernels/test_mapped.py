@@ -1,5 +1,7 @@
 """A kernel after a function or a transformer, and kernels on the columns of a table."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -11,6 +13,7 @@ import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, Direct, natural
 from mercer.kernels import RBF, Linear, Mapped, Normalized, On, Polynomial, Spectrum, Words
+from mercer.kernels.mapped import TRANSFORMERS
 from mercer.spaces import Opaque, Rows, Vectors
 
 X = np.random.default_rng(0).normal(size=(30, 3)) * [1.0, 10.0, 100.0] + 5.0
@@ -47,6 +50,33 @@ def test_models_with_a_transformer_of_arrays_are_saved(transformer, tmp_path):
     again = mercer.load(mercer.save(model, tmp_path / "m.mercer"))
     assert np.allclose(again.predict(X), model.predict(X), rtol=0, atol=1e-12)
     assert np.allclose(model.predict(X), again.fit(X, Y).predict(X))
+
+
+SETTINGS = {
+    "NMF": {"n_components": 2, "tol": 0.1}, "QuantileTransformer": {"n_quantiles": 5},
+    "FastICA": {"random_state": 0}, "RBFSampler": {"random_state": 0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in TRANSFORMERS.items() for name in names]
+)
+def test_every_transformer_that_a_file_may_hold_is_saved(module, name, tmp_path):
+    items = np.abs(X)
+    transformer = getattr(import_module(module), name)(**SETTINGS.get(name, {}))
+    model = KernelDependency(Mapped(transformer, Linear(), Vectors()), alpha=0.1).fit(items, items)
+    loaded = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
+    np.testing.assert_allclose(loaded.predict(items), model.predict(items))
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_a_transformer_does_not_change_the_items(fitted):
+    expected = Mapped(StandardScaler(), RBF(1.0)).fit(X)(X[:4], X)
+    items, scaler = X.copy(), StandardScaler(copy=False)
+    kernel = Mapped(scaler.fit(X.copy()) if fitted else scaler, RBF(1.0)).fit(items)
+    np.testing.assert_allclose(kernel(items[:4], items), expected)
+    np.testing.assert_array_equal(items, X)
+    assert scaler.copy is False
 
 
 def test_a_function_is_not_saved(tmp_path):

@@ -258,6 +258,7 @@ class Condition:
 PLAIN = Condition()
 CONDITIONS = {
     "plain": PLAIN,
+    "weights, groups": Condition(weighted=True, grouped=True),
     "intercept, groups": Condition(intercept=True, grouped=True),
     "weights, intercept, groups": Condition(intercept=True, weighted=True, grouped=True),
 }

@@ -137,10 +137,21 @@ def test_posterior_variance(name, condition, tmp_path):
             assert off(loaded.variance(kind, observed, noise), found[kind]) <= 1e-10
 
 
-@pytest.mark.parametrize("name", ["identity", "covariance", "low rank, matrix"])
-def test_draws(name):
+DRAWN = ("identity", "covariance", "conditional", "low rank", "low rank, matrix")
+"""Cases that offer draws."""
+
+
+@pytest.mark.parametrize("name", POSTERIORS)
+def test_draws(name, tmp_path):
     """Their covariance is the posterior covariance, up to the error of 20,000 draws."""
     at = Posed(CASES[name], CONDITIONS["weights, intercept, groups"])
+    mercer.save(at.fitted, tmp_path / "model.mercer", variance=True)
+    with pytest.raises(ValueError, match="draw before it is saved"):
+        mercer.load(tmp_path / "model.mercer").embed(at.X_new).sample(2)
+    if name not in DRAWN:
+        with pytest.raises(ValueError, match="draws are for|has no directions"):
+            at.fitted.embed(at.X_new).sample(2)
+        return
     draws = at.fitted.embed(at.X_new).sample(20_000, random_state=0).reshape(20_000, -1)
     wanted = at.dense.noise() * at.dense.covariance()
     assert off(draws.mean(axis=0), at.dense.solution().reshape(-1)) <= 0.02

@@ -17,17 +17,18 @@ GROUPS = np.arange(12) // 2
 ALPHA = 0.1
 
 
-def refits(kernel, w, labels, alpha=ALPHA, operator=None):
+def refits(kernel, w, labels, alpha=ALPHA, operator=None, intercept=True):
     """Literal refits at 40 digits."""
     with mpmath.workdps(40):
         X_, V, w_ = (literal.digits(A) for A in (X, Y, w))
         G = kernel(X_, X_)[:, None, :, None]
         G = G if operator is None else G * operator[None, :, None, :]
-        return literal.Ridge(G, G, V, w_, mpmath.mpf(alpha), True).left_out(labels).astype(float)
+        ridge = literal.Ridge(G, G, V, w_, mpmath.mpf(alpha), intercept)
+        return ridge.left_out(labels).astype(float)
 
 
-def left_out(kernel, w, groups, Y=Y, **params):
-    model = KernelDependencyCV(kernel, Linear(), [ALPHA], fit_intercept=True, **params)
+def left_out(kernel, w, groups, Y=Y, intercept=True):
+    model = KernelDependencyCV(kernel, Linear(), [ALPHA], fit_intercept=intercept)
     return model.fit(X, Y, groups=groups, sample_weight=w).loo_embed().coordinates
 
 
@@ -38,15 +39,16 @@ def heavy(rows, weight):
 
 
 @pytest.mark.parametrize("weight", [1e10, 1e12, 1e14])
-@pytest.mark.parametrize("rows", [[3], [3, 7]], ids=["one", "two"])
+@pytest.mark.parametrize("rows", [[3], [3, 7], [0, 3, 7, 8, 10]], ids=["one", "two", "five"])
+@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["examples", "groups"])
 @pytest.mark.parametrize("operator", [None, B], ids=["identity", "matrix"])
-def test_heavy_weights(weight, rows, groups, operator):
+def test_heavy_weights(weight, rows, intercept, groups, operator):
     """A group may hold nearly all of the mass: whether others know the constant is counted."""
     w, labels = heavy(rows, weight), np.arange(12) if groups is None else groups
     kernel = RBF(1.0) if operator is None else RBF(1.0) * Matrix(operator)
-    wanted = refits(literal.rbf(1.0), w, labels, operator=operator)
-    assert off(left_out(kernel, w, groups), wanted) <= 1e-11
+    wanted = refits(literal.rbf(1.0), w, labels, operator=operator, intercept=intercept)
+    assert off(left_out(kernel, w, groups, intercept=intercept), wanted) <= 1e-11
 
 
 def test_a_heavy_group_is_not_predicted_by_its_own_outputs():

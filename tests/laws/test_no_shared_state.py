@@ -2,13 +2,15 @@
 its own copy of what it needs."""
 
 import copy
+from itertools import islice
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from mercer import KernelDependency
+from mercer import AutoDependency, KernelDependency
 from mercer.features import Explicit, IncompleteCholesky, Nystroem, RandomOperatorFourier
 from mercer.kernels import RBF, Linear, Standardized
 from mercer.operators import CurlFree
@@ -138,6 +140,35 @@ def test_a_kernel_with_other_parameters_is_a_fresh_kernel(case):
             continue  # not a value that the parameter may have
         np.testing.assert_array_equal(again.fit(A)(A), expected, err_msg=name)
     assert_same(A, given)
+
+
+@pytest.mark.parametrize("case", MODELS, ids=name_of)
+def test_a_model_with_other_parameters_is_a_fresh_model(case):
+    model, X, y = case
+    for name, value in islice(changed(model.get_params()), 3):
+        try:
+            fresh = clone(model).set_params(**{name: value}).fit(X, y)
+        except ValueError:
+            continue  # not a value that the parameter may have
+        again = clone(model).fit(X, y)
+        answers(again, X)
+        assert_same(answers(again.set_params(**{name: value}).fit(X, y), X), answers(fresh, X))
+
+
+@pytest.mark.usefixtures("few_trees")
+def test_auto_dependency_keeps_no_reference():
+    x = np.linspace(-1, 1, 40)
+    frame = pd.DataFrame({"x": x, "word": np.where(x > 0, "up", "down"), "y": np.sin(3 * x)})
+    given, new = frame.copy(deep=True), frame.copy(deep=True)
+    model = AutoDependency(output="y", random_state=0).fit(frame)
+    expected = model.predict(new), model.predict_set(new, 0.8)
+    pd.testing.assert_frame_equal(frame, given)
+    frame.loc[:, ["x", "y"]] = 7.0
+    pd.testing.assert_frame_equal(model.predict(new), expected[0])
+    pd.testing.assert_frame_equal(model.predict_set(new, 0.8), expected[1])
+    again = model.set_params(output="word").fit(given)
+    fresh = AutoDependency(output="word", random_state=0).fit(given)
+    pd.testing.assert_frame_equal(again.predict(new), fresh.predict(new))
 
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 import mercer
-from mercer import AutoDependency
+from mercer import AutoDependency, ConformalSets, KernelDependency
 from mercer.app.cli import main
+from mercer.decoders import Candidates
+from mercer.kernels import RBF
+from mercer.sets import LeftOutSets
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -111,3 +114,19 @@ def test_arrays_in_arrays_out():
                for ends in flat.predict_set(x[:3, None], 0.8))  # fmt: skip
     orders = KINDS["order"].tolist()
     assert AutoDependency(random_state=0).fit(x[:, None], orders).predict(x[:1, None]) == orders[:1]
+
+
+@pytest.mark.filterwarnings("ignore:jackknife")
+@pytest.mark.parametrize("calibration", ["split", "jackknife+"])
+def test_outputs_of_one_dimension_stay_numbers(calibration):
+    y = np.round(3 * x)
+    model = KernelDependency(RBF(1.0), RBF(1.0), 0.1, Candidates()).fit(x[:, None], y)
+    sets = ConformalSets(model, 0.8, calibration).fit(x[:, None], y)
+    assert sets.covers(x[:, None], y).mean() > 0.7
+    lists = [
+        [best for best, _ in model.predict_top(x[:1, None], 2)[0]],
+        [output for *_, output in model.explain(x[:1, None], 2)[0]],
+        sets.predict(x[:1, None])[0],
+        LeftOutSets.of(model).predict(x[:1, None], 0.8)[0],
+    ]
+    assert all(np.ndim(output) == 0 and output in y for some in lists for output in some)

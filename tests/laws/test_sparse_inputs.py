@@ -95,7 +95,26 @@ def test_sparse_rows_have_the_values_of_dense_ones(kernel, form):
             np.testing.assert_array_equal(now, then)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "duplicated"])
+WRAPPERS = {
+    "scaled": lambda kernel: 2.0 * kernel, "sum": lambda kernel: kernel + k.Linear(),
+    "product": lambda kernel: kernel * kernel, "power": lambda kernel: kernel**2,
+    "normalized": k.Normalized,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize("kernel", SPARSE, ids=lambda kernel: type(kernel).__name__)
+def test_wrapped_kernels_of_sparse_rows_have_the_values_of_dense_ones(kernel, wrapper):
+    X = rows_for(kernel)
+    wrapped = WRAPPERS[wrapper](kernel)
+    expected = clone(wrapped).fit(X)(X[:4], X)
+    for form in ("csc", "unsorted", "duplicated"):
+        S = FORMS[form](X)
+        found = clone(wrapped).fit(S)(FORMS[form](X[:4]), S)
+        np.testing.assert_allclose(found, expected, rtol=IDENTITY, atol=IDENTITY)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_sparse_indicators_have_the_values_of_dense_ones(form):
     Y = FORMS[form](INDICATORS)
     expected = k.Labels().fit(INDICATORS)(INDICATORS)

@@ -128,7 +128,7 @@ def test_norms_in_blocks_are_norms(data, monkeypatch):
     X, Y, X_new = data
     points = KernelDependency(RBF(1.0), RBF(1.0), fit_intercept=False).fit(X, Y).embed(X_new)
     whole = points.sqnorm()
-    monkeypatch.setattr(embedding, "BLOCK", 5)
+    monkeypatch.setattr(embedding, "ROWS", 5)
     assert_allclose(points.sqnorm(), whole, rtol=0, atol=IDENTITY)
     assert embedding.feature_variance(RBF(1.0), Y, np.ones(len(Y))) == pytest.approx(
         N - RBF(1.0)(Y).sum() / N, abs=IDENTITY

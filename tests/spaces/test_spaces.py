@@ -1,7 +1,5 @@
 """A space is the only place that knows an item: what every one of them promises."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -58,19 +56,6 @@ def test_items_taken_twice_are_equal(case):
     two = space.take(checked, [0, 1])
     best = 1.0 if space.greater_is_better else 0.0
     assert evaluate(space, two, two, average=False)[0] == best
-
-
-@each
-def test_a_plain_form_gives_the_items_back(case):
-    space, items = case
-    checked = space.check(items, "y")
-    plain = space.plain(checked)
-    if isinstance(plain, list) and not any(isinstance(item, np.ndarray) for item in plain):
-        plain = json.loads(json.dumps(plain))
-    back = space.from_plain(plain)
-    assert count(back) == count(checked)
-    if not any(isinstance(item, tuple) for item in checked):  # JSON has lists only
-        assert space.keys(back) == space.keys(checked)
 
 
 @each

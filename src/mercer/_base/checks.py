@@ -39,20 +39,20 @@ class Limits:
 
     Parameters
     ----------
-    nodes
+    nodes : int, default=500000
         The values in the tree of a model. Four more are allowed for each byte of the (compressed)
         tree on disk, so that loading takes time in proportion to the file.
-    depth
+    depth : int, default=200
         How deep values are nested.
-    parts
+    parts : int, default=10000
         Kernels, operators and other parts, each counted as often as it is referred to.
-    size
+    size : int, default=2**24
         Integers that determine the size of a computation: columns of a sparse matrix, the length
         of a range, any integer in a part.
-    steps
+    steps : int, default=10000
         Numbers of iterations, lengths of n-grams and other integers that multiply the time of a
         prediction.
-    memory
+    memory : float or None, default=None
         Bytes of all members of the file, unpacked; None for 256 MB and 50 times the file on disk,
         and at most half of the memory that is free.
 

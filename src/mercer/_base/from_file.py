@@ -75,13 +75,13 @@ def _renewed(fit: Callable) -> Callable:
     return call
 
 
-class Located(ValueError):
+class LocatedError(ValueError):
     """The error of another part with its location added; the other error is the cause."""
 
 
 def _is_said(problem: BaseException) -> bool:
     """Return whether an error is a sentence: raised by name, and not in a numerical library."""
-    if isinstance(problem, Located) and problem.__cause__ is not None:
+    if isinstance(problem, LocatedError) and problem.__cause__ is not None:
         return _is_said(problem.__cause__)
     if isinstance(problem, DamagedModel | MemoryError | Warning):
         return True

@@ -32,7 +32,7 @@ NOTICE = (
 
 
 class _Notice(event.Listener):
-    """Prints one line to stderr when the first function of this package is compiled."""
+    """A notice of one line on stderr when the first function of this package is compiled."""
 
     printed = False
 

@@ -10,6 +10,10 @@ import array_api_compat
 import numpy as np
 
 GIB = 2**30
+ENTRIES = 2**23
+"""Numbers of a temporary array, 64 MB."""
+ROWS = 4096
+"""Rows of a temporary block of rows."""
 SHARE = 0.9
 """How much of the free memory a fit may plan to use."""
 

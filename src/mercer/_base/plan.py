@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from . import memory as _memory
-from .memory import GIB, SHARE
+from .memory import GIB, ROWS, SHARE
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
@@ -31,8 +31,6 @@ ENTRY = 500
 """A kernel value beyond its `p`, its exponential and the passes over it, in multiplications."""
 RANK = 1000
 """The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
-ROWS = 4096
-"""Rows of a block of a stream."""
 SMALL = 2.0**20
 """Bytes that there is always room for: free memory is not even looked up."""
 
@@ -63,7 +61,7 @@ class Route:
 
     @property
     def feasible(self) -> bool:
-        """Whether there is room for it."""
+        """Whether it fits into the free memory."""
         return self.memory <= self.free
 
     def cells(self) -> tuple[str, ...]:
@@ -102,13 +100,13 @@ class Plan:
 
     @property
     def exact(self) -> Route:
-        """The cheapest exact route: one that has room, where one has."""
+        """The cheapest exact route, of those that fit into memory if any does."""
         exact = [route for route in self.routes if route.rank is None]
         return min(exact, key=lambda route: (not route.feasible, route.multiplications))
 
     @property
     def best(self) -> Route:
-        """The cheapest exact route that has room; else low rank; else a stream."""
+        """The cheapest exact route that fits into memory, else low rank, else a stream."""
         low_rank = [route for route in self.routes if route.rank is not None]
         ways = low_rank if len(low_rank) == len(self.routes) else [self.exact, *low_rank]
         return next((route for route in ways if route.feasible), ways[-1])

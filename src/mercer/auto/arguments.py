@@ -8,12 +8,15 @@ from typing import Any
 
 from .kinds.guess import INPUTS, OUTPUTS
 from .measures import scorer_of
+from .presets import PRESETS
 
 
 def check_arguments(model: Any) -> dict[Any, str] | None:
     """Refuse wrong arguments, and return the kinds of the outputs if they are given."""
     scorer_of(model.scoring)
     check_coverage(model.coverage)
+    if model.preset not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {model.preset!r:.60}.")
     limit = model.time_limit
     if limit is not None and not (_is_real(limit) and isfinite(limit) and limit > 0):
         raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
@@ -25,12 +24,12 @@ from ..kernels import Kernel
 from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
+from .pairs import Pairs
 from .progress import Clock
-from .search import Pairs
 
-FOLDS, TREES = 5, 50
+FOLDS = 5
 WIDE = 200
-"""Columns from which on trees examine the square root of their number at a split."""
+"""Columns from which on the sample is smaller."""
 WORDS = 1000
 """Words of a column of text that baselines use."""
 MOST = 5000
@@ -45,8 +44,11 @@ def baselines(
     score: Callable[..., float],
     clock: Clock,
     seed: int,
+    boosted: float | None = None,
 ) -> dict[str, float]:
     """Return the score of each baseline in five folds; they learn coordinates of the outputs.
+
+    `boosted` is the left-out score of boosted trees, if they were a candidate.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
@@ -65,7 +67,7 @@ def baselines(
     V = V[:, 0] if V.shape[1] == 1 else V  # scikit-learn warns of one column
     split = PredefinedSplit(folds_of(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
-    for name, regressor in _models(seed, A.shape[1], fewest).items():
+    for name, regressor in _models(fewest).items():
         if not clock.allows("baseline"):
             break
         C = clock.timed("baseline", lambda: cross_val_predict(regressor, A, V, cv=split))  # noqa: B023
@@ -73,7 +75,7 @@ def baselines(
         made = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)
         scores[name] = score(pairs.y, decoder.decode(points), made)
-    return scores
+    return scores if boosted is None else scores | {"boosted trees": boosted}
 
 
 def _features(inputs: Inputs, X: Items) -> np.ndarray:
@@ -97,12 +99,10 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
     return np.hstack(parts)
 
 
-def _models(seed: int, width: int, rows: int) -> dict[str, Any]:
-    """Return the models for a number of columns and of training rows."""
-    share = 1.0 if width < WIDE else "sqrt"
+def _models(rows: int) -> dict[str, Any]:
+    """Return the models for a number of training rows."""
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),
         "nearest neighbours": KNeighborsRegressor(min(10, rows), weights="distance"),
-        "extra trees": ExtraTreesRegressor(TREES, max_features=share, random_state=seed),
     }

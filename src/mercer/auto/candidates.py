@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from math import sqrt
 from operator import add
@@ -35,40 +36,69 @@ from ..operators import Patchwise
 from ..spaces import Vectors
 from .inputs import Inputs
 
-SCALES = (1.0, 2.0, 4.0, 0.5, 12.0, 0.25)
-"""Length scales in units of the typical distance of standardised rows, likely ones first."""
+SCALES, LIKELY = (0.25, 0.5, 1.0, 2.0, 4.0, 12.0), 2
+"""Length scales in units of the typical distance of standardised rows, and which one is likely."""
 MANY = 2000
 """Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
 RANK, TOPICS = 1000, 40
 """Principal components of many texts, and those that forests use."""
 
 
-def families(inputs: Inputs, X: Items) -> dict[str, list[Kernel]]:
-    """Return lists of kernels by the name of their family, likely ones first.
+@dataclass(frozen=True)
+class Family:
+    """Kernels of which the best is blended.
+
+    Attributes
+    ----------
+    rows
+        Lists of kernels in the order of one parameter. The best of the first list is searched;
+        those at the same place in the other lists are tried after it.
+    """
+
+    rows: list[list[Any]]
+
+    @property
+    def start(self) -> int:
+        """The place of a likely kernel."""
+        return LIKELY if len(self.rows[0]) == len(SCALES) else 0
+
+    @property
+    def size(self) -> int:
+        """The number of kernels."""
+        return sum(map(len, self.rows))
+
+
+def families(inputs: Inputs, X: Items) -> dict[str, Family]:
+    """Return kernels by the name of their family.
 
     X are rows as `inputs` reads them.
     """
+    return {name: Family(rows) for name, rows in _kernels(inputs, X).items() if rows[0]}
+
+
+def _kernels(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
     numbers = _on_numbers(inputs, inputs.scaled_numbers(X)) if inputs.width_ else {}
     if not inputs.texts:
-        return numbers
+        return {family: [kernels] for family, kernels in numbers.items()}
     many = len(X) > MANY
     texts = {
         name: reduce(add, [On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
         for name, make in _text_kernels(have_sentences(inputs, X), many).items()
     }
     if many or not numbers:  # of many rows, the blend adds them up
-        alone = {f: [On(inputs.block_, k) for k in kernels] for f, kernels in numbers.items()}
-        return {**{name: [kernel] for name, kernel in texts.items()}, **alone}
+        alone = {f: [[On(inputs.block_, k) for k in kernels]] for f, kernels in numbers.items()}
+        return {**{name: [[kernel]] for name, kernel in texts.items()}, **alone}
     return {
         f"{family} + {name}": [
-            On(inputs.block_, kernel) + weight * text for kernel in kernels for weight in (0.5, 2.0)
+            [On(inputs.block_, kernel) + weight * text for kernel in kernels]
+            for weight in (0.5, 2.0)
         ]
         for (family, kernels) in numbers.items()
         for name, text in texts.items()
     }
 
 
-def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
+def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, Family]:
     """Return kernels of patches, where outputs are images and inputs have as many numbers."""
     alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
     if not alike or inputs.texts or not inputs.varies_.all():
@@ -77,7 +107,7 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, list[Any]]:
     overlap = tuple(side // 2 for side in size)
     typical = sqrt(size[0] * size[1])
     patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
-    return {"patches": patches}
+    return {"patches": Family([patches])}
 
 
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:

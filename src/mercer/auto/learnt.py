@@ -26,8 +26,8 @@ from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
 from .outputs import ARRAYS, Outputs
+from .pairs import Pairs
 from .records import RECORD
-from .search import Pairs
 from .tables.frames import as_table, in_kind
 from .tables.table import BadTable, Table
 

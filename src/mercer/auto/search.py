@@ -3,81 +3,36 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
-from math import log2, sqrt
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from .._base.arrays import Items, count, take
-from ..estimators import Blend, ForestDependency, KernelDependencyCV
-from ..estimators.choice import some_rows
-from ..estimators.forest import DIRECTIONS
+from ..estimators import Blend, KernelDependencyCV
+from ..estimators.choice import exceeds_standard_error, some_rows
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
 from .blending import and_linear, clearly_better, decoded_otherwise, single_scores, variants
-from .candidates import families, forest_kernel, on_fields
+from .candidates import Family, families, on_fields
+from .climbing import climb
+from .forests import TreeCandidates
 from .inputs import Inputs
 from .measures import left_out_probabilities
 from .outputs import Outputs
+from .pairs import Pairs
+from .presets import Preset
 from .progress import Clock
 
-CHOSEN_ON = 800
-"""The largest number of rows on which length scales are chosen."""
-EXACT = 2000
-"""Rows up to which ridge models are exact; with more rows they have low rank."""
 SETS, EXACT_SETS = 6000, 3
 """Rows of sets up to which the best of their kernels are exact, and how many: low ranks are bad
 approximations for sets."""
 COUPLED = 100
 """Rows from which on the covariance of outputs is tried: it is held fixed when rows are left out,
 which is optimistic on few rows."""
-RANK = 600
-MANY, BEST = 20_000, 2
-"""Rows beyond which only the best families are fitted on all of them, and how many."""
-FEW = 500
-"""Rows below which forests are scored by folds: out-of-bag predictions underestimate them."""
-TREES, FEWEST_TREES, SOME_TREES = 100, 20, 3
-"""Trees of a forest, the fewest when time is short, and those that measure the time of a tree."""
-QUICK = 2e8
-"""Steps of a forest up to which a second one examines all columns at a split; the better one is
-kept."""
-WIDE = 500
-"""Columns from which on trees examine three times the square root of their number at a split."""
-STEPS = 1e10
-"""Steps of a forest beyond which it has half the trees, and there is no second one."""
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Training data in the form that models take."""
-
-    X: Items
-    y: Items
-    groups: np.ndarray | None
-    weights: np.ndarray | None
-
-    @property
-    def n(self) -> int:
-        """The number of pairs."""
-        return count(self.y)
-
-    def rows(self, index: np.ndarray) -> Pairs:
-        """Return some of the pairs."""
-        groups = None if self.groups is None else self.groups[index]
-        weights = None if self.weights is None else self.weights[index]
-        return Pairs(take(self.X, index), take(self.y, index), groups, weights)
-
-    def fitted(self, model: Any) -> Any:
-        """Return a model fitted on the pairs, without the warnings of a candidate."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            return model.fit(self.X, self.y, groups=self.groups, sample_weight=self.weights)
+MANY = 10_000
+"""Rows beyond which low ranks are halved."""
 
 
 @dataclass
@@ -86,8 +41,8 @@ class Search:
 
     Attributes
     ----------
-    inputs, outputs, score, clock, seed
-        How columns are read, what predictions are scored by, the time, and a seed.
+    inputs, outputs, score, clock, seed, preset
+        How columns are read, what predictions are scored by, the time, a seed, and the sizes.
     output_kernel
         The output kernel that all candidates share, so that they can be blended.
     board
@@ -103,28 +58,27 @@ class Search:
     score: Callable[..., float]
     clock: Clock
     seed: int
+    preset: Preset = field(default_factory=Preset)
     board: list[dict[str, Any]] = field(default_factory=list)
     models: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
-        """Return the largest number of steps of each kind."""
+        """Return about how many steps of each kind there will be."""
         lists = self._choices(pairs).values()
-        whole = sum(len(kernels) > 1 for kernels in lists) if pairs.n > CHOSEN_ON else 0
-        forests = sum(1 for _ in self._forests(pairs))
-        return {"ridge": sum(map(len, lists)), "whole": whole, "forest": forests, "baseline": 4}
+        ridges = sum(min(4, family.size) if self.preset.climbs else family.size for family in lists)
+        whole = min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
+        return {"ridge": ridges, "whole": whole, "trees": self._trees(pairs).count, "baseline": 3}
 
     def run(self, pairs: Pairs) -> Any:
-        """Return the model with the best left-out score: one of a family, a forest or the blend."""
+        """Return the model with the best left-out score: one of a family, trees or the blend."""
         self._ridges(pairs)
-        for name, forest in self._forests(pairs):
-            if self.models and not self._affordable(forest, pairs):
+        trees = self._trees(pairs)
+        for name, model in trees:
+            if self.models and not trees.affordable(model, self.clock):
                 break
-            model = self.clock.timed("forest", lambda: pairs.fitted(forest))  # noqa: B023
-            called = f"{name}, max_features={forest.max_features:.2g}"
-            row, best = self._note(name, called, model, pairs), self.score_of(name)
-            if np.isnan(best) or row["score"] > best:
-                self.models[name], self.rows[name] = model, row
+            self.models[name] = self.clock.timed("trees", lambda: pairs.fitted(model))  # noqa: B023
+            self.rows[name] = self._note(name, name, self.models[name], pairs)
         singles = list(self.models)
         if len(singles) == 1:
             return self.models[singles[0]]
@@ -154,57 +108,87 @@ class Search:
             row, blend = (other, decoded) if other["score"] > row["score"] else (row, blend)
         self.models["blend"], self.rows["blend"] = blend, row
 
+    def _trees(self, pairs: Pairs) -> TreeCandidates:
+        return TreeCandidates(
+            self.inputs, self.outputs, self.output_kernel, pairs, self.preset, self.seed
+        )
+
     def _ridges(self, pairs: Pairs) -> None:
         """Fit the best kernel of each family; with many rows, only those of the best families."""
-        chosen = {
-            family: kernel
-            for family, kernels in self._choices(pairs).items()
-            if (kernel := self._family(family, kernels, pairs)) is not None
-        }
-        if pairs.n <= CHOSEN_ON:
-            return
-        order = sorted(chosen, key=lambda family: -self.score_of(family))
-        for family in order[: BEST if pairs.n > MANY else len(order)]:
+        some, chosen = pairs, {}
+        if pairs.n > self.preset.sample:
+            labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
+            some = pairs.rows(some_rows(labels, self.preset.sample, self.seed))
+        for name, family in self._choices(pairs).items():
+            found = self._best_kernel(family, some)
+            if found is not None:
+                chosen[name], model = found
+                self.rows[name] = self._note(name, _short(chosen[name]), model, some)
+                if some is pairs:
+                    self.models[name] = model
+        if some is not pairs:
+            self._on_all_rows(chosen, pairs)
+
+    def _on_all_rows(self, chosen: dict[str, Any], pairs: Pairs) -> None:
+        """Fit the linear kernel and those of the best families on all rows."""
+        order = sorted(chosen, key=lambda name: -self.score_of(name))
+        kept = [name for name in order if name != "linear"][: self.preset.families]
+        for name in [name for name in order if name in (*kept, "linear")]:
             if self.models and not self.clock.allows("whole", 0.6):
                 break
             few = len(self.models) < EXACT_SETS
-            exact = pairs.n <= EXACT or (self.inputs.bags_ and pairs.n <= SETS and few)
-            kernel = chosen[family]
+            sets = self.inputs.bags_ and pairs.n <= SETS and few
+            kernel, exact = chosen[name], pairs.n <= self.preset.exact or sets
             model = self.clock.timed("whole", lambda: self._ridge(kernel, pairs, exact))  # noqa: B023
-            self.models[family] = model
-            self.rows[family] = self._note(family, _short(kernel), model, pairs)
+            self.models[name] = model
+            self.rows[name] = self._note(name, _short(kernel), model, pairs)
 
-    def _family(self, family: str, kernels: list[Kernel], pairs: Pairs) -> Kernel | None:
-        """Return the best kernel of a family on a sample of rows; None if there is no time left."""
-        some, best = pairs, None
-        if pairs.n > CHOSEN_ON:
-            labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
-            some = pairs.rows(some_rows(labels, CHOSEN_ON, self.seed))
-        for kernel in kernels:
+    def _best_kernel(self, family: Family, pairs: Pairs) -> tuple[Any, KernelDependencyCV] | None:
+        """Return the best kernel of a family and its model; None if there is no time left."""
+        first, *others = family.rows
+
+        def fit(kernel: Any) -> KernelDependencyCV | None:
             if self.board and not self.clock.allows("ridge", 0.4):
-                break
-            model = self.clock.timed("ridge", lambda: self._ridge(kernel, some))  # noqa: B023
-            if best is None or _worth(model) > _worth(best[0]):
-                best = model, kernel
-        if best is None:
-            return None
-        model, kernel = best
-        self.rows[family] = self._note(family, _short(kernel), model, some)
-        if some is pairs:
-            self.models[family] = model
-        return kernel
+                return None
+            return self.clock.timed("ridge", lambda: self._ridge(kernel, pairs))
 
-    def _choices(self, pairs: Pairs) -> dict[str, list[Any]]:
+        start = family.start
+        if self.preset.climbs:
+            found = climb(len(first), start, lambda k: fit(first[k]), self._compare)
+        else:
+            tried = [(k, fit(kernel)) for k, kernel in enumerate(first)]
+            known = [(k, model) for k, model in tried if model is not None]
+            found = max(known, key=lambda one: _worth(one[1]), default=None)
+        if found is None:
+            return None
+        at, model = found
+        best = first[at], model
+        for row in others:
+            other = fit(row[at])
+            if other is not None and _worth(other) > _worth(best[1]):
+                best = row[at], other
+        return best
+
+    @staticmethod
+    def _compare(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
+        """Return whether a model is better than another, and by more than a standard error."""
+        losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
+        return _worth(one) > _worth(other), exceeds_standard_error(
+            np.asarray(losses[1] - losses[0])
+        )
+
+    def _choices(self, pairs: Pairs) -> dict[str, Family]:
         """Return kernels by family; those of patches where inputs and outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
-        fields = on_fields(self.inputs, shape) if pairs.n <= EXACT else {}
+        fields = on_fields(self.inputs, shape) if pairs.n <= self.preset.exact else {}
         return families(self.inputs, pairs.X) | fields
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
         """Return a model of one kernel, with its operator and ridge chosen."""
-        several = exact and COUPLED <= pairs.n <= EXACT
-        operators = [Identity(), Covariance()] if several else [Identity()]
-        rank = RANK if pairs.n <= MANY else RANK // 2
+        one = self.outputs.kind_ == "number" and np.shape(pairs.y)[1:] == (1,)
+        coupled = exact and COUPLED <= pairs.n <= self.preset.exact and not one
+        operators = [Identity(), Covariance()] if coupled else [Identity()]
+        rank = self.preset.rank if pairs.n <= MANY else self.preset.rank // 2
         return pairs.fitted(
             KernelDependencyCV(
                 kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
@@ -214,45 +198,6 @@ class Search:
                 features=None if exact else _map_of(kernel, rank),
             )
         )
-
-    def _forests(self, pairs: Pairs) -> Iterator[tuple[str, ForestDependency]]:
-        kernel = forest_kernel(self.inputs, pairs.X)
-        if kernel is None:
-            return
-        n, d = pairs.n, self.inputs.width_
-        shape: tuple[int, ...] = getattr(pairs.y, "shape", ())
-        q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
-        share = 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
-        steps = TREES * n * log2(n) * share * d * q
-        common: dict[str, Any] = {
-            "kernel": kernel,
-            "output_kernel": self.output_kernel,
-            "n_trees": TREES if steps < STEPS else TREES // 2,
-            "min_samples_leaf": max(1, n // 5000),
-            "decoder": self.outputs.decoder(),
-            "random_state": self.seed,
-        }
-        bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
-        folds = 10 if n < FEW // 2 else 5
-        trees: dict[str, dict[str, Any]] = {"extra trees": {"bootstrap": bagged, "cv": folds}}
-        if steps < STEPS:
-            trees["random forest"] = {"bootstrap": True, "random_splits": False}
-        shares = (share, 1.0) if d < 100 and steps < QUICK else (share,)
-        for (name, how), part in product(trees.items(), shares):
-            yield name, ForestDependency(max_features=part, **how, **common)
-
-    def _affordable(self, forest: ForestDependency, pairs: Pairs) -> bool:
-        """Return whether there is time for a forest, perhaps with fewer trees."""
-        if self.clock.limit is None:
-            return True
-        left, before = 0.7 * self.clock.limit - self.clock.spent, self.clock.spent
-        if left <= 0:
-            return False
-        pairs.fitted(clone(forest).set_params(n_trees=SOME_TREES, bootstrap=True))
-        each = (self.clock.spent - before) / SOME_TREES
-        grown = each * (1 if forest.bootstrap else 1 + forest.cv)
-        forest.n_trees = min(forest.n_trees, int(left / max(grown, 1e-9)))
-        return forest.n_trees >= FEWEST_TREES
 
     def _note(self, family: str, called: str, model: Any, pairs: Pairs) -> dict[str, Any]:
         """Add a model to the leaderboard, and return its row."""

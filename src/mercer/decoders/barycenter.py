@@ -10,7 +10,7 @@ from .._base.extras import require
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ..spaces._labelled_graphs import Alphabet, Form, LabelledGraph
+from ..spaces._labelled_graphs import Form, GraphLabels, LabelledGraph
 from .base import Decoder, Ranked
 from .candidates import Candidates
 from .own_candidates import CandidateLists
@@ -100,7 +100,7 @@ class GromovWassersteinBarycenter(Decoder):
                 f"{type(self).__name__} needs outputs that are networkx graphs or tuples "
                 "(adjacency, labels). Use decoder=Candidates(), which works with every kernel."
             ) from error
-        self.alphabet_ = Alphabet(self.read_)
+        self.alphabet_ = GraphLabels(self.read_)
         self.start_ = Candidates().fit(kernel, y)
         return self
 

@@ -3,12 +3,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._base.arrays import Items, blocks
+from .._base.memory import ENTRIES
 from ..embedding import Embedding
 from ._label_decoder import LabelDecoder
 from .base import Ranked
-
-ENTRIES = 2**22
-"""Numbers that are held at once."""
 
 
 class ExpectedF1(LabelDecoder):

@@ -1,6 +1,7 @@
 """Estimators: one factorisation of a problem, a choice by left-out predictions, a decoder."""
 
 from .blend import Blend
+from .boosted import BoostedDependency
 from .forest import ForestDependency
 from .head import RegressorDependency
 from .joint_kernel_map import JointKernelMap
@@ -11,6 +12,6 @@ from .train_network import train_network
 from .tune import tune
 
 __all__ = [
-    "Blend", "ForestDependency", "JointKernelMap", "KernelDependency", "KernelDependencyCV",
-    "LocalLaw", "RegressorDependency", "train_network", "tune",
+    "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
+    "KernelDependencyCV", "LocalLaw", "RegressorDependency", "train_network", "tune",
 ]  # fmt: skip

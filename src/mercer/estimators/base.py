@@ -33,6 +33,7 @@ from .._base.arrays import (
     part,
 )
 from .._base.from_file import MARK, FromFile, Reducible
+from .._base.memory import ROWS
 from .._base.parameters import whole
 from .._base.progress import WATCHERS, Observed, observed, unreported
 from .._base.user_warnings import warn
@@ -49,8 +50,6 @@ from .candidate_lists import ranked_inputs, ranked_lists
 from .pairs import refuse_unequal
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
-BLOCK = 4096
-"""Inputs that are predicted at once."""
 
 
 _copied: ContextVar[bool] = ContextVar("copied", default=False)
@@ -276,10 +275,7 @@ class StructuredEstimator(
         else:
             parts = self._points_in_parts(X)
             ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
-        return [
-            [(self._returned(output[0] if self.flat_ else output), score) for output, score in row]
-            for row in ranked
-        ]
+        return [[(self._one_returned(output), score) for output, score in row] for row in ranked]
 
     def rank_inputs(
         self,
@@ -311,7 +307,7 @@ class StructuredEstimator(
         """Yield the points of a batch with their inputs, some thousand inputs at a time."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._given(X, checked)
-        for rows in blocks(count(checked), BLOCK):
+        for rows in blocks(count(checked), ROWS):
             yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
@@ -332,7 +328,7 @@ class StructuredEstimator(
         refuse_unequal(X, y)
         w = _check_sample_weight(sample_weight, np.empty(count(y)), ensure_non_negative=True)
         errors = 0.0
-        for rows in blocks(count(X), BLOCK):
+        for rows in blocks(count(X), ROWS):
             lost = self.points_(part(X, rows)).sqdistances_to(part(y, rows))
             errors += float(like(w[rows], lost) @ lost)
         variance = feature_variance(self.output_kernel_, y, w)
@@ -348,6 +344,10 @@ class StructuredEstimator(
         if self.flat_:
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
         return self._returned(outputs)
+
+    def _one_returned(self, output: Any) -> Any:
+        """Return one output in the form of the rows that `predict` returns."""
+        return self._returned(output[0] if self.flat_ else output)
 
     def _returned(self, outputs: Array) -> Array:
         return host(outputs) if self.back_ else outputs

@@ -24,6 +24,7 @@ class BehindPredictions:
     input_kernel_: Any
     output_kernel_: Any
     embed: Any
+    _one_returned: Any
 
     @property
     def coef_(self) -> Array:
@@ -130,7 +131,7 @@ class BehindPredictions:
             W = host(self.points_(part(checked, rows)).weights)
             best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
             named += [
-                [(int(i), float(w[i]), one(outputs, int(i))) for i in row]
+                [(int(i), float(w[i]), self._one_returned(one(outputs, int(i)))) for i in row]
                 for w, row in zip(W, best, strict=True)
             ]
         return named

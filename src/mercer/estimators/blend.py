@@ -26,6 +26,8 @@ from .squares import Squares
 
 FOLDS = 10
 """Folds that the weights of left-out points are chosen without."""
+FOLDED = 5000
+"""Rows up to which ridge models are compared by the folds of other models."""
 CHECKED = 5
 """Training outputs that the frames of two models must agree on."""
 
@@ -234,12 +236,12 @@ def _left_out(model: Any, folds: np.ndarray | None) -> Embedding:
     """Return the left-out points of a model, by given folds if another model has folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
-    it would get too much weight.
+    it would get too much weight. With many rows the difference is small, and takes long.
     """
-    if folds is None or "fitted_" not in vars(model):
+    many = folds is not None and len(folds) > FOLDED
+    if folds is None or many or "fitted_" not in vars(model):
         return model.loo_embed()
-    by_folds = replace(model.fitted_.problem, labels=folds)
-    return replace(model.fitted_, problem=by_folds, _kept={}).left_out_points()
+    return model.fitted_.with_folds(folds).left_out_points()
 
 
 def common_frame(frames: list[Frame], y: Items) -> Frame:

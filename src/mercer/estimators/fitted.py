@@ -122,6 +122,15 @@ class Fitted:
             made.keep(kept)
         return made
 
+    def with_folds(self, folds: np.ndarray) -> Fitted:
+        """Return the same model with these groups left out together; nothing is factored again."""
+        problem = replace(self.problem, labels=folds)
+        made = Fitted(problem, self.want, self.alpha)
+        kept = self._kept.get("factorization")
+        if isinstance(kept, Spectral):
+            made.keep(replace(kept, problem=problem))
+        return made
+
 
 def _is_small(nbytes: float) -> bool:
     return nbytes <= SMALL or nbytes <= KEPT * available()

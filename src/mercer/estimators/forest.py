@@ -16,6 +16,8 @@ from .base import on_fresh_state
 from .on_features import OnFeatures, output_problem
 from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
+FIRST_TREES = 25
+"""Trees that are grown before the out-of-bag error is examined."""
 DIRECTIONS = 64
 """Output directions that trees are grown on, at most: the principal ones where there are more."""
 
@@ -48,6 +50,9 @@ class ForestDependency(OnFeatures):
         predictions are then the out-of-bag ones.
     standardize : bool, default=True
         Whether trees are grown on output coordinates in units of their spread.
+    tol : float, default=0
+        With a bootstrap, the forest is complete when twice as many trees lower the out-of-bag error
+        by less than this fraction; 0 for all trees.
     cv : int, default=5
         The number of folds of left-out predictions if there is no bootstrap.
     decoder : Decoder, default=None
@@ -84,6 +89,7 @@ class ForestDependency(OnFeatures):
     min_samples_leaf: int = 1
     bootstrap: bool = False
     standardize: bool = True
+    tol: float = 0.0
     cv: int = 5
     decoder: Decoder | None = None
     random_state: Any = None
@@ -135,7 +141,7 @@ class ForestDependency(OnFeatures):
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             other = self._grown(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
-            return M @ other.means(written[seen]) / self.n_trees
+            return M @ other.means(written[seen]) / len(other.trees.roots)
 
         return Embedding(self._by_folds(predict, written.shape, labels), frame)
 
@@ -149,9 +155,30 @@ class ForestDependency(OnFeatures):
         tree = kind(max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
         n_trees = whole(self.n_trees, "n_trees")
         mass = np.repeat(weights[:, None], n_trees, axis=1)
-        if self.bootstrap:
-            mass *= _bags(labels, n_trees, random)
-        return Forest.grow(tree, A, T, mass, random.randint(2**31 - 1, size=n_trees))
+        seeds = random.randint(2**31 - 1, size=n_trees)
+        if not self.bootstrap:
+            return Forest.grow(tree, A, T, mass, seeds)
+        mass *= _bags(labels, n_trees, random)
+        if not self.tol:
+            return Forest.grow(tree, A, T, mass, seeds)
+        return _grown_until_flat(tree, A, T, mass, seeds, self.tol)
+
+
+def _grown_until_flat(
+    tree: Any, A: np.ndarray, T: np.ndarray, mass: np.ndarray, seeds: np.ndarray, tol: float
+) -> Forest:
+    """Grow trees in doubling numbers until the out-of-bag error stops falling."""
+    most = len(seeds)
+    size = min(most, FIRST_TREES)
+    forest, error = Forest.grow(tree, A, T, mass[:, :size], seeds[:size]), np.inf
+    while size < most:
+        before, error = error, float(((forest.out_of_bag(T) - T) ** 2).sum())
+        if error > (1.0 - tol) * before:
+            break
+        more = slice(size, min(most, 2 * size))
+        forest = forest.joined(Forest.grow(tree, A, T, mass[:, more], seeds[more]))
+        size = more.stop
+    return forest
 
 
 def _written(V: np.ndarray, frame: Frame) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,13 @@ class Trees:
             np.concatenate([tree.children_right + root for tree, root in shifted]),
         )
 
+    def joined(self, other: Trees) -> Trees:
+        """Return these trees and others."""
+        n = self.n_nodes
+        shifted = other.roots + n, other.feature, other.threshold, other.left + n, other.right + n
+        own = self.roots, self.feature, self.threshold, self.left, self.right
+        return Trees(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
+
     def check_loaded(self, limits: Limits) -> None:
         """Nodes that there are, children after their parents: a walk down a tree then ends."""
         n = self.n_nodes
@@ -108,9 +115,16 @@ class Trees:
         """The number of nodes of all trees."""
         return len(self.feature)
 
-    def leaves(self, A: Array) -> np.ndarray:
-        """Return the leaf of each row (row) in each tree (column)."""
-        A = np.asarray(A, dtype=np.float32)  # as scikit-learn compares
+    def of_some(self, chosen: slice) -> Trees:
+        """Return some of the trees; they share the list of nodes."""
+        return replace(self, roots=self.roots[chosen])
+
+    def leaves(self, A: Array, precision: Any = np.float32) -> np.ndarray:
+        """Return the leaf of each row (row) in each tree (column).
+
+        scikit-learn's forests compare inputs in single precision, its boosted trees in double.
+        """
+        A = np.asarray(A, dtype=precision)
         found = np.tile(self.roots, (len(A), 1))
         for rows in blocks(len(A), max(1, WALKS // len(self.roots))):
             self._walk(A[rows], found[rows])
@@ -167,6 +181,11 @@ class Forest:
                 grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
         trees = Trees.of(grown)
         return cls(trees, trees.leaves(A), mass)
+
+    def joined(self, other: Forest) -> Forest:
+        """Return a forest of the trees of both, grown on the same rows."""
+        leaves = np.hstack([self.leaves, other.leaves + self.trees.n_nodes])
+        return Forest(self.trees.joined(other.trees), leaves, np.hstack([self.mass, other.mass]))
 
     @cached_property
     def shares(self) -> csc_array:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 @dataclass(frozen=True)
 class Bags:
-    """For each item the features that it has, with their counts.
+    """The features of each item, with their counts.
 
     Attributes
     ----------

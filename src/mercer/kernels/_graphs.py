@@ -51,7 +51,7 @@ class FlatGraph:
 
 
 class Union:
-    """A batch of graphs as one graph, its parts side by side.
+    """A batch of graphs as one graph that is not connected.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Union:
 
     @property
     def pointer(self) -> np.ndarray:
-        """Where the edges of each node start, and the end."""
+        """Position of the first edge of each node, and the number of edges."""
         degrees = np.bincount(self.source, minlength=len(self.label))
         return np.concatenate([[0], np.cumsum(degrees)])
 

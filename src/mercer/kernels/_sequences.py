@@ -36,12 +36,12 @@ class Codes:
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """The place of each symbol in its item."""
+        """The position of each symbol in its item."""
         return np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.lengths)
 
     @cached_property
     def left(self) -> np.ndarray:
-        """The number of symbols from each on, itself included."""
+        """The number of symbols from each one to the end of its item, including itself."""
         return np.repeat(self.starts[1:], self.lengths) - np.arange(len(self.flat))
 
 

@@ -72,7 +72,7 @@ class Pair(Kernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels does."""
+        """Whether one of the two kernels depends on data."""
         return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
 
     def fit(self, A: Items) -> Kernel:
@@ -118,6 +118,11 @@ class Pair(Kernel):
 class Sum(Pair):
     """k(a, b) = left(a, b) + right(a, b).
 
+    Parameters
+    ----------
+    left, right : Kernel
+        The terms.
+
     Examples
     --------
     >>> from mercer.kernels import RBF, Linear
@@ -131,7 +136,7 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both, side by side; undone where both are of one kernel."""
+        """The features of both kernels, concatenated; inverted if both are of one kernel."""
         both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
@@ -154,7 +159,7 @@ class Sum(Pair):
 
     @property
     def multiple(self) -> Multiple:
-        """Of the kernel of which both are multiples, where there is one."""
+        """The multiple of the kernel of which both are multiples, if there is one."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 
@@ -163,6 +168,11 @@ class Product(Pair):
     """k(a, b) = left(a, b) right(a, b).
 
     It has no finite features: they would be as many as the product of both numbers.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors.
 
     Examples
     --------

@@ -24,7 +24,7 @@ NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
 
 def _unless_frozen(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `fit` that leaves frozen kernels as they are."""
+    """Return a `fit` that leaves frozen kernels unchanged."""
 
     @wraps(fit)
     def fitted(self: Kernel, *args: Any, **keywords: Any) -> Any:
@@ -42,9 +42,9 @@ class Kernel(BaseEstimator):
 
     A custom kernel implements `_gram` (and `_diag` where it is cheaper than the default), or
     `features`, of which k is then the inner product;
-    `mercer.testing.check_kernel` then says whether it is one. Its optional abilities (`features`,
-    `radial`, `fourier`, `item_gradient`) it says by properties that return an object of
-    `mercer.kernels.capabilities`.
+    `mercer.testing.check_kernel` checks it. Its optional abilities (`features`, `radial`,
+    `fourier`, `item_gradient`) are properties that return an object of
+    `mercer.kernels.capabilities`, or None.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class Kernel(BaseEstimator):
 
     @property
     def is_frozen(self) -> bool:
-        """Whether further fits and clones leave the kernel as it is."""
+        """Whether further fits and clones leave the kernel unchanged."""
         return "frozen_" in vars(self)
 
     def frozen(self) -> Kernel:
-        """Return a copy of this fitted kernel that further fits and clones leave as it is.
+        """Return a copy of this fitted kernel that further fits and clones leave unchanged.
 
         Models that are given it have the very same kernel, whatever they are fitted on.
         """
@@ -286,7 +286,7 @@ class VectorKernel(Kernel):
 
 
 class Linear(VectorKernel):
-    """k(a, b) = ⟨a, b⟩: outputs are predicted as they are, by vector-valued ridge regression.
+    """k(a, b) = ⟨a, b⟩: vector-valued ridge regression.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from .linear_map import InnerProduct
 
 
 class CurveKernel(InnerProduct):
-    """k(f, g) = fᵀ G g of the values on a grid, of curves as they are or smoothed."""
+    """k(f, g) = fᵀ G g of the values on a grid, of curves or of smoothed curves."""
 
     grid: Array | None
     smoothing: float
@@ -62,7 +62,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def item_gradient(self) -> ItemGradient:
-        """That of the linear kernel after R."""
+        """Derivatives of the linear kernel after R."""
 
         def of(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
@@ -71,7 +71,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """K = A G Bᵀ is linear in the smoothed metric G, which is analytic in its parameters."""
+        """Derivatives of K = A G Bᵀ, by complex steps in the smoothed metric G."""
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
@@ -98,14 +98,14 @@ class L2(CurveKernel):
 
     Parameters
     ----------
-    grid
+    grid : array or None, default=None
         The points at which curves are known, increasing; None for equally spaced ones on [0, 1].
         Curves on other points, pairs ``(t, values)``, are interpolated onto it.
-    smoothing
+    smoothing : float, default=0.0
         λ ≥ 0: curves are compared after smoothing, argmin_s ∫(f - s)² + λ∫s''². For inputs: it can
         be chosen like any other parameter of a kernel. Smooth outputs beforehand
         (`mercer.spaces.Resample`).
-    rule
+    rule : str, default="trapezoid"
         "trapezoid", or "simpson", exact for parabolas.
 
     Examples
@@ -132,12 +132,14 @@ class Sobolev(CurveKernel):
 
     Parameters
     ----------
-    grid, smoothing
+    grid : array or None, default=None
         As in `L2`.
-    order
+    order : int, default=1
         The derivative, 1 or 2, by divided differences.
-    weight
-        What it counts for, in units of the grid to the power 2 · order.
+    weight : float, default=1.0
+        The weight of the derivative, in units of the grid to the power 2 · order.
+    smoothing : float, default=0.0
+        As in `L2`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from .gradients import analytic
 
 
 class Decaying(Kernel):
-    """A kernel that is a polynomial in its `decay`, at most 1, of which it takes complex ones."""
+    """A kernel that is a polynomial in its `decay`, which is at most 1 and may be complex."""
 
     decay: float
 

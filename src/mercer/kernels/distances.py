@@ -30,8 +30,8 @@ from .._base.threads import MANY, in_passes
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest: fourth powers must not vanish."""
 SAMPLE = 1000
-"""A median over this many items is as good as one over all of them."""
-FEW = 31
+"""Items from which the scale of all items is estimated."""
+TYPICAL_ROWS = 31
 """Rows whose medians are taken for the middle of a batch."""
 PAIRS = 2**16
 """Numbers of pairs that are looked at together."""
@@ -100,7 +100,7 @@ def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
 
 def typical(B: Array) -> Array:
     """Return a typical row, made of medians so that distant rows do not move it."""
-    some = take(B, np.linspace(0, count(B) - 1, min(count(B), FEW)).astype(int))
+    some = take(B, np.linspace(0, count(B) - 1, min(count(B), TYPICAL_ROWS)).astype(int))
     ordered = namespace(some).sort(some, axis=0)
     return ordered[some.shape[0] // 2, :][None, :]
 

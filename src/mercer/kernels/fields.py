@@ -14,7 +14,7 @@ class FieldL2(InnerProduct):
 
     Parameters
     ----------
-    fields
+    fields : Fields or None, default=None
         What the arrays are fields on; None for a grid of spacing one.
 
     Examples

@@ -29,17 +29,17 @@ class Fingerprint(Kernel):
 
     Parameters
     ----------
-    kind
+    kind : str, default="morgan"
         "morgan" (circular, the atoms by element and degree), "functions" (circular, the atoms by
         what they do: donor, acceptor, ring …), "pairs" (two atoms and their distance),
         "torsions" (four atoms in a row), "paths" (bonds in a row), "maccs" (166 named keys).
-    radius
+    radius : int, default=2
         Bonds around an atom for the circular ones; twice as many of them in "paths" at most.
-    size
+    size : int or None, default=None
         Fold features into this many; None keeps them apart.
-    counts
+    counts : bool, default=True
         Whether a substructure counts as often as it occurs.
-    similarity
+    similarity : str, default="tanimoto"
         "tanimoto" (as above) or "linear" (Σ_f a_f b_f).
 
     Notes

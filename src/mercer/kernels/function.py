@@ -17,7 +17,7 @@ class Function(Kernel):
 
     Parameters
     ----------
-    function
+    function : callable
         ``function(A, B)`` of two batches, returning their matrix; or, with ``of_items=True``,
         ``function(a, b)`` of two items, returning a number (a Python call for each pair).
 
@@ -70,7 +70,7 @@ class Precomputed(Kernel):
 
     Parameters
     ----------
-    gram
+    gram : array or None, default=None
         The Gram matrix of all items, of training and test; the items are then integers, the rows
         of it that are meant, on either side of a model and right under cross-validation. Without
         it (what the string "precomputed" stands for) an input batch is itself a matrix of kernel

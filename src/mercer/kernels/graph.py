@@ -57,9 +57,9 @@ class WeisfeilerLehman(GraphKernel):
 
     Parameters
     ----------
-    iterations
+    iterations : int, default=3
         Rounds of relabelling: the radius of the neighbourhoods.
-    node_label, edge_label
+    node_label, edge_label : str or None, default="label"
         The attributes of networkx graphs that hold the labels, any hashable values; None to
         ignore labels. Of graphs given as (adjacency, labels) the entries of the matrix are the
         edges' labels.
@@ -126,7 +126,7 @@ class ShortestPath(GraphKernel):
 
     Parameters
     ----------
-    node_label, edge_label
+    node_label, edge_label : str or None, default="label"
         As in `WeisfeilerLehman`.
 
     Notes

@@ -39,7 +39,7 @@ class Hellinger(HistogramKernel):
 
     @property
     def features(self) -> Features:
-        """The roots of the entries; the nearest histogram to a negative one has 0 there."""
+        """Square roots of the entries; the inverse sets negative ones to zero."""
         return Features(
             self._roots,
             inverse=lambda F: namespace(F).where(F > 0, F, namespace(F).zeros_like(F)) ** 2,

@@ -26,9 +26,9 @@ class Labels(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or None, default=None
         The kernel on indicator vectors; None is `Linear`, under which k(a, b) = |a ∩ b|.
-    classes
+    classes : sequence of labels or None, default=None
         All the labels there are; None for those of the data that the kernel is fitted on.
 
     Attributes
@@ -131,7 +131,7 @@ class Labels(Wrapper):
 
     @property
     def features(self) -> Any:
-        """Those of the indicators, undone to soft indicators, which `Threshold` cuts."""
+        """Features of the indicators; the inverse gives soft indicators."""
         inner = self.inner.features
         return inner and inner.before(lambda A: self.check(A, "A"), lambda indicators: indicators)
 
@@ -154,7 +154,7 @@ class Delta(Kernel):
 
     Parameters
     ----------
-    classes
+    classes : sequence of labels or None, default=None
         All the classes there are; None for those of the data that the kernel is fitted on.
 
     Attributes
@@ -200,7 +200,7 @@ class Delta(Kernel):
 
     @property
     def features(self) -> Features:
-        """One column a class; zero for a class that the kernel was not fitted on."""
+        """Indicators of the classes of the fit; zero for other classes."""
         return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
 
     def _one_hot(self, A: Items) -> csr_array:

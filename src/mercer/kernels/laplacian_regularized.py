@@ -32,13 +32,13 @@ class LaplacianRegularized(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel
         The kernel k, on any set.
-    gamma
+    gamma : float, default=1.0
         How much roughness along the graph costs; 0 is k itself.
-    neighbors
+    neighbors : int, default=10
         How many nearest neighbours each input is linked with.
-    unlabelled
+    unlabelled : sequence of items or None, default=None
         Inputs whose outputs are not known; ``fit(X, y, unlabelled=...)`` of a model, or rows of y
         that are None, put them here.
 
@@ -145,7 +145,7 @@ class LaplacianRegularized(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of gamma and the kernel inside, the links of the graph held.
+        """Derivatives in gamma and in the kernel inside, with the graph held fixed.
 
         With T = (I + γLK)⁻¹γL: dT = -T dK T, and ∂T/∂γ = (I - TK) L (I - KT).
         """

@@ -55,7 +55,7 @@ class LinearMap:
 
 
 class InnerProduct(VectorKernel):
-    """k(f, g) = ⟨R f, R g⟩ of arrays of one shape: finite features R f, which can be undone."""
+    """k(f, g) = ⟨R f, R g⟩ of arrays of one shape: finite features R f with an inverse."""
 
     depends_on_data = False
     invertible = True
@@ -77,7 +77,7 @@ class InnerProduct(VectorKernel):
 
     @property
     def features(self) -> Features:
-        """R f; undone where R has an inverse."""
+        """The features R f, and their inverse if R has one."""
 
         def forth(A: Items) -> Array:
             A = self.check(A, "A")

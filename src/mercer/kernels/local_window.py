@@ -13,7 +13,7 @@ from .decaying import Decaying
 
 
 class LocalWindow(Decaying):
-    """What two positions of sequences have around them in common.
+    """The similarity of two positions of sequences by the symbols around them.
 
     k((x, i), (x', i')) = [x_i = x'_i] Σ_{-r ≤ a ≤ b ≤ r} decay^span(a, b) [x_{i+a…i+b} = x'_{i'+a…i'+b}]
 
@@ -24,9 +24,9 @@ class LocalWindow(Decaying):
 
     Parameters
     ----------
-    radius
+    radius : int, default=5
         The farthest place that a window reaches to either side, r.
-    decay
+    decay : float, default=0.45
         The weight of one more symbol of span, in (0, 1].
 
     Notes

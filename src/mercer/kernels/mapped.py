@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from importlib import import_module
 from numbers import Real
@@ -38,7 +39,7 @@ TRANSFORMERS = {
 
 
 class After(Wrapper):
-    """A kernel after something: items are checked before it, compared after it."""
+    """A kernel on transformed items, which are checked before the transformation."""
 
     def _apply(self, A: Items) -> Items:
         """Transform checked items."""
@@ -77,12 +78,12 @@ class After(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel on what is made of the items."""
+        """Derivatives of the kernel on transformed items."""
         return self.inner.parameter_gradient.under("kernel").on(self._after)
 
     @property
     def features(self) -> Features | None:
-        """Those of the kernel after the function, undone where both can be."""
+        """Features of transformed items, with an inverse if both steps have one."""
         inner = self.inner.features
         return inner and inner.before(lambda A: self._after(self.check(A, "A")), self._undo())
 
@@ -92,16 +93,16 @@ class Mapped(After, Reducible):
 
     Parameters
     ----------
-    function
+    function : callable or transformer
         A function of a batch of items that returns as many; or a transformer. One that is fitted
         stays as it is; another is fitted where the kernel is. Or a network, any module of PyTorch,
         which `mercer.train_network` trains. Models save those transformers whose state is arrays
         (scalers, PCA and the like) and the arrays of networks, but no functions.
-    kernel
+    kernel : Kernel
         The kernel on what the function returns.
-    space
+    space : Space or None, default=None
         The space of the items before the function; None where nothing is known of them.
-    inverse
+    inverse : callable, bool or None, default=None
         A function that undoes the first, for outputs under a kernel whose features can be undone;
         True for the transformer's own ``inverse_transform``.
 
@@ -118,7 +119,7 @@ class Mapped(After, Reducible):
 
     def __init__(
         self,
-        function: Any,
+        function: Callable[..., Any] | BaseEstimator,
         kernel: Kernel,
         space: Space | None = None,
         inverse: Callable[[Items], Items] | bool | None = None,
@@ -143,7 +144,7 @@ class Mapped(After, Reducible):
 
     @property
     def space(self) -> Space:
-        """The items before the function."""
+        """The space of the items before the function."""
         return self.__dict__.get("space") or Opaque()
 
     @space.setter
@@ -158,14 +159,14 @@ class Mapped(After, Reducible):
     def fit(self, A: Items) -> Kernel:
         """Fit the transformer, where it is not, and the kernel on what it makes of the items."""
         if _unfitted(self.function):
-            self.function_ = clone(self.function).fit(self.check(A, "A"))
+            self.function_ = _without_side_effects(clone(self.function)).fit(self.check(A, "A"))
         return super().fit(A)
 
     @property
     def _function(self) -> Any:
         function = _made(self.__dict__.get("function_")) or self.function
         if not is_module(function):
-            return function
+            return _without_side_effects(function)
         if "network_" not in self.__dict__:
             self.network_ = Network(function)
         return self.network_
@@ -189,7 +190,7 @@ class Mapped(After, Reducible):
 
 
 class ArrayTransformer:
-    """A transformer of scikit-learn by its name and what it keeps, made when it is used."""
+    """A transformer of scikit-learn by its name and state, made when it is used."""
 
     def __init__(self, name: str, state: dict[str, Any]):
         self.name, self.state = name, state
@@ -203,13 +204,15 @@ class ArrayTransformer:
         if "_max_degree" in self.state:  # of fitted PolynomialFeatures
             degree = bounded(self.state["_max_degree"], "degree", 0, limits.steps // 100)
             inputs = bounded(self.state.get("n_features_in_"), "n_features_in_", 0, limits.size)
-            must(math.comb(inputs + degree, degree) <= limits.size // 16, "degree is too large")
+            columns = math.comb(inputs + degree, degree)
+            must(columns <= limits.size // 16, "degree is too large")
+            bounded(self.state.get("_n_out_full"), "_n_out_full", 0, columns)
 
     @cached_property
     def made(self) -> Any:
-        """The transformer; only those of `TRANSFORMERS` are ever made."""
+        """The transformer, which must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
-        transformer.__dict__.update(self.state)
+        transformer.__dict__.update({k: _made(value) for k, value in self.state.items()})
         return transformer
 
 
@@ -225,11 +228,19 @@ def _made(function: Any) -> Any:
 
 def _by_arrays(function: Any) -> Any:
     """Return a transformer in the form that a file can hold; all else is unchanged."""
-    name, module = type(function).__name__, type(function).__module__.rpartition(".")[0]
-    if name not in TRANSFORMERS.get(module, ()):
+    name = type(function).__name__
+    if not f"{type(function).__module__}.".startswith(f"{_module_of(name)}."):
         return function
-    state = {k: v for k, v in vars(function).items() if not k.startswith("_skl")}
+    state = {k: _by_arrays(v) for k, v in vars(function).items() if not k.startswith("_skl")}
     return ArrayTransformer(name, state)
+
+
+def _without_side_effects(function: Any) -> Any:
+    """Return a transformer that leaves its inputs unchanged, a copy of one with copy=False."""
+    if not isinstance(function, BaseEstimator) or function.get_params().get("copy", True):
+        return function
+    changed = copy.copy(function)
+    return changed.set_params(copy=True)
 
 
 def _unfitted(function: Any) -> bool:
@@ -250,9 +261,9 @@ class On(After):
 
     Parameters
     ----------
-    column
+    column : Hashable
         The name of the column.
-    kernel
+    kernel : Kernel
         The kernel on its values; a column of numbers counts as vectors of length one, for
         `Mapped` too.
 
@@ -266,7 +277,7 @@ class On(After):
            [1.6065, 3.    ]])
     """
 
-    def __init__(self, column: Any, kernel: Kernel):
+    def __init__(self, column: Hashable, kernel: Kernel):
         self.column = column
         self.kernel = kernel
 

@@ -23,17 +23,17 @@ class MassSpectrum(Kernel):
 
     Parameters
     ----------
-    width
+    width : float, default=0.01
         w, in the unit of the masses; peaks further apart do not match.
-    power
+    power : float, default=0.5
         γ: 1 for intensities as they are, 0 for the mere presence of peaks.
-    of
+    of : str, default="peaks"
         "peaks"; "losses": precursor - m in the place of m, what broke off; or "differences": m_p -
         m_q between two peaks, of weight (a_p a_q)^γ, what broke off in several steps. Losses and
         differences count from max(w, 0.5) on. Before differences are taken, neighbouring peaks
         at most w/2 apart are merged into one, at their mean mass (weighted by intensity) and
         with the largest of their intensities.
-    strongest
+    strongest : int, default=25
         How many peaks have their differences taken, the strongest.
 
     Notes

@@ -17,6 +17,13 @@ from .wrapper import OfValues
 class Scaled(OfValues):
     """scale · k(a, b).
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    scale : float
+        The factor, at least 0.
+
     Examples
     --------
     >>> from mercer.kernels import RBF
@@ -57,7 +64,7 @@ class Scaled(OfValues):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """The scale, and those of the kernel inside, scaled."""
+        """Derivatives in the scale, and those of the kernel inside, scaled."""
         inner, scale = super().parameter_gradient, self._factor()
         if scale == 0:
             return inner
@@ -70,12 +77,19 @@ class Scaled(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """Of the same kernel as the one inside; a factor of zero leaves nothing to read."""
+        """The multiple of the kernel inside, scaled; of this kernel if the scale is zero."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 
 class Power(OfValues):
-    """k(a, b)^exponent for a positive whole exponent.
+    """k(a, b)^exponent for a positive integer.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    exponent : int
+        The power, a positive integer.
 
     Examples
     --------
@@ -94,7 +108,7 @@ class Power(OfValues):
     def _degree(self) -> int:
         if not isinstance(self.exponent, Real) or self.exponent < 1 or self.exponent % 1:
             raise ValueError(
-                f"a kernel is raised to a positive whole power (others need not be kernels), "
+                f"a kernel is raised to a positive integer power (others need not be kernels), "
                 f"got {self.exponent!r}."
             )
         return int(self.exponent)

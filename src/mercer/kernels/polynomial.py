@@ -21,6 +21,15 @@ class Polynomial(VectorKernel):
     Inputs that lie many spreads from zero have nearly equal values, of which rounding leaves few
     digits: `fit` warns then. ``Standardized(Polynomial())`` subtracts their mean.
 
+    Parameters
+    ----------
+    degree : int, default=3
+        The power.
+    gamma : float, default=1.0
+        The factor of the inner product.
+    coef0 : float, default=1.0
+        What is added to it.
+
     Examples
     --------
     >>> from mercer.kernels import Polynomial

@@ -19,17 +19,17 @@ from .weighted_degree import encoded
 
 
 class Positions(Kernel):
-    """Sequences compared place by place: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
+    """Sequences compared position by position: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
 
     For symbols k is equality, and the features are one-hot vectors, one a place; for sequences of
     vectors (such as the images of the letters of a word) k is any kernel on vectors.
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel on what stands at a place, such as ``Polynomial(3)`` on images; None where
         symbols stand there.
-    letters
+    letters : sequence or None, default=None
         All symbols there are, in the order of the features; None for those seen at fit.
 
     Attributes
@@ -57,7 +57,7 @@ class Positions(Kernel):
            [ 8.,  8.]])
     """
 
-    def __init__(self, kernel: Any = None, letters: Sequence[Any] | None = None):
+    def __init__(self, kernel: Kernel | str | None = None, letters: Sequence[Any] | None = None):
         self.kernel = kernel
         self.letters = letters
 
@@ -101,7 +101,7 @@ class Positions(Kernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether the kernel on vectors does."""
+        """Whether the kernel on vectors depends on data."""
         return self.kernel is not None and as_kernel(self.kernel).depends_on_data
 
     def fit(self, A: Items) -> Positions:
@@ -149,7 +149,7 @@ class Positions(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel on vectors, place by place."""
+        """Derivatives of the kernel on vectors, summed over positions."""
         if self.kernel is None:
             return ParameterGradient()
         inner = self.inner.parameter_gradient.under("kernel")
@@ -173,7 +173,7 @@ class Positions(Kernel):
 
     @property
     def features(self) -> Features | None:
-        """One-hot vectors of symbols; places beyond the longest seen at fit are left out."""
+        """One-hot vectors of symbols, up to the longest sequence of the fit."""
         if self.kernel is not None:
             return None
         return Features(lambda A: self._letters(A).toarray(), self._letters)

@@ -11,12 +11,10 @@ import numpy as np
 from .._base.arrays import Array, Items, count, host, take
 from .algebra import Sum
 from .base import Kernel
+from .distances import SAMPLE
 from .gradients import ParameterGradient
 from .mapped import On
 from .multiples import Scaled
-
-SAMPLE = 1000
-"""Items on which the spread of a kernel without finite features is estimated, at most."""
 
 
 class UnitVariance(Scaled):

@@ -32,14 +32,14 @@ class Spectrum(Kernel):
 
     Parameters
     ----------
-    n
+    n : int, default=3
         The length of the n-grams.
-    blended
+    blended : bool, default=False
         Whether all lengths m = 1, …, n count rather than n alone.
-    width
+    width : int or None, default=None
         From this distance on two places have nothing in common: 1 asks for equal places, None
         takes no notice of them.
-    weights
+    weights : sequence of float, array or None, default=None
         w_m for each length that counts; None for ones.
 
     Attributes
@@ -189,7 +189,7 @@ class Spectrum(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of the weights of the lengths, in which the kernel is linear, where all are positive."""
+        """Derivatives in the weights of the lengths, if all are positive."""
         weights = np.array(list(self.lengths().values()))
         if not (weights > 0).all() or (self.weights is None and not self.blended):
             return ParameterGradient()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
@@ -35,13 +34,13 @@ class Standardized(After):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel
         The kernel on the scaled vectors.
-    units
+    units : str or array, default="each"
         "each" for columns in units of their own spread. "common" for one unit, the mean spread, as
         the values of a curve have it: columns whose spread is powers of ten apart from the others'
         are brought to their unit first. Or s itself, one number a column.
-    slopes
+    slopes : bool, default=False
         Whether the differences of neighbouring columns follow the columns, as their slopes do the
         values of a curve, in a unit in which both vary as much. Dense rows only.
 
@@ -180,11 +179,11 @@ class Smoothed(After):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or str
         The kernel k on vectors that compares the blurred images.
-    width
+    width : float, default=1.0
         The standard deviation of the Gaussian in pixels.
-    shape
+    shape : tuple of two int, default=(16, 16)
         Height and width of the images; inputs may be flat, row by row.
 
     Examples
@@ -201,7 +200,7 @@ class Smoothed(After):
            [0.79, 1.  ]])
     """
 
-    def __init__(self, kernel: Any, width: float = 1.0, shape: tuple[int, int] = (16, 16)):
+    def __init__(self, kernel: Kernel, width: float = 1.0, shape: tuple[int, int] = (16, 16)):
         self.kernel = kernel
         self.width = width
         self.shape = shape
@@ -230,19 +229,19 @@ class Smoothed(After):
 
     @property
     def fourier(self) -> Fourier | None:
-        """Those of the kernel inside, blurred."""
+        """Frequencies of the kernel inside, blurred."""
         inner = self.inner.fourier
         return inner and self._map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """That of the kernel inside after the blur."""
+        """Derivatives of the kernel inside after the blur."""
         inner = self.inner.item_gradient
         return inner and self._map(self._pixels).gradient(inner)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside; the width too, where that kernel has item gradients."""
+        """Derivatives of the kernel inside; in the width too, if it has item gradients."""
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside

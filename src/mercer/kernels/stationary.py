@@ -38,7 +38,7 @@ class Stationary(VectorKernel):
 
     @property
     def by_feature(self) -> bool:
-        """Whether every feature has a length scale of its own."""
+        """Whether every feature has its own length scale."""
         given = self.length_scale
         return given == "ard" if isinstance(given, str) else np.ndim(given) > 0
 
@@ -93,7 +93,7 @@ class Stationary(VectorKernel):
 
     @property
     def fourier(self) -> Fourier:
-        """Draws from the spectral measure; directionless where all features have one scale."""
+        """The spectral measure; isotropic if all features have one scale."""
         return Fourier(self._frequencies, self.euclidean and not self.by_feature)
 
     @property
@@ -125,7 +125,7 @@ class Stationary(VectorKernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Of the length scale, or of those of all features; k(a, a) = 1 is constant."""
+        """Derivatives in the length scale or scales; k(a, a) = 1 is constant."""
         return ParameterGradient(
             {"length_scale": fitted_scale(self)}, self._scale_vjp, lambda A, c: {}
         )
@@ -184,7 +184,7 @@ class RBF(Stationary):
 
     Parameters
     ----------
-    length_scale
+    length_scale : float, array or str, default="median"
         ℓ, or "median": the median distance of the data that the kernel is fitted on. An array has
         a length scale for each feature; "ard" starts them at the feature's standard deviation
         times the median distance of the standardised items (the units of features then change
@@ -206,6 +206,13 @@ class Matern(Stationary):
 
     With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
     RBF.
+
+    Parameters
+    ----------
+    length_scale : float, array or str, default="median"
+        ℓ, as in `RBF`.
+    nu : float, default=1.5
+        The smoothness, a half-integer or infinity.
 
     Examples
     --------
@@ -231,6 +238,11 @@ def _matern(r: Array, nu: float) -> Array:
 
 class Laplacian(Stationary):
     """k(a, b) = exp(-‖a - b‖₁ / ℓ), with the sum of absolute differences.
+
+    Parameters
+    ----------
+    length_scale : float, array or str, default="median"
+        ℓ, as in `RBF`.
 
     Examples
     --------

@@ -10,18 +10,18 @@ from .weighted_degree import encoded
 
 
 class Subsequences(Decaying):
-    """Shared subsequences of n symbols, gaps allowed but paid for.
+    """Shared subsequences of n symbols, discounted by their gaps.
 
     k(s, t) = Σ_u Σ_{i: s[i] = u} Σ_{j: t[j] = u} decay^(ℓ(i) + ℓ(j)) over all u of n symbols,
     where ℓ(i) = i_n - i_1 + 1 is the stretch that a subsequence covers.
 
     Parameters
     ----------
-    n
+    n : int, default=3
         The number of symbols of a subsequence.
-    decay
+    decay : float, default=0.5
         The price of a symbol covered, above 0 and at most 1; at 1 gaps are free.
-    blended
+    blended : bool, default=False
         Whether subsequences of 1, …, n symbols count rather than of n alone.
 
     Notes

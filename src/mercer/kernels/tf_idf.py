@@ -32,14 +32,14 @@ class TfIdf(Kernel):
 
     Parameters
     ----------
-    pieces
+    pieces : str, default="words"
         "words", or "letters": runs of letters within words and their ends.
-    shortest, longest
+    shortest, longest : int, default=1
         How many words or letters a piece has.
-    rank
+    rank : int or None, default=None
         None for all columns, or how many of their principal directions are kept: features are
         dense then, k is their inner product, and many texts are learnt from fast.
-    bits
+    bits : int, default=16
         The logarithm of the number of columns.
 
     Examples
@@ -163,7 +163,7 @@ class Words(After):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or None, default=None
         The kernel on sequences of words; None counts words in common, ``Spectrum(1)``.
 
     Examples

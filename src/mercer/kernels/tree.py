@@ -12,7 +12,7 @@ from .decaying import Decaying
 
 
 class TreeKernel(Decaying):
-    """A kernel on trees with a `decay` for larger fragments, by the bags of them or otherwise."""
+    """A kernel on trees with a `decay` for larger fragments."""
 
     space = Trees()
 
@@ -41,7 +41,7 @@ class Subtree(TreeKernel):
 
     Parameters
     ----------
-    decay
+    decay : float, default=1.0
         How much less a subtree counts for each of its nodes, in (0, 1].
 
     Notes
@@ -69,7 +69,7 @@ class Subtree(TreeKernel):
 
 
 class Productions(TreeKernel):
-    """Productions, and pairs of productions of which one stands below the other.
+    """Productions, and pairs of a production and one below it.
 
     k(a, b) = Σ_p c_p(a) c_p(b) + decay Σ_q c_q(a) c_q(b), with c_p the number of nodes of a
     production p (a label and the labels of its children in order) and c_q that of pairs q: a
@@ -78,9 +78,9 @@ class Productions(TreeKernel):
 
     Parameters
     ----------
-    decay
+    decay : float, default=0.5
         How much less a pair counts than a production, in (0, 1].
-    height
+    height : int, default=2
         2 for pairs, 1 for productions alone.
 
     Examples
@@ -123,7 +123,7 @@ class SubsetTree(TreeKernel):
 
     Parameters
     ----------
-    decay
+    decay : float, default=0.5
         How much less a fragment counts for each production in it, in (0, 1].
 
     Notes

@@ -10,16 +10,16 @@ from .base import Kernel
 
 
 class WeightedDegree(Kernel):
-    """Equal blocks at equal places, or places a few symbols apart.
+    """Equal blocks at equal positions, or at positions a few symbols apart.
 
     k(s, t) = Σ_{d=1}^{degree} β_d Σ_i Σ_{|δ| ≤ shifts} γ_δ [s[i:i+d] = t[i+δ:i+δ+d]] with
     β_d = 2 (degree - d + 1) / (degree (degree + 1)), γ_0 = 1 and γ_δ = 1 / (2 (|δ| + 1)).
 
     Parameters
     ----------
-    degree
+    degree : int, default=3
         The longest block that counts.
-    shifts
+    shifts : int, default=0
         How far apart equal blocks may lie; 0 for equal places only.
 
     Notes

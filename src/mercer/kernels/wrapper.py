@@ -14,7 +14,7 @@ from .gradients import ParameterGradient, Values, added
 
 
 class Wrapper(Kernel):
-    """A kernel made of another one, which it fits as a clone and hands its properties on."""
+    """A kernel made of another one, which it clones and fits."""
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
@@ -68,7 +68,7 @@ class OfValues(Wrapper):
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """By the chain rule, through that of the kernel inside."""
+        """Derivatives of the kernel inside, by the chain rule."""
         inner = self.inner.item_gradient
         if inner is None:
             return None
@@ -82,7 +82,7 @@ class OfValues(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside, by the chain rule."""
+        """Derivatives in the parameters of the kernel inside, by the chain rule."""
         inner = self.inner.parameter_gradient.under("kernel")
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
@@ -103,9 +103,9 @@ class OnDevice(Wrapper):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel
         The kernel.
-    device
+    device : str, default="cuda"
         A device of PyTorch's, such as "cuda" or "cpu".
     """
 
@@ -123,7 +123,7 @@ class OnDevice(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Those of the kernel inside, under its own names."""
+        """Derivatives of the kernel inside, with its own parameter names."""
         inner = self.inner.parameter_gradient
         back = (lambda C: C) if self.on_vectors else host
         return inner.through(
@@ -158,13 +158,13 @@ class OnDevice(Wrapper):
 
     @property
     def features(self) -> Features | None:
-        """Those of the kernel inside, moved; undone on the host unless it takes vectors."""
+        """Features of the kernel inside on the device; vectors are inverted there too."""
         inner = self.inner.features
         return inner and inner.mapped(self._moved, self._back)
 
     @property
     def multiple(self) -> Multiple:
-        """As the kernel inside."""
+        """The multiple that the kernel inside is."""
         inner = self.inner.multiple
         return Multiple(
             inner.kernel, inner.scale, lambda F: inner.read(self._back(F)), inner.copies

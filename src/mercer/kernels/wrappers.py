@@ -20,6 +20,11 @@ class Normalized(OfValues):
 
     An item with k(a, a) = 0 has no direction; its normalised kernel values are 0.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+
     Examples
     --------
     >>> from mercer.kernels import Linear, Normalized
@@ -45,7 +50,7 @@ class Normalized(OfValues):
 
     @property
     def features(self) -> Features | None:
-        """Those of k, each row over its length."""
+        """Features of k, each row divided by its length."""
         inner = self.inner.features
         if inner is None:
             return None
@@ -61,19 +66,19 @@ class Normalized(OfValues):
 
     @property
     def radial(self) -> Radial | None:
-        """That of k over k(0)."""
+        """The function of k, divided by k(0)."""
         inner = self.inner.radial
         return None if inner is None else inner.over_height()
 
     @property
     def fourier(self) -> Fourier | None:
-        """That of k, of height one."""
+        """The spectral measure of k, with height one."""
         inner = self.inner.fourier
         return None if inner is None else Fourier(inner.sample, inner.isotropic)
 
     @property
     def multiple(self) -> Multiple:
-        """Of the same kernel where its outputs have length one already."""
+        """The multiple of the kernel inside if its outputs have unit length, else this kernel."""
         inner = self.inner.multiple
         if not inner.kernel.unit_norm:
             return Multiple(self)
@@ -89,6 +94,13 @@ class Normalized(OfValues):
 
 class Gaussian(OfValues):
     """exp(-d² / 2ℓ²) with d² = k(a, a) - 2k(a, b) + k(b, b): an RBF in k's feature space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    length_scale : float or str, default="median"
+        ℓ, or "median", the median distance of the data that the kernel is fitted on.
 
     Examples
     --------
@@ -140,7 +152,7 @@ class Gaussian(OfValues):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """The length scale, and the parameters of the distance."""
+        """Derivatives in the length scale and in the parameters of the distance."""
         ell = fitted_scale(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:

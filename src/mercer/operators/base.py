@@ -139,7 +139,7 @@ class ScaledOperator(Operator):
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The number, scaled; None at zero, which no ridge can be divided by."""
+        """The number, scaled; None at zero, by which a ridge cannot be divided."""
         inner = self.operator.uniform
         return None if inner is None or not self.scale > 0 else self.scale * inner
 

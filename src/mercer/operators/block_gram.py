@@ -92,7 +92,15 @@ class BlockGram:
 
 
 class DenseGram(BlockGram):
-    """A matrix over slots that is there already."""
+    """A Gram matrix that is given as a matrix over slots.
+
+    Parameters
+    ----------
+    G : array of shape (rows.size, columns.size)
+        The matrix.
+    rows, columns : Slots
+        The slots of the two batches.
+    """
 
     def __init__(self, G: Array, rows: Slots, columns: Slots):
         self.G, self.rows, self.columns = G, rows, columns
@@ -111,7 +119,7 @@ class DenseGram(BlockGram):
 
 
 class KroneckerGram(BlockGram):
-    """K(a_i, b_j) = k(a_i, b_j) B: never written out to be multiplied with."""
+    """K(a_i, b_j) = k(a_i, b_j) B, multiplied by its two factors."""
 
     def __init__(self, K: Array, B: Array):
         n, m = (int(size) for size in K.shape)
@@ -121,7 +129,7 @@ class KroneckerGram(BlockGram):
 
     @property
     def terms(self) -> tuple[tuple[Array, Array], ...]:  # type: ignore[override]
-        """Itself."""
+        """The only term."""
         return ((self.K, self.B),)
 
     def apply(self, D: Array) -> Array:
@@ -157,7 +165,7 @@ class KroneckerGram(BlockGram):
 
 
 class OverComponents(BlockGram):
-    """The same map over components that have no slots in common."""
+    """A map over components in place of slots."""
 
     def __init__(self, gram: BlockGram):
         self.gram = gram
@@ -173,7 +181,7 @@ class OverComponents(BlockGram):
 
 
 class SumGram(BlockGram):
-    """A sum of maps, times a number; over components where the terms share them differently."""
+    """A sum of maps times a number, over components where the slots of the maps differ."""
 
     def __init__(self, *grams: BlockGram, scale: float = 1.0):
         first = grams[0]
@@ -190,7 +198,7 @@ class SumGram(BlockGram):
 
     @property
     def terms(self) -> tuple[tuple[Array, Array], ...] | None:  # type: ignore[override]
-        """Those of all terms, where all have them."""
+        """The terms of all maps; None if one map is not such a sum."""
         every = [gram.terms for gram in self.grams]
         if None in every:
             return None

@@ -22,11 +22,11 @@ class ComponentGram(BlockGram):
 
     Parameters
     ----------
-    labels
+    labels : array
         For each of the q components the number of its scalar kernel, 0, 1, …
-    scalar
+    scalar : callable
         A function that returns the matrix of the scalar kernel of a number, (n, m).
-    n, m
+    n, m : int
         The sizes of the two batches.
     """
 
@@ -36,7 +36,7 @@ class ComponentGram(BlockGram):
 
     @property
     def number(self) -> int:
-        """How many scalar kernels there are."""
+        """The number of scalar kernels."""
         return int(self.labels.max()) + 1
 
     def by_scalar(self) -> Iterator[tuple[np.ndarray, Array]]:
@@ -107,7 +107,7 @@ class ComponentGram(BlockGram):
 
 
 class ComponentKernel(CoupledKernel):
-    """A kernel diagonal in output components: each is a ridge regression of its own.
+    """A kernel diagonal in output components: each is a separate ridge regression.
 
     A custom kernel implements `by_component` (and `fit`).
 
@@ -135,7 +135,7 @@ class ComponentKernel(CoupledKernel):
 
     @property
     def component_gradient(self) -> ParameterGradient | None:
-        """Derivatives in the parameters, of a fitted kernel; None where they are held.
+        """Derivatives of a fitted kernel in its parameters; None where it has none.
 
         Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
         """
@@ -154,7 +154,7 @@ class Pointwise(ComponentKernel):
 
     Parameters
     ----------
-    scale
+    scale : float, default=1.0
         A number ≥ 0; ``0.3 * Pointwise()`` sets it.
 
     References

@@ -56,13 +56,13 @@ class CoupledKernel(OperatorKernel):
 
 
 class Blocks(CoupledKernel):
-    """K(a_i, b_j) as a function returns it.
+    """K(a_i, b_j) given by a function.
 
     Parameters
     ----------
-    function
+    function : callable
         A function of two batches that returns the values, (n, m, q, q).
-    kernel
+    kernel : Kernel or None, default=None
         The kernel that checks inputs; None is `Linear`, for vectors.
 
     Examples

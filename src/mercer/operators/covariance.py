@@ -16,7 +16,7 @@ class Covariance(Operator):
 
     Parameters
     ----------
-    power
+    power : float, default=1.0
         1 is the paper's operator, 0 the identity on what the outputs span, between the two a
         compromise that leave-one-out can choose.
 
@@ -58,11 +58,11 @@ class Covariance(Operator):
 
 @parameters
 class ConditionalCovariance(Operator):
-    """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: what of the outputs the inputs do not explain.
+    """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: the part that inputs leave unexplained.
 
     Parameters
     ----------
-    epsilon
+    epsilon : float, default=0.1
         The regulariser of the inverse; as it grows the operator becomes `Covariance`.
 
     Notes

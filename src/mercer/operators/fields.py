@@ -24,7 +24,7 @@ class FieldKernel(CoupledKernel):
     potential_: Any
     scale_: float
 
-    def __init__(self, length_scale: float | str = "median", kernel: Any = None):
+    def __init__(self, length_scale: float | str = "median", kernel: Kernel | str | None = None):
         self.length_scale = length_scale
         self.kernel = kernel
 
@@ -92,9 +92,9 @@ class CurlFree(FieldKernel):
 
     Parameters
     ----------
-    length_scale
+    length_scale : float or str, default="median"
         ℓ of the RBF potential, a number or "median".
-    kernel
+    kernel : Kernel, str or None, default=None
         The potential's kernel, in place of the RBF: twice differentiable, such as
         ``Matern(2.0, nu=2.5)``; its own length scale then counts.
 
@@ -141,7 +141,9 @@ class DivergenceFree(FieldKernel):
 
     Parameters
     ----------
-    length_scale, kernel
+    length_scale : float or str, default="median"
+        As in `CurlFree`.
+    kernel : Kernel, str or None, default=None
         As in `CurlFree`.
 
     Notes
@@ -191,9 +193,9 @@ class DivergenceFree(FieldKernel):
         return np.repeat(np.arange(number), d - 1), across.reshape(-1, d)
 
 
-ROWS = 128
+CACHED_ROWS = 128
 """Rows of the n × n products that are held at once: they should stay in the cache."""
-FEW = 6
+EXPANDED = 6
 """Dimensions up to which one product with d² + 2d + 1 columns is faster than two with d."""
 
 
@@ -202,10 +204,12 @@ class FieldGram(BlockGram):
 
     Parameters
     ----------
-    A, B
+    A, B : array
         The points, moved so that the mean of B is zero: only differences count.
-    level, bend
-        The factors, (n, m) both; a number for `level` is that multiple of `bend`.
+    level : array of shape (n, m) or float
+        The factor of I; a number is that multiple of `bend`.
+    bend : array of shape (n, m)
+        The factor of δδᵀ.
 
     Notes
     -----
@@ -227,7 +231,7 @@ class FieldGram(BlockGram):
         """Multiply one column of D after the other."""
         xp = namespace(D)
         shape = (self.columns.n, self.columns.width)
-        product = self._expanded if self.columns.width <= FEW else self._blocked
+        product = self._expanded if self.columns.width <= EXPANDED else self._blocked
         parts = [product(xp.reshape(D[:, r], shape)) for r in range(D.shape[1])]
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
 
@@ -245,7 +249,7 @@ class FieldGram(BlockGram):
         xp = namespace(C)
         s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
-        for rows in blocks(self.rows.n, ROWS):
+        for rows in blocks(self.rows.n, CACHED_ROWS):
             A = self.A[rows, :]
             T = A @ Ct
             T -= s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..features.triangular import Triangular
 from ..kernels import Kernel, Linear, as_kernel
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
+from .kernel import OperatorKernel
 from .separable import as_operator_kernel
 from .slots import Slots
 
@@ -28,9 +30,9 @@ class JointKernel(Kernel):
 
     Parameters
     ----------
-    kernel
+    kernel : OperatorKernel or Kernel
         The operator-valued kernel K.
-    output_kernel
+    output_kernel : Kernel, str or None, default=None
         The kernel l with feature map Φ.
 
     Notes
@@ -48,7 +50,7 @@ class JointKernel(Kernel):
     Kendall()
     """
 
-    def __init__(self, kernel: Any, output_kernel: Any = None):
+    def __init__(self, kernel: OperatorKernel | Kernel, output_kernel: Kernel | str | None = None):
         self.kernel = kernel
         self.output_kernel = output_kernel
 
@@ -81,15 +83,17 @@ class JointKernel(Kernel):
         return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
 
 
-def joint(kernel: Any, output_kernel: Any = None) -> JointKernel:
+def joint(
+    kernel: OperatorKernel | Kernel, output_kernel: Kernel | str | None = None
+) -> JointKernel:
     """Return the joint kernel of an operator-valued kernel and an output kernel.
 
     Parameters
     ----------
-    kernel
+    kernel : OperatorKernel or Kernel
         An operator-valued kernel; a scalar kernel k stands for k · identity, and gives the tensor
         product k(x, x') l(y, y').
-    output_kernel
+    output_kernel : Kernel, str or None, default=None
         The kernel l on outputs; None is `Linear`.
 
     Examples
@@ -113,9 +117,9 @@ class FromJoint(CoupledKernel):
 
     Parameters
     ----------
-    joint
+    joint : Kernel or callable
         A kernel over pairs (x, y), or a function of two batches of pairs.
-    kernel
+    kernel : Kernel or None, default=None
         The kernel that checks inputs; None is `Linear`, for vectors.
 
     Examples
@@ -131,7 +135,7 @@ class FromJoint(CoupledKernel):
     array([[3., 0.]])
     """
 
-    def __init__(self, joint: Any, kernel: Kernel | None = None):
+    def __init__(self, joint: Kernel | Callable[..., Any], kernel: Kernel | None = None):
         self.joint = joint
         self.kernel = kernel
 

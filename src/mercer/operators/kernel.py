@@ -83,7 +83,7 @@ class OperatorKernel(BaseEstimator):
 
     @property
     def learnt(self) -> bool:
-        """Whether it separates, and its operator is learnt at the ridge."""
+        """Whether the kernel is separable with an operator that is learnt at the ridge."""
         return self.separable and self.separated().operator.learnt
 
     def separated(self) -> Separable:

@@ -50,15 +50,15 @@ class LearnedOperator(LearntOfMoments):
 
     Parameters
     ----------
-    penalty
+    penalty : float, default=1.0
         The price of the trace. Only alpha^power · penalty changes g (see Notes): choosing alpha is
         enough.
-    power
+    power : float, default=1.0
         1 is the trace; less finds fewer directions and shrinks those it finds less, at the price of
         a problem that is not convex; 2 is Dinuzzo's Frobenius norm.
-    max_iter
+    max_iter : int, default=500
         Rounds at most; a `ConvergenceWarning` says where they were too few.
-    tol
+    tol : float, default=1e-05
         The rounds end when the objective falls by less than this share of itself.
 
     Attributes
@@ -175,7 +175,7 @@ class LearnedOperator(LearntOfMoments):
 
 
 class ReducedRank(LearntOfMoments):
-    """The projection on the main directions of what ridge regression predicts: reduced rank.
+    """The projection on the leading directions of ridge predictions: reduced-rank regression.
 
     With ĝ the ridge solution under the identity, B is the projection on the `rank` leading
     eigenvectors of Σ_i ĝ(x_i) ĝ(x_i)ᵀ, so that the model is B ĝ: directions of the outputs that the
@@ -183,7 +183,7 @@ class ReducedRank(LearntOfMoments):
 
     Parameters
     ----------
-    rank
+    rank : int, default=5
         The number of directions; choose it among several by `KernelDependencyCV`.
 
     Attributes

@@ -28,9 +28,9 @@ class Boxes(BaseEstimator):
 
     Parameters
     ----------
-    size
+    size : int or sequence of int, default=10
         The number of places along each axis, or one number for all.
-    overlap
+    overlap : int or sequence of int, default=5
         The places that neighbours share. The last box ends flush with the border, and may share
         more.
     """
@@ -69,24 +69,26 @@ class Boxes(BaseEstimator):
 
 @parameters
 class Local(ComponentKernel):
-    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at each output place c: near input places count more.
+    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at output location c: near input locations count more.
 
-    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Places are ridge regressions of their
-    own, exact, and the channels of a place share one. With `windows`, a place sees the boxes that
-    it lies in instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
+    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Locations are separate, exact ridge
+    regressions, and the channels of a location share one. With `windows`, a location depends on the
+    boxes that contain it instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel k; None is ``RBF("median")``.
-    width, floor
-        How fast the weight of an input place falls, in the units of the fields, and to what; a
-        width of None weighs all alike.
-    windows
+    width : float or None, default=None
+        The standard deviation of the weights around a location, in the units of the fields; None
+        for equal weights.
+    floor : float, default=0.0
+        What is added to the weights of all input locations.
+    windows : Boxes or None, default=None
         `Boxes` in place of weights.
-    fields, output_fields
+    fields, output_fields : Fields or None, default=None
         What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
-    output_shape
+    output_shape : sequence of int or None, default=None
         The shape of an output array; None is taken from the data.
 
     Examples

@@ -24,7 +24,7 @@ class Matrix(Operator):
 
     Parameters
     ----------
-    B
+    B : array
         A symmetric positive semidefinite matrix over the finite features of the output kernel
         (for `Linear`, over the components of the output vectors).
 

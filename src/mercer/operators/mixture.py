@@ -24,9 +24,9 @@ class Mixture(Operator):
 
     Parameters
     ----------
-    operators
+    operators : sequence of Operator
         The parts.
-    weights
+    weights : sequence of float
         One for each part.
 
     Examples

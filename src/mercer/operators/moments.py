@@ -21,12 +21,12 @@ class Moments:
 
     Attributes
     ----------
-    n
+    n : float
         The number of pairs, or the sum of their weights.
-    uu, vu, vv
+    uu, vu, vv : array
         S_uu = UᵀU, (p, p); S_vu = VᵀU, (q, p); S_vv = VᵀV, (q, q). S_uu and S_vv may be the
         diagonals of diagonal matrices.
-    u, v
+    u, v : array or None
         The sums of the rows of U and of V, where the means matter.
 
     Examples
@@ -126,16 +126,16 @@ def row_sums(
 
     Parameters
     ----------
-    rows
+    rows : callable
         A function of a slice to U, V and the column of the roots of the weights, by which U and V
         are multiplied already.
-    n, step
+    n, step : int
         The number of rows, and how many of them are made at once.
-    threads
+    threads : bool
         Whether the function may be called from several threads at a time.
-    squares
+    squares : bool, default=False
         Whether to compute Σvvᵀ.
-    precision
+    precision : str, default="float64"
         Of products within a block.
     """
 

@@ -21,16 +21,16 @@ class Patchwise(Local):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, str or None, default=None
         The kernel k between patches; None is ``RBF("median")``, the median over all patches.
-    shape
+    shape : tuple of two int or None, default=None
         Height and width of the input images; None for square ones.
-    size
+    size : int or tuple of two int, default=10
         The patches' height and width, or one number for both.
-    overlap
+    overlap : int or tuple of two int, default=5
         The rows (and columns) that neighbouring patches share. The last patch ends flush with the
         border, and may share more.
-    output_shape
+    output_shape : tuple of two int or None, default=None
         Height and width of the output images, where they differ: an output pixel then lies in the
         patches that its place, scaled to the input image, lies in.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks
 from .._base.checks import Limits, bounded
+from .._base.memory import ROWS
 from .._base.parameters import parameters
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
@@ -20,7 +20,7 @@ from .slots import Slots
 
 @parameters
 class Positionwise(CoupledKernel):
-    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over places p and q.
+    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over positions p and q.
 
     Constrained regression in this frame: prior knowledge that the image at place p explains the
     letter at place p. Inputs are sequences of vectors, outputs one-hot letters by place
@@ -28,15 +28,15 @@ class Positionwise(CoupledKernel):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel or str
         The kernel k on what stands at a place, such as ``Polynomial(3)`` on images.
-    word_kernel
+    word_kernel : Kernel, str or None, default=None
         The kernel k_word on whole sequences, such as ``Positions(Polynomial(3))``; None for none.
-    mu
+    mu : float, default=1.0
         The weight of the prior; 0 leaves k_word alone.
-    eta
+    eta : float, default=0.0
         0 keeps places apart; the larger, the more of what is learnt at one place serves all.
-    letters
+    letters : int or None, default=None
         The number of output components at a place; None for all of them over the length of the
         longest training input, as is right where the longest input has the longest output.
 
@@ -80,8 +80,8 @@ class Positionwise(CoupledKernel):
     onn
     """
 
-    kernel: Any
-    word_kernel: Any = None
+    kernel: Kernel | str
+    word_kernel: Kernel | str | None = None
     mu: float = 1.0
     eta: float = 0.0
     letters: int | None = None
@@ -97,7 +97,7 @@ class Positionwise(CoupledKernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels does."""
+        """Whether one of the two kernels depends on data."""
         kernels = [kernel for kernel in (self.kernel, self.word_kernel) if kernel is not None]
         return any(as_kernel(kernel).depends_on_data for kernel in kernels)
 
@@ -169,12 +169,8 @@ class Positionwise(CoupledKernel):
             )
 
 
-ROWS = 1024
-"""Slots of one place whose kernel values are held at once."""
-
-
 class PositionGram(BlockGram):
-    """The values of `Positionwise`, made strip by strip: some slots of one place at a time."""
+    """The values of `Positionwise`, computed for some slots of one position at a time."""
 
     direct = True
 

@@ -23,7 +23,14 @@ from .matrix import Identity
 
 @parameters
 class Separable(OperatorKernel):
-    """K(x, x') = k(x, x') B, as ``scalar * operator`` makes it.
+    """K(x, x') = k(x, x') B, written ``scalar * operator``.
+
+    Parameters
+    ----------
+    scalar : Kernel
+        The scalar kernel k.
+    operator : Operator
+        The operator B.
 
     Examples
     --------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -14,6 +13,7 @@ from .._base.arrays import Array, Items, count, namespace
 from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
 from ..kernels import Kernel, as_kernel
+from ..kernels.distances import SAMPLE
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
 from ..spaces.fields import Grid
@@ -23,8 +23,6 @@ from .slots import Slots
 from .views import View
 from .windows import Windows, like_index, proximity, stencil
 
-SAMPLE = 1000
-"""Windows from which length scales are determined."""
 SINGLE = 2**31
 """Multiplications of a fit from which distances of windows are taken in float32.
 
@@ -35,7 +33,7 @@ AUTO = "auto"
 
 @parameters
 class Shared(CoupledKernel):
-    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), over places p, q.
+    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), at locations p, q.
 
     What is learnt at one place of a field serves all: every place of every example is an example
     of its own, whose input is the window of the input field around it. Offsets in a window weigh
@@ -44,26 +42,28 @@ class Shared(CoupledKernel):
 
     Parameters
     ----------
-    window
+    window : Kernel or str, default="auto"
         The kernel on windows; "auto" is a `Matern` kernel of chosen length scale.
-    position
+    position : Kernel, str or None, default="auto"
         The kernel on the coordinates of places, all axes of the output; None where places do not
         matter; "auto" as above.
-    width, floor
-        How fast the weight of an offset falls, in the units of the fields, and to what; a width of
-        None weighs all alike; "auto" for a choice by left-out fields.
-    radius
+    width : float, str or None, default="auto"
+        The standard deviation of the weights of offsets, in the units of the fields; None for
+        equal weights; "auto" for a choice by left-out fields.
+    floor : float or str, default="auto"
+        What is added to the weights of all offsets; "auto" as above.
+    radius : float or None, default=None
         The farthest offset of a window, in the units of the fields; None for the whole field.
-    rank
+    rank : int, default=4000
         The number of landmarks.
-    fields, output_fields
+    fields, output_fields : Fields or None, default=None
         What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
         Where output places lie between input places, windows are interpolated.
-    output_shape
+    output_shape : sequence of int or None, default=None
         The shape of an output array; None is taken from the data.
-    random_state
+    random_state : int, RandomState or None, default=0
         Seeds the landmarks.
-    operator
+    operator : array, float or None, default=None
         B over the channels of outputs, a symmetric positive semidefinite matrix that multiplies the
         kernel, or a positive number that does, as in ``2.0 * Shared()``; None for the identity.
 
@@ -96,16 +96,16 @@ class Shared(CoupledKernel):
     True
     """
 
-    window: Any = AUTO
-    position: Any = AUTO
-    width: Any = AUTO
-    floor: Any = AUTO
+    window: Kernel | str = AUTO
+    position: Kernel | str | None = AUTO
+    width: float | str | None = AUTO
+    floor: float | str = AUTO
     radius: float | None = None
     rank: int = 4000
     fields: Fields | None = None
     output_fields: Fields | None = None
     output_shape: Sequence[int] | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     operator: Array | float | None = None
 
     at_places = True
@@ -118,7 +118,7 @@ class Shared(CoupledKernel):
 
     @property
     def open(self) -> list[str]:
-        """The parameters that are to be chosen."""
+        """The parameters that an estimator has to choose."""
         given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
         return [name for name in names if isinstance(given[name], str)]

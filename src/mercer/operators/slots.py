@@ -12,17 +12,17 @@ from .._base.arrays import Array, like, namespace, put, take
 
 @dataclass(frozen=True)
 class Slots:
-    """How the output components of a batch are tied together by a kernel.
+    """The output components of a batch, grouped into the slots that a kernel couples.
 
     Each of n items has `width` slots of `repeats` components; the kernel couples slots, and acts
     on the components of a slot alike (the letters that could stand at a position, say). Component
-    c of an item is slot c // repeats, place c % repeats.
+    c of an item is component c % repeats of slot c // repeats.
 
     Attributes
     ----------
-    n, width, repeats
+    n, width, repeats : int
         Items, slots of an item, components of a slot.
-    live
+    live : array or None
         The slots that exist, as positions in the n · width slots; None for all of them.
     """
 
@@ -58,7 +58,7 @@ class Slots:
 
     @cached_property
     def places(self) -> np.ndarray:
-        """Where in the width of its item each slot stands."""
+        """The position of each slot in its item, from 0 to width - 1."""
         return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
 
     def centred(self, D: Array) -> Array:

@@ -17,6 +17,11 @@ from .separable import Separable, fitted
 class OperatorSum(OperatorKernel):
     """K = left + right, two operator-valued kernels.
 
+    Parameters
+    ----------
+    left, right : OperatorKernel
+        The terms.
+
     Examples
     --------
     >>> from mercer.kernels import RBF, Linear
@@ -75,7 +80,7 @@ class OperatorSum(OperatorKernel):
 
     @property
     def inputs(self) -> Kernel:
-        """The common scalar kernel, else what the first term makes of the inputs."""
+        """The common scalar kernel, else the kernel on inputs of the first term."""
         if self.separable:
             return self.separated().inputs
         left, right = (term.inputs for term in self.terms)
@@ -116,7 +121,7 @@ class OperatorSum(OperatorKernel):
 
 
 class ScaledKernel(OperatorKernel):
-    """K = scale · kernel, as ``0.5 * CurlFree()`` makes it."""
+    """K = scale · kernel, written ``0.5 * CurlFree()``."""
 
     kernel_: OperatorKernel | None = None
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._base.arrays import Array, blocks, like, namespace
+from .._base.memory import ENTRIES
 from ..spaces.fields import Grid
 from .windows import like_index
 
 if TYPE_CHECKING:
     from .shared import Shared
-
-ENTRIES = 2**22
-"""Numbers of windows that are taken out of fields at once."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Marks:
 
 
 class View:
-    """Fields of an input grid, seen from the places of an output grid."""
+    """Fields of an input grid, as windows around the locations of an output grid."""
 
     def __init__(self, kernel: Shared, inputs: Grid, outputs: Grid):
         self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
@@ -57,7 +55,7 @@ class View:
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """The coordinates of the places that count; on a circle along periodic axes."""
+        """The coordinates of the locations that count; on a circle along periodic axes."""
         at, grid = self.outputs.places[self.outputs.live], self.outputs
         columns = []
         for axis, period in enumerate(grid.periods):

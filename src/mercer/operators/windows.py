@@ -1,4 +1,4 @@
-"""What places of an output see of an input field."""
+"""Windows of an input field around the locations of an output."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.n
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of all places of an output grid on fields of an input grid.
+    """The windows on an input grid around all locations of an output grid.
 
     Attributes
     ----------

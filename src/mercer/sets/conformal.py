@@ -34,7 +34,7 @@ from .lists import as_loss, positions_in, risk_at, steps
 from .models import Listing, as_points, checked_outputs
 from .scales import Scale
 from .scores import ListScore, Score
-from .shapes import contain, size
+from .shapes import contain, returned, size
 
 
 @parameters
@@ -291,7 +291,8 @@ class ConformalSets(FromFile, BaseEstimator):
             What else is known of each input, and its list of outputs, where `fit` was given them.
         """
         check_is_fitted(self, "calibrated_")
-        return self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
+        found = self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
+        return returned(found, self.view_)
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None

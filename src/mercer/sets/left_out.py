@@ -18,6 +18,7 @@ from .around import BandScore, IntervalScore
 from .checks import fraction
 from .models import PointView
 from .scores import CandidateScore, Score
+from .shapes import returned
 from .weights import row_weights, weighted_quantile
 
 
@@ -116,7 +117,8 @@ class LeftOutSets:
                 raise ValueError("joint=False needs sets that were made with intervals=True.")
             score, scores = self.intervals, self.each
         radius = weighted_quantile(np.moveaxis(scores, 0, -1), self.weights, level)
-        return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
+        found = score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
+        return returned(found, self.model)
 
     def check(self, coverage: Any) -> float:
         """Return a coverage between 0 and 1 that so many groups can tell from 1."""

@@ -109,6 +109,9 @@ class Behind:
     def _flattened(self, outputs: Any) -> Any:
         return self.model._flattened(outputs)
 
+    def _one_returned(self, output: Any) -> Any:
+        return self.model._one_returned(output)
+
 
 class Piped(Behind):
     """A model behind transformers."""
@@ -157,6 +160,9 @@ class Listing:
 
     def _flattened(self, outputs: Any) -> Any:
         return outputs
+
+    def _one_returned(self, output: Any) -> Any:
+        return output
 
 
 class OwnRanking(Listing):

@@ -98,6 +98,13 @@ def size(a_set: Any) -> float:
     return float(len(a_set)) if isinstance(a_set, list) else a_set.size
 
 
+def returned(sets: Sequence, view: Any) -> Sequence:
+    """Return sets with the outputs of lists in the form that the model predicts."""
+    if len(sets) and isinstance(sets[0], list):
+        return [[view._one_returned(y) for y in some] for some in sets]
+    return sets
+
+
 def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:
     """Return whether each set contains the output with the same index."""
     if isinstance(sets[0], list):

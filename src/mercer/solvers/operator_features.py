@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.memory import ROWS
 from .._base.symmetric import eigh
 from ..operators import Moments
 from ..operators.slots import Slots
@@ -20,9 +21,6 @@ from .factorization import Cache, Solution
 from .left_out import Part
 from .slotted import Located, SlotInputs
 from .spectral import Spectral
-
-ROWS = 4096
-"""Examples whose features are held at once."""
 
 
 class OperatorFeatures(Spectral):

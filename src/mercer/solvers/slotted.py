@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.memory import ENTRIES
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
 from .inputs import InputSpectrum
@@ -15,8 +16,6 @@ from .left_out import LeaveOneOut, Part
 
 DIAGONAL = 16
 """Inputs whose values against each other are made where only K(x, x) is needed."""
-ENTRIES = 2**23
-"""Numbers of the moves that are held at once."""
 
 
 class Located(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, put, take
+from .._base.memory import ENTRIES
 from .._base.plan import LEFT_OUT_SQUARES, require_exact
 from ..embedding import Embedding, PointMap, SpanFrame
 from ..features import FeatureMap
@@ -23,8 +24,6 @@ from .without import reweighted
 
 CANCELLED = 1e-6
 """Below this share of a squared length a difference of squares has lost more than six digits."""
-ENTRIES = 2**23
-"""Kernel values of the outputs that are held at once."""
 
 
 class LowRankWeights(FeatureMap):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, like, namespace
+from .._base.memory import ENTRIES
 from .._base.plan import SPECTRAL_SQUARES
 from ..embedding import Embedding, PointMap
 from ..operators import Moments, OperatorKernel, Separable
@@ -30,8 +31,6 @@ from .without import moved
 
 REFINED = 1e-7
 """Ridges below this share of the largest eigenvalue lose digits to the rounding of a spectrum."""
-ENTRIES = 2**23
-"""Numbers of the moves that are held at once."""
 
 
 @dataclass(eq=False)

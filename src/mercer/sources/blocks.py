@@ -11,14 +11,14 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from .._base.arrays import Items, count, dtype_name, is_batch, is_foreign, refuse_scalar
-from .._base.from_file import Located
+from .._base.from_file import LocatedError
 from ..kernels import Kernel
 
 READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
 """What arrays of a kind of dtype count as when blocks are compared."""
 
 
-class BadBlock(Located):
+class BadBlock(LocatedError):
     """A block that cannot be learnt from; its message has the block's number.
 
     Examples

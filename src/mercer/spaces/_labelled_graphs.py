@@ -18,7 +18,7 @@ ROUNDS = 50
 
 @dataclass(frozen=True)
 class LabelledGraph:
-    """A graph as a list of node labels and a matrix of edge labels, None where no edge is."""
+    """A graph as a list of node labels and a matrix of edge labels, None where there is no edge."""
 
     nodes: list
     edges: np.ndarray
@@ -29,7 +29,7 @@ class LabelledGraph:
 
 @dataclass(frozen=True)
 class Form:
-    """How a user writes graphs: as networkx graphs with attributes, or (adjacency, labels)."""
+    """The form of a user's graphs: as networkx graphs with attributes, or (adjacency, labels)."""
 
     networkx: bool
     node_label: str | None
@@ -71,7 +71,7 @@ class Form:
         return A, None if n and graph.nodes[0] is None else list(graph.nodes)
 
 
-class Alphabet:
+class GraphLabels:
     """The node and edge labels of a batch of graphs, and graphs as arrays over them.
 
     A graph becomes its node features (one-hot labels, then how often each label is next to the
@@ -122,11 +122,11 @@ def graph_distances(
         Form.of(batch, node_label, edge_label).read(batch, name)
         for batch, name in ((left, "y_true"), (right, "y_pred"))
     ]
-    alphabet = Alphabet([*pairs[0], *pairs[1]])
+    alphabet = GraphLabels([*pairs[0], *pairs[1]])
     return np.array([_distance(alphabet, a, b, trade_off) for a, b in zip(*pairs, strict=True)])
 
 
-def _distance(alphabet: Alphabet, a: LabelledGraph, b: LabelledGraph, trade_off: float) -> float:
+def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_off: float) -> float:
     if not len(a) or not len(b):
         return float(len(a) != len(b))
     X, Y = alphabet.features(a), alphabet.features(b)

@@ -10,12 +10,12 @@ from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from .._base.arrays import Array, Items, as_items, host, is_foreign, object_array, take, unique_rows
+from .._base.arrays import Array, Items, as_items, host, is_foreign, take, unique_rows
 from .._base.parameters import same
 
 
 class Space(BaseEstimator):
-    """One kind of item: how it is checked, sliced, compared and saved.
+    """One kind of item: how it is checked, sliced and compared.
 
     A custom space derives from this class and overrides what differs: `check` nearly always, and
     `kernel`, `decoder` and `metric` where it has its own defaults. The attribute `space` of a
@@ -83,27 +83,6 @@ class Space(BaseEstimator):
     def form(self, Y: Items) -> Any:
         """Return what restores the container of outputs in predictions; None if nothing must."""
         return None
-
-    # -- files --------------------------------------------------------------------------------
-
-    def plain(self, items: Items) -> Any:
-        """Return a batch as an array of numbers or text, or a list of plain values."""
-        things = isinstance(items, list | tuple) or str(items.dtype) == "object"
-        return [self.plain_item(item) for item in items] if things else host(items)
-
-    def from_plain(self, value: Any) -> Items:
-        """Return the batch of a value of `plain`, after a check."""
-        if isinstance(value, list):
-            value = object_array([self.item_from_plain(item) for item in value])
-        return self.check(value, "the saved items")
-
-    def plain_item(self, item: Any) -> Any:
-        """Return an item as text, numbers, arrays, and lists or dictionaries of those."""
-        return item
-
-    def item_from_plain(self, value: Any) -> Any:
-        """Return the item of a value of `plain_item`."""
-        return value
 
     # -- defaults of a custom space -----------------------------------------------------------
 

@@ -27,8 +27,8 @@ class Classes(Space):
         items = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
         if items.ndim != 1:
             raise ValueError(
-                f"{name} must hold one label an item, got an array of shape {items.shape}. For "
-                "several labels an item use Labels()."
+                f"{name} must hold one label per item, got an array of shape {items.shape}. "
+                "Several labels per item need a kernel on label sets."
             )
         for i, item in enumerate(items):
             missing = item is None or (isinstance(item, float) and item != item)

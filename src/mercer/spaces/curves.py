@@ -7,11 +7,11 @@ from .vectors import Vectors
 
 
 class Curves(Vectors):
-    """Curves, as rows of values on a grid or as pairs ``(t, values)`` that are brought to it.
+    """Curves, as rows of values on a grid or as pairs ``(t, values)`` that are interpolated to it.
 
     Parameters
     ----------
-    grid
+    grid : array or None, default=None
         The points at which curves are known, increasing; None where rows come without.
 
     Examples

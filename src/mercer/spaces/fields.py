@@ -1,4 +1,4 @@
-"""The places of fields: coordinates, quadrature, slopes, and values between them."""
+"""The grids of fields: coordinates, quadrature, and values between grid points."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ class Fields(Vectors):
 
     Parameters
     ----------
-    axes
+    axes : sequence of str or None, default=None
         The names of the axes, such as ``("t", "x")``: output axes match input axes by name. None
         for x; y, x; or z, y, x.
-    channels
-        The number of values at each place.
-    periodic
+    channels : int, default=1
+        The number of values at each location.
+    periodic : sequence of str, default=()
         The axes that close to a circle; the grid leaves their last point out.
-    origin, spacing
-        The first coordinate and the distance of neighbours, for all axes or one for each.
-    mask
-        Which places count, of the grid's shape; None for all. What other places hold is not looked
-        at as an input, and not learnt as an output.
-    points
-        Coordinates (places, dimensions) of scattered points in place of a grid; a batch is then an
-        array (n, places), or (n, places, channels).
-    shape
+    origin : float or sequence of float, default=0.0
+        The first coordinate, of all axes or of each.
+    spacing : float or sequence of float, default=1.0
+        The distance of neighbours, along all axes or along each.
+    mask : array or None, default=None
+        Which locations count, of the grid's shape; None for all. Values at other locations are
+        ignored in inputs and not learnt in outputs.
+    points : array or None, default=None
+        Coordinates (points, dimensions) of scattered points in place of a grid; a batch is then an
+        array (n, points), or (n, points, channels).
+    shape : sequence of int or None, default=None
         The number of points along each axis, for a grid to predict on; None for that of the data.
 
     Examples
@@ -57,8 +59,8 @@ class Fields(Vectors):
     axes: Sequence[str] | None = None
     channels: int = 1
     periodic: Sequence[str] = ()
-    origin: Any = 0.0
-    spacing: Any = 1.0
+    origin: float | Sequence[float] = 0.0
+    spacing: float | Sequence[float] = 1.0
     mask: Array | None = None
     points: Array | None = None
     shape: Sequence[int] | None = None
@@ -94,7 +96,7 @@ class Fields(Vectors):
                 raise ValueError(f"periodic={name!r} is none of the axes {axes} of a grid.")
         mask = None if self.mask is None else np.asarray(self.mask, dtype=bool)
         if mask is not None and (mask.shape != size or not mask.any()):
-            raise ValueError(f"mask must have the shape {size} and a place that counts.")
+            raise ValueError(f"mask must have the shape {size} and a location that counts.")
         return Grid(
             axes,
             size,
@@ -143,7 +145,7 @@ ON_GRID = 1e-9
 
 @dataclass(frozen=True)
 class Grid:
-    """The places of a field, and how values lie between them.
+    """The locations of a field, and the interpolation between them.
 
     Attributes
     ----------
@@ -170,17 +172,17 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of places, masked ones included."""
+        """The number of locations, including masked ones."""
         return int(np.prod(self.shape))
 
     @cached_property
     def live(self) -> np.ndarray:
-        """The places that count, as positions among all."""
+        """Indices of the locations that count."""
         return np.arange(self.size) if self.mask is None else np.flatnonzero(self.mask)
 
     @cached_property
     def places(self) -> np.ndarray:
-        """The coordinates of all places, (size, dimensions)."""
+        """The coordinates of all locations, (size, dimensions)."""
         if self.points is not None:
             return self.points
         lines = [
@@ -199,7 +201,7 @@ class Grid:
 
     @cached_property
     def quadrature(self) -> np.ndarray:
-        """The weight of every place in ∫: trapezoids, all alike on a circle; masked ones none."""
+        """The weight of every location in ∫ by the trapezoidal rule; zero for masked ones."""
         if self.points is not None:
             weights = np.full(self.size, 1.0 / self.size)
         else:
@@ -268,7 +270,7 @@ class Grid:
 
     @cached_property
     def step(self) -> float:
-        """The typical distance of scattered places from their nearest neighbour."""
+        """The typical distance of scattered points from their nearest neighbour."""
         from scipy.spatial import cKDTree
 
         if self.points is None or len(self.points) < 2:

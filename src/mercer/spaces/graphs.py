@@ -47,25 +47,6 @@ class Graphs(Space):
             return repr([content[0], *map(_in_order, content[1:])])  # a digest takes ten times that
         return super().key(content)
 
-    def plain_item(self, item: Any) -> Any:
-        """Return nodes and edges with their attributes as lists."""
-        if not is_networkx(item):
-            return list(item)
-        nodes = [[node, dict(data)] for node, data in item.nodes(data=True)]
-        edges = [[a, b, dict(data)] for a, b, data in item.edges(data=True)]
-        return {"nodes": nodes, "edges": edges}
-
-    def item_from_plain(self, value: Any) -> Any:
-        """Return the item of a value of `plain_item`."""
-        if not isinstance(value, dict):
-            return tuple(value)
-        import networkx
-
-        graph = networkx.Graph()
-        graph.add_nodes_from([(node, data) for node, data in value["nodes"]])
-        graph.add_edges_from([(a, b, data) for a, b, data in value["edges"]])
-        return graph
-
 
 def is_networkx(item: Any) -> bool:
     """Return whether an item has nodes and edges as networkx graphs have them."""

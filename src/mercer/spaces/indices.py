@@ -1,4 +1,4 @@
-"""Items that are known by their place in a Gram matrix."""
+"""Items that are known by their row in a Gram matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Indices(Space):
 
     Parameters
     ----------
-    size
+    size : int, default=0
         The number of rows.
 
     Examples
@@ -54,7 +54,7 @@ class Indices(Space):
 
 
 class GramRows(Space):
-    """Rows of kernel values, what the kernel "precomputed" takes for X.
+    """Rows of kernel values, the inputs of the kernel "precomputed".
 
     Examples
     --------

@@ -21,8 +21,8 @@ from .._base.arrays import (
 )
 from .base import Space
 
-FEW = 10
-"""Labels whose sets are written down, 1,024 at most."""
+ENUMERATED_LABELS = 10
+"""Labels up to which all sets are enumerated, 1,024 of them."""
 
 
 class LabelSets(Space):
@@ -66,7 +66,7 @@ class LabelSets(Space):
         """Return all sets of few labels, as indicator rows or as lists."""
         rows = hasattr(sample, "shape") and len(sample.shape) == 2
         labels = range(sample.shape[1]) if rows else sorted({a for s in sample for a in s}, key=str)
-        if len(labels) > FEW:
+        if len(labels) > ENUMERATED_LABELS:
             return None
         chosen = np.array(list(product([0, 1], repeat=len(labels))))
         if not rows:

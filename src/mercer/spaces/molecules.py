@@ -14,7 +14,7 @@ from .sequences import Sequences
 
 
 class Molecules(Sequences):
-    """Molecules, written as SMILES strings; whether rdkit can read them is the kernel's to say.
+    """Molecules, written as SMILES strings; kernels check that rdkit can read them.
 
     A molecule that is written in two ways is one: strings are compared by rdkit's canonical SMILES,
     as they stand where rdkit is not installed. Stereoisomers stay two, and so do tautomers.

@@ -9,12 +9,12 @@ import numpy as np
 from .._base.arrays import Items, host, refuse_empty, refuse_masked
 from .base import Space
 
-FEW = 6
-"""Labels whose rankings are written down, 720 at most."""
+RANKED_LABELS = 6
+"""Labels up to which all rankings are enumerated, 720 of them."""
 
 
 class Rankings(Space):
-    """Rows of ranks, one column a label, 0 the best; equal ranks are ties, negative ones missing.
+    """Rows of ranks, one column per label, 0 the best; equal ranks are ties, negative ones missing.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Rankings(Space):
         ranks = np.asarray(sample)
         m = ranks.shape[1]
         whole = (np.sort(ranks, axis=1) == np.arange(m)).all()
-        if m > FEW or not whole:
+        if m > RANKED_LABELS or not whole:
             return None
         return np.array(list(permutations(range(m))), dtype=ranks.dtype)
 

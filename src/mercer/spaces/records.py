@@ -43,14 +43,6 @@ class Records(Rows):
         """Return the keys of the values, field by field."""
         return tuple(space.key(item[name]) for name, space in self.fields.items())
 
-    def plain_item(self, item: Any) -> Any:
-        """Return a dictionary of plain values."""
-        return {name: space.plain_item(item[name]) for name, space in self.fields.items()}
-
-    def item_from_plain(self, value: Any) -> Any:
-        """Return the record of a dictionary of plain values."""
-        return {name: space.item_from_plain(value[name]) for name, space in self.fields.items()}
-
     def form(self, Y: Items) -> TableForm | None:
         """Return the table that records were given as; None if they were dictionaries."""
         return TableForm.of(Y, self)

@@ -26,9 +26,9 @@ class Resample(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    grid
+    grid : array
         The points of the common grid, increasing.
-    penalty
+    penalty : float, str or None, default=None
         None interpolates linearly. A number is the weight λ of the cubic smoothing spline
         argmin_f Σ_i (v_i - f(t_i))² + λ∫f''²; "gcv" chooses λ for each curve by generalised
         cross-validation.

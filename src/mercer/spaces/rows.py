@@ -17,7 +17,7 @@ class Rows(Space):
 
     Parameters
     ----------
-    columns
+    columns : sequence, default=()
         The columns that are looked at; others are left out.
 
     Examples

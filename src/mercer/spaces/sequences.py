@@ -14,7 +14,7 @@ class Sequences(Space):
 
     Parameters
     ----------
-    vectors
+    vectors : bool, default=False
         Whether real vectors of one length stand at the places, rather than symbols.
 
     Examples

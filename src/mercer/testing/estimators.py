@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -120,6 +121,8 @@ def same_outputs(a: Items, b: Items) -> bool:
 
 
 def _same(x: Any, y: Any) -> bool:
+    if isinstance(x, Mapping):
+        return x.keys() == y.keys() and all(_same(x[name], y[name]) for name in x)
     if isinstance(x, np.ndarray | float) and np.asarray(x).dtype.kind == "f":
         return np.allclose(x, y, rtol=1e-6, atol=1e-8)
     return equal(x, y)

@@ -14,7 +14,7 @@ from .options import FRACTION, SECONDS, data, reading, table_of
 from .out import STDOUT, check_model_out, check_report_out, written
 from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, verdict
 
-LEARNING = ("scoring", "coverage", "time_limit", "random_state")
+LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
 """Options that are parameters of `AutoDependency`."""
 
 
@@ -56,6 +56,12 @@ LEARNING = ("scoring", "coverage", "time_limit", "random_state")
     "--coverage",
     type=FRACTION,
     help="Check that there are enough rows for prediction sets with this probability, such as 0.9.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(["fast", "default", "best"]),
+    default="default",
+    help="How much is tried.",
 )
 @click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Time limit for fitting.")
 @click.option("--seed", "random_state", type=int, default=0, show_default=True,

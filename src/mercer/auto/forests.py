@@ -1,0 +1,163 @@
+"""The forests and boosted trees of a search, and whether there is time for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log2, sqrt
+from typing import Any
+
+from sklearn.base import clone
+
+from ..estimators import BoostedDependency, ForestDependency
+from ..estimators.forest import DIRECTIONS
+from ..estimators.on_features import output_problem
+from ..kernels import Kernel
+from .candidates import forest_kernel
+from .inputs import Inputs
+from .outputs import Outputs
+from .pairs import Pairs
+from .presets import Preset
+from .progress import Clock
+
+FEW = 500
+"""Rows below which forests are scored by folds: out-of-bag predictions underestimate them."""
+FEWEST_TREES, SOME_TREES = 20, 3
+"""The fewest trees when time is short, and those that measure the time of a tree."""
+QUICK, TRIED = 2e8, 20
+"""Steps of a forest up to which one that examines all columns at a split is tried too, and the
+trees that this is decided by."""
+WIDE = 500
+"""Columns from which on trees examine three times the square root of their number at a split."""
+STEPS = 1e10
+"""Steps of a forest beyond which it has half the trees, and there is no second one."""
+LARGE = 10_000
+"""Rows from which on boosted trees have more leaves."""
+BOOSTED = 60
+"""The fewest rows from which boosted trees learn."""
+
+
+class TreeCandidates:
+    """The models of trees that a search tries.
+
+    Parameters
+    ----------
+    inputs, outputs
+        How columns are read.
+    output_kernel
+        The output kernel that all candidates share.
+    pairs
+        The training data.
+    preset
+        The sizes of the search.
+    seed
+        The seed of all trees.
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        outputs: Outputs,
+        output_kernel: Kernel,
+        pairs: Pairs,
+        preset: Preset,
+        seed: int,
+    ):
+        self.outputs, self.pairs, self.preset = outputs, pairs, preset
+        self.kernel = forest_kernel(inputs, pairs.X)
+        self.width, self.seed = inputs.width_, seed
+        self.common: dict[str, Any] = {
+            "kernel": self.kernel,
+            "output_kernel": output_kernel,
+            "decoder": outputs.decoder(),
+            "random_state": seed,
+        }
+
+    @property
+    def count(self) -> int:
+        """The number of models."""
+        return len(self._kinds()) + self.can_boost if self.kernel is not None else 0
+
+    @property
+    def can_boost(self) -> bool:
+        """Whether there are rows enough for boosted trees, and outputs have finite features."""
+        if self.kernel is None or self.pairs.n < BOOSTED:
+            return False
+        kernel = clone(self.common["output_kernel"]).fit(self.pairs.y)
+        return not output_problem(kernel, self.pairs.y).spanned
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        if self.kernel is None:
+            return
+        if self.can_boost:
+            yield "boosted trees", self._boosted()
+        share = self._best_share()
+        for name, how in self._kinds().items():
+            yield name, self._forest(how, max_features=share)
+
+    def _boosted(self) -> BoostedDependency:
+        preset, n = self.preset, self.pairs.n
+        return BoostedDependency(
+            n_trees=preset.boosted if n >= FEW else preset.boosted // 2,
+            learning_rate=preset.learning_rate,
+            max_leaf_nodes=15 if n < LARGE else 31,
+            min_samples_leaf=max(5, min(20, n // 25)),
+            directions=preset.directions,
+            **self.common,
+        )
+
+    def _forest(self, how: dict[str, Any], **more: Any) -> ForestDependency:
+        trees = self.preset.trees if self._steps < STEPS else self.preset.trees // 2
+        leaf = max(1, self.pairs.n // 5000)
+        given = {"n_trees": trees, "min_samples_leaf": leaf, "tol": self.preset.tolerance}
+        return ForestDependency(**given | self.common | how | more)
+
+    def _kinds(self) -> dict[str, dict[str, Any]]:
+        """Return the arguments of each kind of forest."""
+        n = self.pairs.n
+        bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
+        kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < FEW // 5 else 5}}
+        if self._steps < STEPS and (n <= self.preset.forests or not self.can_boost):
+            kinds["random forest"] = {"bootstrap": True, "random_splits": False}
+        return kinds
+
+    @property
+    def _share(self) -> float:
+        """The fraction of columns that trees examine at a split."""
+        d = self.width
+        return 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
+
+    @property
+    def _steps(self) -> float:
+        """About how many steps a forest takes."""
+        shape: tuple[int, ...] = getattr(self.pairs.y, "shape", ())
+        q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
+        n = self.pairs.n
+        return self.preset.trees * n * log2(n) * self._share * self.width * q
+
+    def _best_share(self) -> float:
+        """Return the better fraction of columns, by the out-of-bag error of a few trees."""
+        if self.width >= 100 or self._steps >= QUICK:
+            return self._share
+        few = {"bootstrap": True, "n_trees": TRIED}
+        tried = [(self._share, few), (1.0, few)]
+        risks = [self._risk(self._forest(how, max_features=share)) for share, how in tried]
+        return 1.0 if risks[1] < risks[0] else self._share
+
+    def _risk(self, forest: ForestDependency) -> float:
+        model = self.pairs.fitted(forest)
+        return float(model.loo_embed().sqdistances_to(model.outputs_).mean())
+
+    def affordable(self, model: Any, clock: Clock) -> bool:
+        """Return whether there is time for a model, perhaps with fewer trees."""
+        if clock.limit is None:
+            return True
+        left, before = 0.7 * clock.limit - clock.spent, clock.spent
+        if left <= 0:
+            return False
+        some = clone(model).set_params(n_trees=SOME_TREES)
+        forest = isinstance(model, ForestDependency)
+        self.pairs.fitted(some.set_params(bootstrap=True) if forest else some)
+        each = (clock.spent - before) / SOME_TREES
+        grown = each * (1 + model.cv if forest and not model.bootstrap else 1)
+        model.n_trees = min(model.n_trees, int(left / max(grown, 1e-9)))
+        return model.n_trees >= FEWEST_TREES

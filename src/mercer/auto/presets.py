@@ -1,0 +1,56 @@
+"""How much a search tries: presets from fast to best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Sizes of a search.
+
+    Attributes
+    ----------
+    sample
+        The largest number of rows on which length scales are chosen.
+    climbs
+        Whether the length scale is searched from a likely one upwards or downwards, until the gain
+        is within one standard error; else all are tried.
+    exact
+        Rows up to which ridge models are exact; with more rows they have low rank.
+    rank
+        That rank; half of it from `search.MANY` rows on.
+    families
+        The number of kernel families that are fitted on all rows, where these are more than the
+        sample, in addition to the linear one.
+    trees
+        The largest number of trees of a forest.
+    tolerance
+        A forest is complete when twice as many trees lower its out-of-bag error by less than this
+        fraction.
+    forests
+        Rows up to which a random forest is tried next to extremely randomised and boosted trees.
+    boosted, learning_rate
+        The largest number of boosted trees for each output direction, and their learning rate.
+    directions
+        The largest number of output directions that boosted trees are grown for.
+    """
+
+    sample: int = 600
+    climbs: bool = True
+    exact: int = 1000
+    rank: int = 600
+    families: int = 2
+    trees: int = 100
+    tolerance: float = 0.02
+    forests: int = 1000
+    boosted: int = 150
+    learning_rate: float = 0.1
+    directions: int = 8
+
+
+PRESETS = {
+    "fast": Preset(300, True, 500, 300, 1, 40, 0.05, 0, 60, 0.2, 3),
+    "default": Preset(),
+    "best": Preset(800, False, 2000, 600, 20, 200, 0.0, 10**9, 500, 0.05, 30),
+}

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Items, host
+from .._base.parameters import parameters, whole
+from ..decoders import Decoder
+from ..embedding import Embedding, Frame, PointMap
+from ..solvers import Cache
+from ..solvers.weights import LeastWeights
+from .base import on_fresh_state
+from .boosted_trees import BoostedMap, BoostedTrees
+from .on_features import OnFeatures, output_problem
+from .pairs import folds_of
+from .trees import Scaling
+
+LATER, MORE = 1.5, 10
+"""Other folds have this multiple of the best number of trees of the first fold, and some more."""
+
+
+@parameters
+class BoostedDependency(OnFeatures):
+    """Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
+
+    g(x) = m + Σ_j f_j(x) d_j, where m is the mean of the output coordinates, d_j are their
+    principal directions (the coordinates themselves where they are few) and each f_j is a sum of
+    trees that scikit-learn's `HistGradientBoostingRegressor` grows. The number of trees of each
+    direction is the one with the smallest squared error on left-out folds.
+
+    Parameters
+    ----------
+    kernel : Kernel, default=None
+        A kernel with finite features, which the trees examine; None for `Linear`, the vectors
+        themselves.
+    output_kernel, decoder
+        As in `KernelDependency`. The output kernel must have finite features.
+    n_trees : int, default=200
+        The largest number of trees for each direction.
+    learning_rate, max_leaf_nodes, min_samples_leaf
+        As in `HistGradientBoostingRegressor`.
+    directions : int, default=30
+        The largest number of output directions that trees are grown for.
+    cv : int, default=5
+        The number of folds by which left-out predictions are made.
+    random_state
+        The seed of the sample that bins are computed on, where there are more than 200,000 rows.
+
+    Notes
+    -----
+    The number of trees is chosen on the left-out predictions, which are therefore slightly
+    optimistic. Models are saved as plain arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators import BoostedDependency
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    >>> Y = np.column_stack([np.sign(X[:, 0]), X[:, 0] * X[:, 1]])
+    >>> model = BoostedDependency().fit(X, Y)
+    >>> model.predict([[0.5, 0.5]]).shape, model.score(X, Y) > 0.9
+    ((1, 2), True)
+    """
+
+    kernel: Any = None
+    output_kernel: Any = None
+    n_trees: int = 200
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 31
+    min_samples_leaf: int = 20
+    directions: int = 30
+    cv: int = 5
+    decoder: Decoder | None = None
+    random_state: Any = None
+
+    needs_features = "trees examine features"
+
+    @on_fresh_state
+    def fit(
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+    ) -> BoostedDependency:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        groups
+            A label for each pair: pairs of one label are left out together.
+        sample_weight
+            The weight of each pair.
+        """
+        self._fit_pairs(X, y, groups, sample_weight)
+        return self
+
+    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
+        """Return the coordinates that ridge models of the same output kernel have."""
+        problem = output_problem(self.output_kernel_, y)
+        if problem.spanned:
+            raise ValueError(
+                f"{self.output_kernel_} has infinitely many features, or more than there are "
+                "examples: use ForestDependency, or RegressorDependency with output_features."
+            )
+        made = Cache().outputs(problem)
+        return host(made.coordinates), made.frame
+
+    def _fit_coordinates(
+        self,
+        A: np.ndarray,
+        V: np.ndarray,
+        frame: Frame,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+    ) -> Embedding:
+        scaling, w = Scaling.of(A), np.ones(len(V)) if weights is None else weights
+        A = scaling(A)
+        mean = w @ V / w.sum()
+        directions = _directions(V - mean, whole(self.directions, "directions"))
+        T = (V - mean) @ np.linalg.pinv(directions)
+        F, counts = self._left_out(A, T, labels, w)
+        grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
+        self.n_trees_ = counts
+        map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
+        weigher = LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(map, None, frame, weigher)
+        C = mean + F @ directions
+        return Embedding(C, frame, weigh=partial(weigher.weights, None, C))
+
+    def _left_out(
+        self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, list[int]]:
+        """Return predictions of each target by folds, and the best numbers of trees."""
+        self.folds_ = folds_of(labels, whole(self.cv, "cv"))
+        found, counts = np.empty_like(T), []
+        for j, target in enumerate(T.T):
+            stages = self._stages(A, target, w)
+            best = _best_stage(stages, target, w)
+            found[:, j] = stages[:, best]
+            counts.append(best + 1)
+        return found, counts
+
+    def _stages(self, A: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return left-out predictions of one target after each tree, one column for each.
+
+        The first fold determines how many trees the others have: enough for a later minimum.
+        """
+        n_trees, found = whole(self.n_trees, "n_trees"), np.empty((len(A), 0))
+        for fold in range(int(self.folds_.max()) + 1):
+            out = self.folds_ == fold
+            grown = self._grown(A[~out], t[~out], w[~out], n_trees)
+            part = BoostedTrees.of([grown]).stages(A[out], 0)
+            if fold == 0:
+                best = _best_stage(part, t[out], w[out]) + 1
+                n_trees = min(n_trees, MORE + int(LATER * best))
+                found = np.empty((len(A), n_trees))
+            found[out] = part[:, :n_trees]
+        return found
+
+    def _grown(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
+        """Return a regressor of one target with a number of trees."""
+        from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
+
+        regressor = HistGradientBoostingRegressor(
+            max_iter=n_trees,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            early_stopping=False,
+            random_state=self.random_state,
+        )
+        return regressor.fit(A, t, None if (w == w[0]).all() else w)
+
+
+def _best_stage(stages: np.ndarray, t: np.ndarray, w: np.ndarray) -> int:
+    """Return the column with the smallest weighted sum of squares."""
+    return int(np.argmin(w @ (stages - t[:, None]) ** 2))
+
+
+def _directions(V: np.ndarray, most: int) -> np.ndarray:
+    """Return the principal directions of centred coordinates, in units of their spread.
+
+    They are the coordinates that vary, if these are at most `most`. Constant outputs have one
+    direction of length zero.
+    """
+    if V.shape[1] > most:
+        _, s, Q = np.linalg.svd(V, full_matrices=False)
+        rows = s[:most, None] / np.sqrt(len(V)) * Q[:most]
+    else:
+        rows = np.diag(V.std(axis=0))
+    size = np.abs(rows).max(axis=1)
+    return rows[size > 1e-12 * size.max()] if size.any() else rows[:1]
