@@ -35,9 +35,9 @@ def texts(n: int) -> dict[str, Any]:
     titles, tags = [], []
     for _ in range(n):
         own = rng.choice(60, size=rng.integers(1, 4), replace=False)
-        told = [words[rng.choice(8000, size=rng.integers(5, 15), p=share)]]
-        told += [words[rng.choice(topics[tag], size=3)] for tag in own]
-        titles.append(" ".join(rng.permutation(np.concatenate(told))))
+        picked = [words[rng.choice(8000, size=rng.integers(5, 15), p=share)]]
+        picked += [words[rng.choice(topics[tag], size=3)] for tag in own]
+        titles.append(" ".join(rng.permutation(np.concatenate(picked))))
         tags.append([f"tag {tag}" for tag in own])
     return {"X": {"title": titles, "tags": tags}}
 

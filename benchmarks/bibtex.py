@@ -30,4 +30,4 @@ if __name__ == "__main__":
     print(f"eigh         {floor:7.1f} s, one of n = {len(K)} for each of {len(KERNELS)} kernels")
     print(f"fit + choice {selected - start:7.1f} s")
     print(f"prediction   {end - selected:7.1f} s")
-    print(f"all / eigh   {(end - start) / floor:7.2f}  (at most 4 is wanted)")
+    print(f"all / eigh   {(end - start) / floor:7.2f}  (at most 4 is the target)")

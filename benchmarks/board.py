@@ -1,4 +1,4 @@
-"""Run every script that asks about speed, and put today's ratios beside those of the last run.
+"""Run every script that asks about speed, and put today's ratios next to those of the last run.
 
     python benchmarks/board.py             # small sizes, some minutes; make bench does this
     python benchmarks/board.py --full      # the sizes of docs/costs.md

@@ -2,7 +2,7 @@
 
 The same fitted model is decoded twice: by the natural decoder of the output kernel (calibrated for
 the loss where it can be) and by the least expected loss. Paired differences of the losses of the
-test examples with their 95 % intervals: below zero `ByLoss` is better. Beside them what a user of
+test examples with their 95 % intervals: below zero `ByLoss` is better. Next to them what a user of
 scikit-learn would have tried: one-vs-rest logistic regression tuned for the loss, the nearest word.
 
 MERCER_DATA=data python benchmarks/by_loss.py --jobs 16 --out out/by_loss

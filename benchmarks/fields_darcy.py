@@ -31,7 +31,7 @@ def tell_trials(report: dict, device: str | None) -> None:
     """Print the risk of every trial of the choice."""
     plain = place_choice.Search.risk
 
-    def told(self: Any, at: dict) -> float:
+    def recorded(self: Any, at: dict) -> float:
         clock = Clock(device)
         risk = plain(self, at)
         report["trials"].append([at, risk, clock()])
@@ -39,11 +39,11 @@ def tell_trials(report: dict, device: str | None) -> None:
         report["search"] = self
         return risk
 
-    place_choice.Search.risk = told  # type: ignore[method-assign]
+    place_choice.Search.risk = recorded  # type: ignore[method-assign]
 
 
 def variants(kernel: Shared) -> dict[str, Shared]:
-    """Other window and position kernels beside the one chosen."""
+    """Other window and position kernels next to the one chosen."""
     scale = kernel.window.length_scale
     found = {
         f"nu {nu}, {s:g}": Matern(s * scale, nu=nu) for nu in (1.5, 2.5) for s in (0.7, 1, 1.4)

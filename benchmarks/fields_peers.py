@@ -1,4 +1,4 @@
-"""Kernels beside neural operators: error and training time on five equations, at three sizes.
+"""Kernels next to neural operators: error and training time on five equations, at three sizes.
 
     python benchmarks/fields_peers.py --device cuda --methods mercer Batlle
     python benchmarks/fields_peers.py --device cuda --methods FNO DeepONet PCA-Net --jobs 8
@@ -92,7 +92,7 @@ def network_row(method, name, pairs, device, epochs, steps, step, limit):
 
 
 def main():
-    """Run what was asked for, print a table and write the numbers."""
+    """Run what was requested, print a table and write the numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--methods", nargs="+", default=["mercer", "Batlle"])

@@ -1,6 +1,6 @@
 """Is the Weisfeiler–Lehman Gram of 1,000 molecules as fast as grakel's, the trees' as naive loops?
 
-grakel is no dependency: where it is installed it takes part. Needs rdkit and qm9_5k.smi.
+grakel is not a dependency: where it is installed it takes part. Needs rdkit and qm9_5k.smi.
 """
 
 import numpy as np

@@ -103,7 +103,7 @@ def wanted(report):
         chosen = mean(report, "chosen of all", "tasks")
         for other, limit in (("identity", 0.85), ("covariance", 1.1)):
             ratio = chosen / mean(report, other, "tasks")
-            yield f"tasks: chosen / {other} = {ratio:.3f} (at most {limit} is wanted)"
+            yield f"tasks: chosen / {other} = {ratio:.3f} (at most {limit} is the target)"
 
 
 if __name__ == "__main__":

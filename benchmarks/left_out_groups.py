@@ -1,4 +1,4 @@
-"""What does leaving groups out cost beside leaving single examples out?"""
+"""What does leaving groups out cost compared with leaving single examples out?"""
 
 import numpy as np
 from _measure import best_times, report, size

@@ -1,4 +1,4 @@
-"""What do the posterior variance and the evidence cost beside the fit and one matrix product?"""
+"""What do the posterior variance and the evidence cost next to the fit and one product?"""
 
 import numpy as np
 from _measure import best_times, report, size

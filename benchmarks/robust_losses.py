@@ -3,7 +3,7 @@
 USPS halves (500 to learn from, 1000 to test) and DTI curves (four fifths of the subjects to learn
 from), linear output kernels, five splits; a tenth of the training outputs is multiplied by ten, or
 none. Everything is chosen on the training data, wrong outputs and all: the square loss by
-leave-one-out, the robust ones by five-fold refits. Beside them, an RBF output kernel under the
+leave-one-out, the robust ones by five-fold refits. Next to them, an RBF output kernel under the
 square loss, which is robust by itself, and scikit-learn's Huber regression of each value. Wanted
 of Huber with wrong outputs: at most 0.6 times the square's error on USPS, 0.1 times on DTI; with
 none wrong, at most 1.03 times.
@@ -107,7 +107,7 @@ def wanted(report):
         for kind, limit in (("a tenth wrong", LIMITS[name]), ("none wrong", 1.03)):
             setting = f"{name}, {kind}"
             ratio = mean(report, "Huber", setting) / mean(report, "square", setting)
-            yield f"{setting}: Huber / square = {ratio:.3f} (at most {limit} is wanted)"
+            yield f"{setting}: Huber / square = {ratio:.3f} (at most {limit} is the target)"
 
 
 if __name__ == "__main__":

@@ -45,6 +45,6 @@ if __name__ == "__main__":
     report.notes += [
         f"γ chosen: {', '.join(f'{gamma:g}' for gamma in chosen[10:])}.",
         f"chosen / supervised, split by split: {', '.join(f'{r:.3f}' for r in ratios)}.",
-        f"worst: {ratios.max():.3f} (at most 1.01 is wanted)",
+        f"worst: {ratios.max():.3f} (at most 1.01 is the target)",
     ]
     show(report)

@@ -1,4 +1,4 @@
-"""What does a fit over a stream cost beside the bare loop of kernel blocks and products?
+"""What does a fit over a stream cost compared with the bare loop of kernel blocks and products?
 
     python benchmarks/stream.py                      # n = 10⁴, 10⁵, 10⁶: some minutes, two cores
     python benchmarks/stream.py --sizes 2000 8000 --rank 64

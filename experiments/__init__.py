@@ -1,4 +1,4 @@
-"""Tables of results from the data, beside published numbers: ``python -m experiments NAME``.
+"""Tables of results from the data, next to published numbers: ``python -m experiments NAME``.
 
 This package is part of the repository, not of the wheel: it may import anything of mercer, and
 mercer imports nothing of it. An experiment is a module with
@@ -18,7 +18,7 @@ from .report import Report
 from .resources import measured
 
 EXPERIMENTS = {
-    "auto": "AutoDependency in one line beside what a scikit-learn user would try, on 19 sets",
+    "auto": "AutoDependency in one line next to what a scikit-learn user would try, on 19 sets",
     "bibtex": "sets of tags from the words of a text, in the given split",
     "burgers": "Burgers' equation on a circle, with and without its symmetry under shifts",
     "cmudict": "how English words are said, from 5,000 to 50,000 of them, stress left out and kept",
@@ -27,7 +27,7 @@ EXPERIMENTS = {
     "darcy": "Darcy's equation: whole-field, local and shared kernels",
     "widths": "how wide bands are that adapt to places and inputs, at equal coverage",
     "risk": "expected losses that prediction sets are asked to bound, over 200 splits",
-    "densities": "log densities and CRPS of the posterior beside scikit-learn's Gaussian process",
+    "densities": "log densities and CRPS of the posterior next to scikit-learn's Gaussian process",
     "digits": "lower halves of scikit-learn's digits from the upper halves, by one line",
     "massbank": "molecules from mass spectra, among the candidates of the same formula",
     "qm9": "molecules as labelled graphs from counts of atoms, bonds and rings",

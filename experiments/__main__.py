@@ -98,7 +98,7 @@ def _console() -> Any:
 
 
 def _summary(taken: dict) -> Any:
-    """Seconds and peak memory of each experiment, and of all of them."""
+    """Return seconds and peak memory of each experiment, and of all of them."""
     from .tables import Table
 
     rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in taken.items()]

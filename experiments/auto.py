@@ -1,4 +1,4 @@
-"""`AutoDependency` with no argument but the data, beside what a scikit-learn user would try."""
+"""`AutoDependency` with no argument but the data, next to what a scikit-learn user would try."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scikit-learn user would have tried beside `AutoDependency`, tuned on training data."""
+"""What a scikit-learn user would have tried instead of `AutoDependency`, tuned on training data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLASSIFIERS = ("RidgeCV", "ExtraTrees", "random forest", "SVM", "kNN", "logistic
 
 
 def regressor(name: str, n: int, d: int, folds: list, quick: bool = False) -> Any:
-    """A regressor of several standardised targets from raw inputs, n rows of d columns.
+    """Return a regressor of several standardised targets from raw inputs, n rows of d columns.
 
     `folds` are the splits that it is tuned by.
     """
@@ -65,7 +65,7 @@ def predicted(
     groups: np.ndarray | None = None,
     quick: bool = False,
 ) -> np.ndarray:
-    """What a regressor predicts; it learns targets in units of their spread."""
+    """Return what a regressor predicts; it learns targets in units of their spread."""
     scaler = StandardScaler().fit(Y)
     model = regressor(name, len(X), X.shape[1], tuning_folds(len(X), groups), quick)
     with warnings.catch_warnings():  # PLS on targets that are explained already
@@ -75,7 +75,7 @@ def predicted(
 
 
 def tuning_folds(n: int, groups: np.ndarray | None, folds: int = 5) -> list:
-    """Splits of the training rows, groups whole."""
+    """Return splits of the training rows, groups whole."""
     split: Any = KFold(folds, shuffle=True, random_state=0) if groups is None else GroupKFold(folds)
     return list(split.split(np.zeros((n, 1)), groups=groups))
 
@@ -83,7 +83,7 @@ def tuning_folds(n: int, groups: np.ndarray | None, folds: int = 5) -> list:
 def label_sets(
     name: str, X: np.ndarray, Y: np.ndarray, new: np.ndarray, quick: bool = False
 ) -> np.ndarray:
-    """Label sets by a classifier, parameters and threshold tuned for F1 in three folds."""
+    """Return label sets by a classifier, parameters and threshold tuned for F1 in three folds."""
     scaler = StandardScaler().fit(X)
     A, B = scaler.transform(X), scaler.transform(new)
     if X.size > WIDE:  # words: as they are, sparse
@@ -108,7 +108,7 @@ SPARSE = ("logistic", "chains", "SVM")
 
 
 def _classifiers(name: str, size: int, d: int, quick: bool) -> Iterator[tuple[Any, Callable]]:
-    """Models to choose from, each with the function that gives its scores."""
+    """Yield models to choose from, each with the function that gives its scores."""
     costs = (0.01, 1.0) if quick else COSTS
     if name == "logistic":
         for cost in costs:
@@ -168,14 +168,14 @@ class Chains:
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The mean probability of every label."""
+        """Return the mean probability of every label."""
         P = np.tile(self.constant, (X.shape[0], 1))
         P[:, self.known] = np.mean([chain.predict_proba(X) for chain in self.chains], axis=0)
         return P
 
 
 def sets_of(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Labels whose score reaches the threshold, and the best one if none does."""
+    """Return labels whose score reaches the threshold, and the best one if none does."""
     sets = scores >= threshold
     none = np.flatnonzero(~sets.any(axis=1))
     sets[none, scores[none].argmax(axis=1)] = True

@@ -45,7 +45,7 @@ class DataSet:
     test: int | None = None
 
     def splits(self, shuffles: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Five folds for each shuffle, groups whole; or the published split."""
+        """Yield five folds for each shuffle, groups whole; or the published split."""
         rows = np.arange(len(self.X))
         if self.test is not None:
             yield rows[: self.test], rows[self.test :]
@@ -64,7 +64,7 @@ class DataSet:
         return names.get(self.kind, "Kendall tau")
 
     def row_scores(self, test: np.ndarray, predicted: np.ndarray) -> list[float]:
-        """The F1 of every test row, for paired errors; empty for other outputs."""
+        """Return the F1 of every test row, for paired errors; empty for other outputs."""
         if self.kind != "labels":
             return []
         return [round(float(f), 5) for f in sample_f1(self.Y[test], predicted, average=False)]
@@ -82,7 +82,7 @@ class DataSet:
 
 
 def load(name: str) -> DataSet:
-    """One of the sets, by name."""
+    """Return one of the sets, by name."""
     if name in MULTI_TARGET:
         data = np.load(find("multi_target/multi_target.npz"))
         return DataSet(data[f"{name}_X"], data[f"{name}_Y"], "numbers")
@@ -112,7 +112,7 @@ def _gait() -> DataSet:
 
 
 def _growth() -> DataSet:
-    """Heights from 8 years on from those before."""
+    """Load heights from 8 years on from those before."""
     data = np.load(find("functional/growth.npz"))
     early = data["age"] <= 8
     return DataSet(data["height"][:, early], data["height"][:, ~early], "curves")

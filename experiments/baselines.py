@@ -26,7 +26,7 @@ COSTS = (0.03, 0.1, 0.3, 1.0, 3.0)
 def regressors(
     X: np.ndarray, outputs: int, grouped: bool = False, quick: bool = False
 ) -> dict[str, GridSearchCV]:
-    """Regressors of several outputs, for flat inputs like X; five folds, by group if `grouped`.
+    """Return regressors of several outputs for flat inputs, tuned in five folds.
 
     If `quick`, two folds and ten trees. A split of a tree costs inputs times outputs: of images it
     tries the square root of the inputs.
@@ -64,7 +64,7 @@ def predictions(
     groups: np.ndarray | None = None,
     quick: bool = False,
 ) -> Iterator[tuple[str, np.ndarray, float]]:
-    """For each regressor its name, what it predicts for `new`, and the seconds that it took.
+    """Yield the name of each regressor, its predictions for `new`, and the seconds it took.
 
     Arrays of several axes are flattened, and predictions are given the shape of outputs.
     """
@@ -102,7 +102,7 @@ class OneVsRest:
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels whose probability reaches the threshold, and the likeliest one if none does."""
+        """Return labels whose probability reaches the threshold, or the likeliest one."""
         return _sets(self.model.predict_proba(X), self.threshold)
 
 
@@ -125,7 +125,7 @@ class Letters:
         return str(self.search.best_params_)
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Each letter alone, without its neighbours; and the word with the largest sum of scores.
+        """Read each letter alone, and the word with the largest sum of scores.
 
         Scores are scikit-learn's one-vs-rest decision values; words are as long as the input.
         """
@@ -141,7 +141,7 @@ class Letters:
 
 
 def _summed(scores: np.ndarray, word: str, number: dict[str, int]) -> float:
-    """The sum of the scores of a word's letters; a letter never met has the least."""
+    """Return the sum of the scores of a word's letters; a letter never met has the least."""
     return sum(
         row[number[letter]] if letter in number else row.min()
         for row, letter in zip(scores, word, strict=True)
@@ -149,7 +149,7 @@ def _summed(scores: np.ndarray, word: str, number: dict[str, int]) -> float:
 
 
 def each_letter(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Letters:
-    """An SVM on single letters, C chosen in three folds that keep words whole."""
+    """Return an SVM on single letters, C chosen in three folds that keep words whole."""
     word = np.repeat(np.arange(len(y)), [len(x) for x in X])
     search = GridSearchCV(SVC(), {"C": [1.0, 10.0]}, cv=GroupKFold(3), n_jobs=1)
     return Letters(search.fit(np.vstack(list(X)), list("".join(y)), groups=word))

@@ -22,7 +22,7 @@ PUBLISHED = {"f1": 44.9}
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Sample-F1 on the test texts; three kernels and ten ridges by leave-one-out on training."""
+    """Report sample-F1 on the test texts; kernel and ridge by leave-one-out on training texts."""
     data = load_bibtex()
     if quick:
         X, y = data.X_train[:800], data.y_train[:800]

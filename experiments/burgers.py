@@ -24,13 +24,13 @@ METRIC = "relative L2 error"
 
 
 def model(X: np.ndarray, symmetries: Any = None) -> Any:
-    """A smooth Matérn kernel on whole fields, the ridge by leave-one-out."""
+    """Return a smooth Matérn kernel on whole fields, the ridge by leave-one-out."""
     kernel = Matern(2.0 * Matern().fit(X).length_scale_, nu=5.5)
     return KernelDependencyCV(kernel, alphas=RIDGES, symmetries=symmetries)
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Five folds; each pair with all its shifts, by Fourier modes of the shift."""
+    """Report errors in five folds; each pair with all its shifts, by Fourier modes."""
     X, Y = load_burgers()
     splits = list(KFold(5, shuffle=True, random_state=0).split(X))[: 1 if quick else 5]
     report, kept = Report("burgers"), {}

@@ -22,13 +22,13 @@ SEED = 0
 
 
 def split(n: int, size: int, test: int) -> tuple[np.ndarray, np.ndarray]:
-    """Words to learn from and to be tested on: the same test words for every size."""
+    """Return words to learn from and to be tested on: the same test words for every size."""
     drawn = np.random.default_rng(SEED).permutation(n)
     return drawn[test : test + size], drawn[:test]
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Accuracy, phone errors and time on words drawn with seed 0."""
+    """Report accuracy, phone errors and time on words drawn with seed 0."""
     sizes, test = ((500,), 200) if quick else (SIZES, TEST)
     report, times = Report("cmudict"), []
     for stress in (False, True):

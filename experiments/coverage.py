@@ -46,7 +46,7 @@ class Task:
     scaled: bool = False
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to learn from and rows of other groups to test on.
+        """Return rows to learn from and rows of other groups to test on.
 
         Splits in a row deal one shuffle out: no group is tested again before all others were.
         """
@@ -60,7 +60,7 @@ class Task:
 
 
 def tags() -> Task:
-    """Bibtex: the ten most frequent tags of the texts that have one; all 1024 sets of them."""
+    """Load the ten most frequent tags of Bibtex, texts that have one; all 1024 sets of them."""
     data = load_bibtex()
     Y = np.asarray(data.y_train.todense())
     Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:TAGS]]
@@ -72,7 +72,7 @@ def tags() -> Task:
 
 
 def rankings() -> Task:
-    """Vehicle: rankings of four labels, among all 24."""
+    """Load Vehicle: rankings of four labels, among all 24."""
     X, ranks = load_label_ranking("vehicle")
     kernels = [RBF(c * np.sqrt(X.shape[1])) for c in (0.3, 0.6, 1.0)]
     model = KernelDependencyCV(kernels, Kendall(), ALPHAS, fit_intercept=True)
@@ -81,7 +81,7 @@ def rankings() -> Task:
 
 
 def halves() -> Task:
-    """USPS: the lower halves of digits as balls of images."""
+    """Load USPS: the lower halves of digits as balls of images."""
     images, _, _, _ = load_usps()
     kernels = [RBF(scale) for scale in (3.0, 4.0, 6.0)]
     model = KernelDependencyCV(kernels, Linear(), ALPHAS, fit_intercept=True)
@@ -89,7 +89,7 @@ def halves() -> Task:
 
 
 def curves() -> list[Task]:
-    """DTI: several scans a subject, left out together or one by one."""
+    """Load DTI: several scans of a subject, left out together or one by one."""
     X, Y, subject = load_dti()
     kernels = [Gaussian(L2(), scale) for scale in (0.1, 0.2, 0.4)]
     model = KernelDependencyCV(kernels, L2(), ALPHAS, fit_intercept=True)
@@ -101,7 +101,7 @@ def curves() -> list[Task]:
 
 
 def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]:
-    """Coverage, mean size, and the mean size of the smallest sets that cover the test rows.
+    """Return coverage, mean size, and the mean size of the smallest sets that cover the test rows.
 
     All three are those of a random row of a random test group, which is what sets promise.
     """
@@ -124,14 +124,14 @@ def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]
 
 
 def least_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:
-    """The sets of the smallest common radius that covers: one that knows the test outputs."""
+    """Return the sets of the smallest common radius that covers the test outputs."""
     points, score = sets.model_.embed(X), sets.calibrated_.score
     scores = score.scores(points, sets.model_.output_kernel_.as_outputs(y))
     return score.sets(points, np.full(count(X), weighted_quantile(scores, weights, ASKED)))
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Twenty splits of each set, calibrated on held-out rows and by jackknife+."""
+    """Report twenty splits of each set, calibrated on held-out rows and by jackknife+."""
     tasks = [rankings(), *curves()[:2]] if quick else [tags(), rankings(), halves(), *curves()]
     names = [(task, how) for task in tasks for how in CALIBRATIONS]
     report = Report("coverage", wide=True, baseline="", lower_is_better=["mean size"])
@@ -153,7 +153,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 
 
 def _shares(labels: np.ndarray) -> np.ndarray:
-    """The weight of each row where groups count alike."""
+    """Return the weight of each row where groups count alike."""
     _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     return 1.0 / (len(sizes) * sizes[numbers])
 

@@ -31,7 +31,7 @@ METRIC = "relative L2 error"
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Whole fields, local and shared kernels; parameters by left-out training fields."""
+    """Compare kernels on whole fields, local and shared ones; parameters by left-out fields."""
     X, Y, X_test, y_test = load_darcy()
     _, _, X_fine, y_fine = load_darcy(fine=True)
     if quick:
@@ -61,7 +61,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 
 
 def _covered(model: Any, X: np.ndarray, Y: np.ndarray, X_test: np.ndarray, y_test: Any) -> str:
-    """How many fields stay within bands that were calibrated on others."""
+    """Return how many fields stay within bands that were calibrated on others."""
     cut = 3 * len(X) // 4
     kernel = clone(model.kernel_).set_params(rank=min(model.kernel_.rank, 1000))
     sets = ConformalSets(KernelDependency(kernel, alpha=model.alpha_), kind="band", random_state=0)
@@ -72,7 +72,7 @@ def _covered(model: Any, X: np.ndarray, Y: np.ndarray, X_test: np.ndarray, y_tes
 
 
 def models(X: np.ndarray, quick: bool) -> dict[str, Any]:
-    """Functions of training pairs that return a fitted model."""
+    """Return functions of training pairs that return a fitted model."""
     median = Matern().fit(X.reshape(len(X), -1)).length_scale_
     whole = [Matern(s * median, nu=nu) for s in SCALES for nu in (1.5, 2.5)]
     rank, law = (QUICK_RANK, 40) if quick else (RANK, 150)
@@ -87,7 +87,7 @@ def models(X: np.ndarray, quick: bool) -> dict[str, Any]:
 
 
 def local(X: np.ndarray, Y: np.ndarray, quick: bool) -> Any:
-    """Width and floor chosen on some fields, the ridge too, then all fields."""
+    """Return a local kernel with width, floor and ridge chosen on some fields, fitted on all."""
     kernels = [
         Local(Matern(), width=w, floor=c, fields=GRID, output_fields=GRID)
         for w in (WIDTHS[1:] if quick else WIDTHS)

@@ -39,7 +39,7 @@ class Task:
     split: int
 
     def run(self, quick: bool = False) -> dict[str, Any]:
-        """The score on the test part, and the seconds that learning and predicting took."""
+        """Return the score on the test part, and the seconds that learning and predicting took."""
         data, start = known(self.name), time.perf_counter()
         train, test = list(data.splits(self.split // 5 + 1))[self.split]
         values = _predicted(data, self.method, train, test, quick)
@@ -84,7 +84,7 @@ def _of_mercer(
 def tasks(
     sets: Sequence[str], methods: Sequence[str] | None = None, shuffles: int = 2
 ) -> list[Task]:
-    """What is to be done; AutoDependency first."""
+    """Return what is to be done; AutoDependency first."""
     found = []
     for name in sets:
         labels = name in LABEL_SETS
@@ -96,7 +96,7 @@ def tasks(
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """One line a set: the mean score of every method, and how far AutoDependency is from the best.
+    """Return for each set the mean scores, and how far AutoDependency is from the best.
 
     The error is paired: over splits, or over test rows where there is one split.
     """

@@ -1,4 +1,4 @@
-"""How likely outputs are under the posterior, beside scikit-learn's Gaussian process."""
+"""How likely outputs are under the posterior, next to scikit-learn's Gaussian process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Predicted = tuple[np.ndarray, np.ndarray]
 
 
 def ours(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
-    """Kernel and ridge by the density of left-out outputs, a noise for each target."""
+    """Return mercer's model, chosen by the density of left-out outputs, a noise for each target."""
     d = X.shape[1]
     families: list[Any] = [RBF, lambda s: Matern(s, nu=1.5), lambda s: Matern(s, nu=0.5)]
     every = [kernel(c * np.sqrt(d)) for kernel in families for c in SCALES]
@@ -43,7 +43,7 @@ def ours(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
 
 
 def process(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
-    """Scikit-learn's, by its marginal likelihood, from three starts."""
+    """Return scikit-learn's Gaussian process, by its marginal likelihood from three starts."""
     scale = kernels.RBF(np.sqrt(X.shape[1]), (1e-2, 1e4))
     kernel = kernels.ConstantKernel() * scale + kernels.WhiteKernel(0.1, (1e-6, 10.0))
     model = GaussianProcessRegressor(
@@ -56,7 +56,7 @@ def process(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
 
 
 def one_each(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
-    """One process of scikit-learn's for each target."""
+    """Return one process of scikit-learn's for each target."""
     found = [process(X, y[:, None], X_new) for y in Y.T]
     return np.hstack([mean for mean, _ in found]), np.hstack([s for _, s in found])
 
@@ -65,19 +65,19 @@ METHODS = {"scikit-learn": process, "scikit-learn, one a target": one_each, "mer
 
 
 def log_loss(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> float:
-    """The mean negative log density of a target, in units of its spread in training."""
+    """Return the mean negative log density of a target, in units of its spread in training."""
     return float(-norm.logpdf(y, mean, deviation).mean())
 
 
 def crps(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> float:
-    """The mean continuous ranked probability score of a normal distribution."""
+    """Return the mean continuous ranked probability score of a normal distribution."""
     z = (y - mean) / deviation
     each = deviation * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi))
     return float(each.mean())
 
 
 def fold(name: str, shuffle: int, number: int, method: str) -> tuple[float, float, float]:
-    """Log loss, CRPS and seconds on one fold, inputs and outputs standardised on the others."""
+    """Return log loss, CRPS and seconds on one fold, standardised on the others."""
     data = np.load(find("multi_target/multi_target.npz"))
     X, Y = data[f"{name}_X"], data[f"{name}_Y"]
     folds = KFold(5, shuffle=True, random_state=shuffle).split(X)
@@ -93,7 +93,7 @@ def fold(name: str, shuffle: int, number: int, method: str) -> tuple[float, floa
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Five folds, shuffled a few times, for every set and method."""
+    """Report five folds, shuffled a few times, for every set and method."""
     shuffles = range(10, 10 + (repeats or (1 if quick else REPEATS)))
     names = SETS[:1] if quick else SETS
     every = [(name, method) for name in names for method in METHODS]

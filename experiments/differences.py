@@ -26,10 +26,10 @@ class Difference:
     splits: int
     verdict: str
     share: float | None
-    """The mean difference as a share of the baseline's mean, where that is not zero."""
+    """The mean difference as a fraction of the baseline's mean, where that is not zero."""
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """The method, and by how much it differs where it does."""
         differs = self.verdict != "nothing" and self.share is not None
         share = f"{self.share:+.1%}".replace("-", MINUS) if differs else ""
@@ -37,7 +37,7 @@ class Difference:
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, low and high of the t interval of at least two differences.
+    """Return mean, low and high of the t interval of at least two differences.
 
     d̄ ± t_{n-1} s/√n: right for independent splits. Splits that share examples are not quite that,
     and the interval is then somewhat too narrow.
@@ -54,7 +54,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float, float]:
 
 
 def verdict(low: float, high: float, lower_is_better: bool) -> str:
-    """What an interval says: "better", "worse", or "nothing" where it contains zero."""
+    """Return what an interval says: "better", "worse", or "nothing" where it contains zero."""
     if low <= 0.0 <= high:
         return "nothing"
     return "better" if (high < 0.0) == lower_is_better else "worse"
@@ -63,7 +63,7 @@ def verdict(low: float, high: float, lower_is_better: bool) -> str:
 def paired(
     scores: dict[tuple[str, str, str], list[float]], baseline: str, lower_is_better: Iterable[str]
 ) -> list[Difference]:
-    """The differences of every method from the baseline of its own setting and metric."""
+    """Return the differences of every method from the baseline of its own setting and metric."""
     lower, found = set(lower_is_better), []
     for (method, setting, metric), values in scores.items():
         base = scores.get((baseline, setting, metric))
@@ -83,7 +83,7 @@ def paired(
 
 
 def sentences(differences: Sequence[Difference], baseline: str) -> list[str]:
-    """One for each setting and metric: who is better, who is worse, who brings nothing."""
+    """Return a sentence for each setting and metric: better, worse or neither."""
 
     def place(d: Difference) -> tuple[str, str]:
         return d.setting, d.metric
@@ -102,6 +102,6 @@ def _sentence(group: list[Difference], baseline: str) -> str:
     parts = [
         f"{text}: {', '.join(names)}"
         for said, text in clauses.items()
-        if (names := [d.told for d in group if d.verdict == said])
+        if (names := [d.described for d in group if d.verdict == said])
     ]
     return f"{group[0].setting}, {group[0].metric} — {'; '.join(parts)}."

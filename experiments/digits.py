@@ -69,6 +69,6 @@ def _notes(model: Any, inside: np.ndarray, n: int, tested: int) -> list[str]:
         "given no argument; its left-out score is from the training digits alone. scikit-learn's "
         "regressors are tuned by five-fold cross-validation.",
         f"Sets around the predictions hold all 32 pixels of a half at once: "
-        f"{model.coverage:.0%} asked for, {inside.mean():.1%} of the unseen digits covered.",
+        f"{model.coverage:.0%} requested, {inside.mean():.1%} of the unseen digits covered.",
         "model.html is the report that `mercer fit --report` and `model.report(path)` write.",
     ]

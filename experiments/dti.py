@@ -21,7 +21,7 @@ SEEDS = (0, 1, 2)
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Five folds by subject, three times; parameters by leaving subjects or single scans out."""
+    """Report errors in five folds by subject, three times; parameters by leave-one-out."""
     X, Y, subject = load_dti()
     operators = dict(list(OPERATORS.items())[:2]) if quick else OPERATORS
     tasks = [(how, name) for how in ("subject", "scan") for name in operators]

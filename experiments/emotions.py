@@ -23,7 +23,7 @@ ALPHAS = np.logspace(-3, 1.5, 10)
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Each metric on the test songs, under the decoder that is calibrated for each."""
+    """Report each metric on the test songs, under the decoder calibrated for it."""
     data = load_emotions()
     scaler = StandardScaler().fit(data.X_train.toarray())
     X, X_test = (scaler.transform(A.toarray()) for A in (data.X_train, data.X_test))

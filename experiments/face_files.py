@@ -21,7 +21,7 @@ def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
     ----------
     path
         A .npy or .npz file with one array (subject, view, height, width), the .npz with the names
-        or angles of the views as `views` beside it where they are known; or a folder with an
+        or angles of the views as `views` next to it where they are known; or a folder with an
         image a file, as `load_mpi_faces` reads it.
     frontal
         The frontal view, by its name or, in a file without names, its number; None for the one
@@ -50,7 +50,7 @@ def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
 
 
 def load_mpi_faces(folder: str | Path, frontal: str = "0") -> Faces:
-    """A folder of face images, one a file, such as the MPI face database of 200 heads in 7 views.
+    """Load a folder of face images, such as the MPI face database of 200 heads in 7 views.
 
     The database (Troje and Bülthoff 1996) is not public any more, so its file names could not be
     looked at: what is assumed is that a name holds two numbers, of the head and of the angle, the
@@ -112,7 +112,7 @@ def _head_and_angle(path: Path) -> tuple[str, str]:
 
 
 def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The array of an .npy or .npz file, and the names of its views."""
+    """Return the array of an .npy or .npz file, and the names of its views."""
     try:
         with path.open("rb") as file:  # numpy would leave a damaged one open
             loaded = np.load(file, allow_pickle=False)
@@ -120,7 +120,7 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
                 dict(loaded) if hasattr(loaded, "files") else {"": loaded}
             )
     except NO_ARCHIVE as error:
-        raise WrongData(f"{path} is no array file: save it with numpy.save.") from error
+        raise WrongData(f"{path} is not an array file: save it with numpy.save.") from error
     four = [values for values in named.values() if values.ndim == 4]
     if len(four) != 1 or four[0].shape[1] < 2 or four[0].dtype.kind not in "uif":
         shapes = ", ".join(str(values.shape) for values in named.values())
@@ -140,7 +140,7 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _grey(values: np.ndarray) -> np.ndarray:
-    """Whole numbers, and values up to 255, are grey values of eight bits."""
+    """Return grey values from 0 to 1; integers, and values up to 255, are of eight bits."""
     bits = values.dtype.kind in "ui" or (values.min() >= 0 and 2 < values.max() <= 255)
     return values / 255.0 if bits else values.astype(np.float64)
 

@@ -36,12 +36,12 @@ class MeanFace:
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """The same for all."""
+        """Return the mean for every input."""
         return np.tile(self.mean_, (len(X), 1))
 
 
 def literal(operator: Operator, scale: float) -> Fit:
-    """The paper's ridge 0.1 and length scale; ε, which it does not give, by leave-one-out."""
+    """Return the model at the paper's ridge and length scale; ε by leave-one-out."""
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
         kernels = [RBF(scale) * o for o in _family(operator)]
@@ -53,12 +53,12 @@ def literal(operator: Operator, scale: float) -> Fit:
 
 
 def chosen(operator: Operator) -> Fit:
-    """Length scale, ε and ridge by leaving people out, with an intercept."""
+    """Return the model with length scale, ε and ridge chosen by leaving people out."""
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
         scale = RBF().fit(X).length_scale_
         kernels = [RBF(s * scale) * o for s in SCALES for o in _family(operator)]
-        # The covariance operators have the unit of the outputs' variance, the identity has none.
+        # The covariance operators have the unit of the outputs' variance, the identity is unitless.
         unit = 1.0 if isinstance(operator, Identity) else float(Y.var(axis=0).sum())
         model = KernelDependencyCV(kernels, alphas=unit * ALPHAS, fit_intercept=True)
         return model.fit(X, Y, groups=people)
@@ -69,46 +69,46 @@ def chosen(operator: Operator) -> Fit:
 def literal_patches(
     X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
 ) -> Any:
-    """Patches in the ridge equation, at the length scale that the paper has for them."""
+    """Return patches in the ridge equation at the paper's length scale."""
     return KernelDependency(patches(shape, RBF(3.0)), alpha=0.1, fit_intercept=False).fit(X, Y)
 
 
 def chosen_patches(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Patches in the ridge equation, all by leaving people out."""
+    """Return patches in the ridge equation, all by leaving people out."""
     kernels = [patches(shape, RBF(s * patch_scale(X, shape))) for s in SCALES]
     model = KernelDependencyCV(kernels, alphas=ALPHAS, fit_intercept=True)
     return model.fit(X, Y, groups=people)
 
 
 def literal_margin(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Joint kernel maps at the paper's length scale; C, which it does not give, by refits."""
+    """Return joint kernel maps at the paper's length scale; C by refits."""
     return _margin([patches(shape, RBF(3.0))], X, Y, people)
 
 
 def chosen_margin(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Joint kernel maps, length scale and C by refits without some of the people."""
+    """Return joint kernel maps, length scale and C by refits without some of the people."""
     scale = patch_scale(X, shape)
     return _margin([patches(shape, RBF(s * scale)) for s in MARGIN_SCALES], X, Y, people)
 
 
 def nearest(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """The frontal image of the training face that looks most alike."""
+    """Return the frontal image of the training face that looks most alike."""
     return KNeighborsRegressor(1).fit(X, Y)
 
 
 def mean_face(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """What every row has to beat."""
+    """Return the training mean, which every method has to beat."""
     return MeanFace().fit(X, Y)
 
 
 def patches(shape: tuple[int, int], kernel: Any = None) -> Patchwise:
-    """Patches of 10 × 10 that overlap by 5, smaller where the images are."""
+    """Return patches of 10 × 10 that overlap by 5, smaller where the images are."""
     size = (min(10, shape[0]), min(10, shape[1]))
     return Patchwise(kernel, shape, size=size, overlap=(min(5, size[0] - 1), min(5, size[1] - 1)))
 
 
 def patch_scale(X: np.ndarray, shape: tuple[int, int]) -> float:
-    """The median distance of two patches, from anywhere in the images."""
+    """Return the median distance of two patches, from anywhere in the images."""
     return float(patches(shape).fit(X, X).kernel_.length_scale_)
 
 
@@ -119,7 +119,7 @@ def _family(operator: Operator) -> list[Operator]:
 
 
 def _margin(kernels: list[Patchwise], X: np.ndarray, Y: np.ndarray, people: np.ndarray) -> Any:
-    """Chosen by refits without a fourth of the people, which leave-one-out has no formula for."""
+    """Return joint kernel maps chosen by refits without a fourth of the people."""
     folds = GroupKFold(min(FOLDS, len(np.unique(people))))
     rough = JointKernelMap(tol=2e-2, max_iter=100)
     grid = {"kernel": kernels, "C": list(COSTS)}

@@ -41,7 +41,7 @@ def sweep(
     test: np.ndarray,
     seed: int,
 ) -> Iterator[Run]:
-    """Both methods at all sizes on one split, kernel and ridge chosen on training people."""
+    """Run both methods at all sizes on one split, kernel and ridge chosen on training people."""
     rng = np.random.default_rng(seed)
     known = np.unique(people[train])
     some = train[np.isin(people[train], rng.permutation(known)[:PEOPLE])]
@@ -72,7 +72,7 @@ def _run(
 
 
 def draw(path: Path, runs: list[Run], rows: int) -> None:
-    """Two panels against size: mean squared error and seconds to fit, means over the splits."""
+    """Plot mean squared error and seconds to fit against size, means over the splits."""
     require("matplotlib", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -107,14 +107,14 @@ def draw(path: Path, runs: list[Run], rows: int) -> None:
 
 
 def named(run: Run) -> str:
-    """The method and its size in words."""
+    """Return the method and its size in words."""
     if run.method == LOW_RANK:
         return f"{LOW_RANK}, {'exact' if run.size is None else f'rank {run.size}'}"
     return CORTES if run.size is None else f"{CORTES}, {run.size} examples"
 
 
 def claims(runs: list[Run]) -> Iterator[str]:
-    """What the paper says of rank 30, and what rank 100 loses, as it came out here."""
+    """Yield what the paper says of rank 30, and what rank 100 loses, as it came out here."""
 
     def errors(method: str, size: int | None) -> np.ndarray:
         return np.array([run.error for run in runs if (run.method, run.size) == (method, size)])

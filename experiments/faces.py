@@ -52,29 +52,29 @@ class Study:
 
     @classmethod
     def of(cls, faces: Faces, views: list[str] | None = None) -> Study:
-        """The pairs of some views, or of all turned ones."""
+        """Return the pairs of some views, or of all turned ones."""
         X, Y, people, _ = faces.pairs(views)
         return cls(X.reshape(len(X), -1), Y.reshape(len(Y), -1), people, X.shape[1:])
 
     def fit(self, fit: Fit, rows: np.ndarray) -> Any:
-        """A model of some rows."""
+        """Return a model of some rows."""
         return fit(self.X[rows], self.Y[rows], self.people[rows], self.shape)
 
     def error(self, model: Any, rows: np.ndarray) -> float:
-        """Its mean squared error a pixel on other rows."""
+        """Return the mean squared error of a pixel on other rows."""
         return float(((model.predict(self.X[rows]) - self.Y[rows]) ** 2).mean())
 
     def hindsight(self, own: np.ndarray, others: np.ndarray) -> float:
-        """The error of the best training face of every test face: nobody knows which it is."""
+        """Return the error of the best training face of every test face, known in hindsight."""
         D2 = cdist(self.Y[others], self.Y[own], "sqeuclidean")
         return float(D2.min(axis=1).mean() / self.Y.shape[1])
 
     def images(self, flat: np.ndarray) -> np.ndarray:
-        """Rows as images again."""
+        """Return rows as images again."""
         return flat.reshape(-1, *self.shape)
 
     def splits(self, number: int, train: int, test: int, rows: int) -> Iterator[Split]:
-        """Training and test rows that share nobody, as many training rows of each person."""
+        """Yield training and test rows that share nobody, as many training rows of each person."""
         for seed in range(number):
             rng = np.random.default_rng(seed)
             known = rng.permutation(np.unique(self.people))
@@ -85,7 +85,7 @@ class Study:
 
 
 def run(folder: Path, console: Any, quick: bool = False, faces: str | Path | None = None) -> Report:
-    """Both experiments, on the CMU faces or on those of a file or folder."""
+    """Run both experiments, on the CMU faces or on those of a file or folder."""
     given = load_cmu_faces() if faces is None else load_faces(faces)
     small = given.shrunk(SIDE)
     people = len(np.unique(small.subject))
@@ -105,7 +105,7 @@ def run(folder: Path, console: Any, quick: bool = False, faces: str | Path | Non
 
 
 def sizes(people: int) -> tuple[int, int]:
-    """How many people to train and to test on: 20 and 80 as in the paper, where there are."""
+    """Return how many people to train and to test on, 20 and 80 as in the paper if possible."""
     train = TRAIN if people >= 3 * TRAIN else max(2, int(0.6 * people))
     return train, min(TEST, people - train)
 
@@ -142,7 +142,7 @@ def _table(report: Report, folder: Path, study: Study, progress: Any, quick: boo
 
 
 def _baselines(report: Report, study: Study, parts: list[Split], quick: bool) -> None:
-    """What a scikit-learn user would have tried, tuned by leaving people out."""
+    """Add what a scikit-learn user would have tried, tuned by leaving people out."""
     found: dict[str, list[tuple[float, float]]] = {}
     for own, others in parts:
         X, Y, new = study.X[own], study.Y[own], study.X[others]

@@ -13,13 +13,13 @@ from .halves import Split
 
 
 def losses(Y: np.ndarray, split: Split, output_scale: float) -> np.ndarray:
-    """The loss of every training output (column) as the answer for every test example (row)."""
+    """Return the loss of every training output (column) for every test example (row)."""
     train, test = split
     return 2.0 - 2.0 * RBF(output_scale)(Y[test], Y[train])
 
 
 def nearest(X: np.ndarray, split: Split) -> np.ndarray:
-    """For every test input the place of its nearest training input."""
+    """Return the index of the nearest training input of every test input."""
     train, test = split
     return RBF("median").fit(X[train])(X[test], X[train]).argmax(axis=1)
 
@@ -27,29 +27,29 @@ def nearest(X: np.ndarray, split: Split) -> np.ndarray:
 def of_nearest(
     X: np.ndarray, Y: np.ndarray, splits: Sequence[Split], output_scale: float
 ) -> list[float]:
-    """The output of the nearest training input."""
+    """Return the output of the nearest training input."""
     pairs = [(losses(Y, split, output_scale), nearest(X, split)) for split in splits]
     return [float(L[np.arange(len(L)), near].mean()) for L, near in pairs]
 
 
 def of_mean(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> list[float]:
-    """The mean of the training outputs, for all."""
+    """Return the mean of the training outputs, for all."""
     means = [np.broadcast_to(Y[train].mean(axis=0), Y[test].shape) for train, test in splits]
     pairs = zip(splits, means, strict=True)
     return [rbf_loss(Y[test], mean, output_scale) for (_, test), mean in pairs]
 
 
 def of_chance(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> list[float]:
-    """Any training output, with equal probability."""
+    """Return any training output, with equal probability."""
     return [float(losses(Y, split, output_scale).mean()) for split in splits]
 
 
 def of_hindsight(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> list[float]:
-    """The training output that is best once the truth is known: no candidate can do better."""
+    """Return the training output that is best in hindsight: no candidate can do better."""
     return [float(losses(Y, split, output_scale).min(axis=1).mean()) for split in splits]
 
 
 def of_constants(Y: np.ndarray, splits: Sequence[Split], output_scale: float) -> tuple:
-    """The best and the worst that one training output, for all, can do."""
+    """Return the best and the worst that one training output, for all, can do."""
     means = [losses(Y, split, output_scale).mean(axis=0) for split in splits]
     return np.mean([m.min() for m in means]), np.mean([m.max() for m in means])

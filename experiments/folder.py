@@ -15,7 +15,7 @@ class NotWritable(OSError):
 
 @contextmanager
 def output_folder(out: Path, name: str) -> Iterator[Path]:
-    """A folder to write results in, moved to `out`/`name` only once all of them are there.
+    """Yield a folder to write results in, moved to `out`/`name` only once all of them are there.
 
     Earlier results stay until the new ones are complete, and stay for good when they never are.
     """

@@ -41,7 +41,7 @@ REPEATS = 500
 SIZES = (30, 80, 200)
 SIGNIFICANCE = 0.01
 MOST_SILENT = 0.9
-"""The share of repeats without a level from which on a cell counts as one that states none."""
+"""The fraction of repeats without a level from which on a cell counts as stating none."""
 CHUNK = 25
 """Repeats that one process runs at a time."""
 Pairs = tuple[Any, Any, np.ndarray | None]
@@ -73,14 +73,14 @@ class Cell:
 
 
 def vectors(rng: np.random.Generator, n: int) -> Pairs:
-    """Two numbers, with noise that grows with the first input."""
+    """Return two numbers, with noise that grows with the first input."""
     X = rng.normal(size=(n + 1, 2))
     noise = 0.1 + 0.4 * (X[:, :1] > 0)
     return X, np.sin(2 * X) + noise * rng.normal(size=(n + 1, 2)), None
 
 
 def subjects(rng: np.random.Generator, n: int) -> Pairs:
-    """Two to four rows for each subject, which share an offset; the last subject is new."""
+    """Return two to four rows for each subject, which share an offset; the last subject is new."""
     number = n // 3 + 2
     groups = np.repeat(np.arange(number), rng.integers(2, 5, size=number))
     X, Y, _ = vectors(rng, len(groups) - 1)
@@ -88,47 +88,47 @@ def subjects(rng: np.random.Generator, n: int) -> Pairs:
 
 
 def repeated(rng: np.random.Generator, n: int) -> Pairs:
-    """Outputs of which there are nine, each many times."""
+    """Return outputs of which there are nine, each many times."""
     X, Y, _ = vectors(rng, n)
     return X, np.clip(np.round(Y), -1, 1), None
 
 
 def rankings(rng: np.random.Generator, n: int) -> Pairs:
-    """Orders of four labels."""
+    """Return orders of four labels."""
     X = rng.normal(size=(n + 1, 3))
     W = np.random.default_rng(0).normal(size=(3, 4))
     return X, np.argsort(np.argsort(X @ W + rng.normal(size=(n + 1, 4)))), None
 
 
 def label_sets(rng: np.random.Generator, n: int) -> Pairs:
-    """Sets of five labels."""
+    """Return sets of five labels."""
     X = rng.normal(size=(n + 1, 3))
     W = np.random.default_rng(0).normal(size=(3, 5))
     return X, (X @ W + rng.normal(size=(n + 1, 5)) > 0.3).astype(int), None
 
 
 def words(rng: np.random.Generator, n: int) -> Pairs:
-    """Words of two to four letters: some were never seen."""
+    """Return words of two to four letters: some were never seen."""
     X = rng.normal(size=(n + 1, 2))
     return X, ["".join(rng.choice(list("ab"), size=rng.integers(2, 5))) for _ in X], None
 
 
 def names(rng: np.random.Generator, n: int) -> Pairs:
-    """One of three classes."""
+    """Return one of three classes."""
     X = rng.normal(size=(n + 1, 2))
     places = np.digitize(X[:, 0] + rng.normal(size=n + 1), [-1, 1])
     return X, np.array(["a", "b", "c"])[places], None
 
 
 def curves(rng: np.random.Generator, n: int) -> Pairs:
-    """Curves of eleven points, whose noise has a scale of its own at each input and place."""
+    """Return curves of eleven points, with a scale of noise for each input and position."""
     t, X = np.linspace(0, 1, 11), rng.uniform(-1, 1, size=(n + 1, 1))
     noise = np.exp(X) * (0.1 + t) * rng.normal(size=(n + 1, 1)) + 0.1 * rng.normal(size=(n + 1, 11))
     return X, np.sin(3 * (t + X)) + 0.3 * noise, None
 
 
 def ranked_subjects(rng: np.random.Generator, n: int) -> Pairs:
-    """Orders of four labels, three rows for each subject, who has a taste of his own."""
+    """Return orders of four labels, three rows for each subject, with a taste of their own."""
     number = n // 3 + 2
     groups = np.repeat(np.arange(number), 3)
     X = rng.normal(size=(len(groups), 3))
@@ -139,7 +139,7 @@ def ranked_subjects(rng: np.random.Generator, n: int) -> Pairs:
 
 
 def spellings(rng: np.random.Generator, n: int) -> Pairs:
-    """Words and how they are spelt in capitals, one letter in two ways."""
+    """Return words and how they are spelt in capitals, one letter in two ways."""
     X = ["".join(rng.choice(list("abcn"), size=rng.integers(2, 6))) for _ in range(n + 1)]
     return X, [x.replace("c", rng.choice(["ks", "k"])).upper() for x in X], None
 
@@ -158,7 +158,7 @@ LOCAL = KernelDependency(Local(RBF(1.0), width=1.0), alpha=0.3)
 
 
 def _own_list(x: np.ndarray) -> list[str]:
-    """All words, or all but one, as an input has it."""
+    """Return all words, or all but one, as an input has it."""
     return WORDS if x[0] > 0 else WORDS[1:]
 
 
@@ -182,7 +182,7 @@ def _mapped(features: Any) -> KernelDependency:
 
 
 def cells() -> list[Cell]:
-    """Every kind of set, by both calibrations, on the data that could break it."""
+    """Return every kind of set, by both calibrations, on the data that could break it."""
     return [*_balls(), *_bands(), *_lists(), *_around(), *_controlled()]
 
 
@@ -301,7 +301,7 @@ def _controlled() -> list[Cell]:
 
 
 def trial(cell: Cell, n: int, seed: int) -> tuple[float, float]:
-    """The level that was stated, and one minus the loss on a row of a new group."""
+    """Return the level that was stated, and one minus the loss on a row of a new group."""
     rng = np.random.default_rng(seed)
     X, y, groups = cell.draw(rng, n)
     labels = np.arange(len(X)) if groups is None else groups
@@ -311,11 +311,11 @@ def trial(cell: Cell, n: int, seed: int) -> tuple[float, float]:
     )
     own = None if groups is None else groups[train]
     np.random.seed(seed)  # noqa: NPY002 — sets and maps without a seed draw from here
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cell.sets.fit(_rows(X, train), _rows(y, train), own)
     level = cell.sets.proven_coverage_
-    if np.isnan(level) and not any("is NaN" in str(one.message) for one in told):
+    if np.isnan(level) and not any("is NaN" in str(one.message) for one in caught):
         raise AssertionError(f"{cell.name} states no level and does not say why")
     return level, 1.0 - float(cell.sets.losses(_rows(X, [test]), _rows(y, [test]))[0])
 
@@ -325,7 +325,7 @@ def _rows(items: Any, index: Any) -> Any:
 
 
 def p_value(levels: np.ndarray, hits: np.ndarray) -> float:
-    """How likely so few hits are where the stated level holds."""
+    """Return how likely so few hits are where the stated level holds."""
     if set(np.unique(hits)) <= {0.0, 1.0}:
         return float(binom.cdf(round(hits.sum()), len(hits), levels.mean()))
     spread = max(float(hits.std(ddof=1)), 1e-12) / np.sqrt(len(hits))
@@ -333,7 +333,7 @@ def p_value(levels: np.ndarray, hits: np.ndarray) -> float:
 
 
 def claims(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Levels and hits where a repeat that states no level claims nothing, and cannot miss.
+    """Return levels and hits where a repeat that states no level claims nothing, and cannot miss.
 
     That is what the theorem of risk control bounds: the loss times whether the bound was reached.
     """
@@ -344,7 +344,7 @@ def claims(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def some_trials(number: int, n: int, seeds: list[int]) -> list[tuple[float, float]]:
-    """Some repeats of one cell, in a process of its own."""
+    """Run some repeats of one cell, in a separate process."""
     cell = cells()[number]
     return [trial(cell, n, seed) for seed in seeds]
 
@@ -352,7 +352,7 @@ def some_trials(number: int, n: int, seeds: list[int]) -> list[tuple[float, floa
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Every cell at every size; the one-sided test is Bonferroni's over all of them."""
+    """Report every cell at every size; the one-sided test is Bonferroni's over all of them."""
     repeats = repeats or (4 if quick else REPEATS)
     every = [(i, cell, n) for i, cell in enumerate(cells()) for n in cell.sizes]
     every = [one for one in every if not quick or one[2] == one[1].sizes[0]]
@@ -373,7 +373,7 @@ def run(
                 f"{cell.name}, n = {n}: met {hits.mean():.3f}, stated {levels.mean():.3f}"
             )
     report.notes.append(
-        f"Sets asked for {ASKED:.0%}, one new group each, {repeats} repeats. "
+        f"Sets of level {ASKED:.0%}, one new group each, {repeats} repeats. "
         + (f"Broken: {'; '.join(broken)}." if broken else
            f"No cell of {len(every)} is below its level by a one-sided test at "
            f"{SIGNIFICANCE:.0%}, Bonferroni over all.")

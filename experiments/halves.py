@@ -32,7 +32,7 @@ class Method:
     intercept: bool = False
 
     def chosen(self, scales: Sequence[float], output_scale: float) -> KernelDependencyCV:
-        """Kernel, operator and alpha by closed-form leave-one-out."""
+        """Return the model with kernel, operator and alpha by closed-form leave-one-out."""
         kernels = [RBF(scale) * operator for scale in scales for operator in self.operators]
         return KernelDependencyCV(
             kernels,
@@ -51,7 +51,7 @@ OPERATORS = (
 
 
 def weston(rank: int, center: bool) -> Method:
-    """Weston et al. 2003: ridge on the leading components of the outputs.
+    """Return the model of Weston et al. 2003: ridge on the leading components of the outputs.
 
     Leave-one-out has a closed form for both sides centred or neither: centred components come
     with an intercept.
@@ -81,7 +81,7 @@ def compare(
     output_scale: float,
     shown: int = 8,
 ) -> Iterator[list[Result]]:
-    """Results so far, after each method on each split of (training, test) rows."""
+    """Yield results so far, after each method on each split of (training, test) rows."""
     results = {(m.name, d): Result(m.name, d) for m in methods for d in DECODERS}
     for train, test in splits:
         for method in methods:
@@ -100,7 +100,7 @@ def compare(
 
 
 def described(model: KernelDependencyCV) -> str:
-    """What leave-one-out chose, in a few signs."""
+    """Return what leave-one-out chose, in a few signs."""
     parts = [f"ℓ {model.kernel_.scalar.length_scale:g}", f"α {model.alpha_:.0e}"]
     epsilon = model.kernel_.operator.get_params().get("epsilon")
     return ", ".join(parts if epsilon is None else [*parts, f"ε {epsilon:g}"])

@@ -16,7 +16,7 @@ SIDE, AROUND = 32, 256
 
 
 def heads(people: int = 200, seed: int = 0) -> np.ndarray:
-    """Views (people, angles, height, width) with grey values from 0 to 1."""
+    """Return views (people, angles, height, width) with grey values from 0 to 1."""
     rng = np.random.default_rng(seed)
     common, own = rng.normal(size=(1, SIDE, AROUND)), rng.normal(size=(people, SIDE, AROUND))
     albedo = _smooth(common) + 0.6 * _smooth(own)
@@ -32,7 +32,7 @@ def heads(people: int = 200, seed: int = 0) -> np.ndarray:
 
 
 def _smooth(noise: np.ndarray) -> np.ndarray:
-    """Unit variance, correlated over a few pixels of a view."""
+    """Return noise of unit variance, correlated over a few pixels of a view."""
     blurred = gaussian_filter(noise, (0, 2, 10), mode=("nearest", "nearest", "wrap"))
     return blurred / blurred.std()
 

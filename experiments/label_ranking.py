@@ -34,13 +34,13 @@ PUBLISHED = {
 
 
 def kernels(d: int) -> list[Kernel]:
-    """Gaussian and Laplacian kernels about as wide as d standardised features are apart."""
+    """Return Gaussian and Laplacian kernels about as wide as d standardised features are apart."""
     gaussian: list[Kernel] = [RBF(c * np.sqrt(d)) for c in (0.3, 0.6, 1.0, 1.7, 3.0)]
     return gaussian + [Laplacian(c * d) for c in (0.1, 0.3, 1.0, 3.0, 10.0)]
 
 
 def model(d: int, scoring: Any = None) -> Pipeline:
-    """Standardised inputs, Kendall outputs; kernel and ridge by leave-one-out."""
+    """Return a model of standardised inputs and Kendall outputs, chosen by leave-one-out."""
     return make_pipeline(
         StandardScaler(),
         KernelDependencyCV(
@@ -55,7 +55,7 @@ def model(d: int, scoring: Any = None) -> Pipeline:
 
 
 def taus(name: str, folds: int, seed: int = 0, scoring: Any = None) -> list[float]:
-    """The mean Kendall tau of each fold of a shuffled cross-validation."""
+    """Return the mean Kendall tau of each fold of a shuffled cross-validation."""
     X, ranks = load_label_ranking(name)
     values = []
     for train, test in KFold(10, shuffle=True, random_state=seed).split(X):
@@ -67,7 +67,7 @@ def taus(name: str, folds: int, seed: int = 0, scoring: Any = None) -> list[floa
 
 
 def baseline_taus(name: str, folds: int, quick: bool = False) -> dict[str, list[float]]:
-    """The same of scikit-learn's regressors on the ranks, whose predictions are sorted."""
+    """Return the mean tau of scikit-learn's regressors on ranks, whose predictions are sorted."""
     X, ranks = load_label_ranking(name)
     found: dict[str, list[float]] = {}
     for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=0).split(X)):
@@ -82,7 +82,7 @@ def baseline_taus(name: str, folds: int, quick: bool = False) -> dict[str, list[
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Mean Kendall tau over the ten folds of each set."""
+    """Report mean Kendall tau over the ten folds of each set."""
     report = Report("label_ranking")
     names = ("iris", "wine", "glass") if quick else LABEL_RANKING
     for name in track(names, "fitting", console=console, transient=True):

@@ -22,7 +22,7 @@ METRICS = {"f1": sample_f1, "hamming": hamming_accuracy, "subset": subset_accura
 
 
 def model(kernels: Sequence[Kernel], alphas: np.ndarray, metric: str) -> KernelDependencyCV:
-    """Linear outputs under a threshold, everything chosen by a metric of left-out predictions."""
+    """Return a model of linear outputs with a threshold, chosen by left-out predictions."""
     return KernelDependencyCV(
         list(kernels),
         Labels(),
@@ -50,7 +50,7 @@ def compare(
 
 
 def add_baseline(report: Report, data: LabelSets, metric: str, quick: bool = False) -> None:
-    """Rows of one-vs-rest logistic regression, tuned for a metric on the training data."""
+    """Add rows of one-vs-rest logistic regression, tuned for a metric on the training data."""
     start = perf_counter()
     costs = COSTS[2:3] if quick else COSTS
     fitted = OneVsRest(METRICS[metric], costs).fit(data.X_train, as_array(data.y_train))
@@ -63,5 +63,5 @@ def add_baseline(report: Report, data: LabelSets, metric: str, quick: bool = Fal
 
 
 def as_array(Y: Any) -> np.ndarray:
-    """Indicators as a dense array of ints: with int8 LabelBinarizer mixes up columns above 127."""
+    """Return indicators as dense ints: with int8 LabelBinarizer mixes up columns above 127."""
     return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y, dtype=np.int64)

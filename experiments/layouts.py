@@ -14,7 +14,7 @@ NUMBERS = ("mean", "std", "published", "seconds")
 
 @dataclass(frozen=True)
 class Row:
-    """One method in one setting: mean and spread of a metric, the published value beside it."""
+    """One method in one setting: mean and spread of a metric, and the published value."""
 
     method: str
     setting: str
@@ -26,17 +26,17 @@ class Row:
 
 
 def long(rows: Sequence[Row], name: str) -> Table:
-    """One line a row, of the columns that have something to say; what is constant on top."""
+    """Return one line a row, of the columns that have something to say; what is constant on top."""
     words = [c for c in WORDS if len({getattr(row, c) for row in rows}) > 1]
     same = [getattr(rows[0], c) for c in WORDS if c not in words]
-    told = [c for c in NUMBERS if any(getattr(row, c) is not None for row in rows)]
-    columns = ["method", *words, *told]
+    numbers = [c for c in NUMBERS if any(getattr(row, c) is not None for row in rows)]
+    columns = ["method", *words, *numbers]
     cells = [[number(getattr(row, column)) for column in columns] for row in rows]
     return Table(", ".join([name, *same]), columns, cells, texts=1 + len(words))
 
 
 def wide(rows: Sequence[Row], name: str) -> Iterator[Table]:
-    """One line a method, one column a setting; a table for each metric."""
+    """Yield one line a method, one column a setting; a table for each metric."""
     for metric in dict.fromkeys(row.metric for row in rows):
         some = [row for row in rows if row.metric == metric]
         found = {(row.method, row.setting): spread(row.mean, row.std) for row in some}
@@ -49,7 +49,7 @@ def wide(rows: Sequence[Row], name: str) -> Iterator[Table]:
 
 
 def compared(differences: Sequence[Difference], title: str, in_columns: bool) -> Iterator[Table]:
-    """Differences from the baseline, in the layout of the results."""
+    """Yield differences from the baseline, in the layout of the results."""
     if differences and not in_columns:
         lines = [[d.method, d.setting, d.metric, _difference(d)] for d in differences]
         yield Table(title, ["method", "setting", "metric", "difference"], lines, texts=3)

@@ -34,12 +34,12 @@ FOLDS = 5
 
 
 def spectrum_kernel(of: str) -> Kernel:
-    """The cosine of peaks, of neutral losses, or of differences between peaks."""
+    """Return the cosine of peaks, of neutral losses, or of differences between peaks."""
     return Normalized(MassSpectrum(0.008, power=0.25, of=of))
 
 
 def molecule_kernel(kind: str) -> Kernel:
-    """The min/max similarity of one kind of fingerprint."""
+    """Return the min/max similarity of one kind of fingerprint."""
     return Fingerprint(kind, radius=3 if kind == "paths" else 2)
 
 
@@ -65,7 +65,7 @@ class Task(NamedTuple):
 
 
 def prepared(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
-    """The Gram matrices of the spectra and of every molecule that is learnt or a candidate."""
+    """Return the Gram matrices of the spectra and of all molecules."""
     pools = [data.pool[formula] for formula in data.formulas]
     number = {y: i for i, y in enumerate(dict.fromkeys(y for pool in pools for y in pool))}
     parts = {of: spectrum_kernel(of)(data.spectra) for of in step(MIXTURES[-1])}
@@ -77,7 +77,7 @@ def prepared(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
 
 
 def chosen(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, float, float]:
-    """Mixture and alpha of the best left-out top-1, whole formulas left out, in closed form."""
+    """Return mixture and alpha of the best left-out top-1, formulas left out together."""
     labels = np.unique(formulas[train].astype(str), return_inverse=True)[1]
     outputs, truth = Precomputed(task.outputs), task.truth[train]
     decoder = Candidates(task.candidates).fit(outputs, truth)
@@ -95,7 +95,7 @@ def chosen(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, fl
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Top-1 over same-formula candidates, five folds by formula and five by compound."""
+    """Report top-1 over same-formula candidates, five folds by formula and five by compound."""
     data = load_massbank()
     n = 150 if quick else len(data.spectra)
     spectra, molecules, formulas = (part[:n] for part in data[:3])
@@ -106,8 +106,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     for unit, groups in (("formula", data.formulas), ("compound", task.truth)):
         setting = f"{FOLDS} folds by {unit}"
         with console.status(setting):
-            hits, told = folded(task, groups, data.formulas)
-        choices.append(f"by {unit}: {'; '.join(told)}")
+            hits, chosen_by_fold = folded(task, groups, data.formulas)
+        choices.append(f"by {unit}: {'; '.join(chosen_by_fold)}")
         for (method, metric), lists in hits.items():
             mean = float(np.mean(np.concatenate(lists)))
             std = float(np.std([np.mean(values) for values in lists]))
@@ -133,7 +133,7 @@ Hits = dict[tuple[str, str], list[float]]
 def folded(
     task: Task, groups: np.ndarray, formulas: np.ndarray
 ) -> tuple[dict[tuple[str, str], list[list[float]]], list[str]]:
-    """Hits of every method, fold by fold, and what was chosen on each."""
+    """Return hits of every method, fold by fold, and what was chosen on each."""
     several = np.array([len(task.candidates(x)) > 1 for x in range(len(task.truth))])
     folds = GroupKFold(FOLDS, shuffle=True, random_state=0)
     hits: dict[tuple[str, str], list[list[float]]] = {}
@@ -150,7 +150,7 @@ def folded(
 
 
 def evaluated(task: Task, train: np.ndarray, test: np.ndarray, mixture: str, alpha: float) -> Hits:
-    """Hits on test spectra of mercer and of two floors."""
+    """Return hits on test spectra of mercer and of two floors."""
     K, L = task.inputs[mixture], task.outputs
     model = KernelDependency(Precomputed(K), Precomputed(L), alpha=alpha, fit_intercept=False)
     model.fit(train, task.truth[train])
@@ -171,7 +171,7 @@ def evaluated(task: Task, train: np.ndarray, test: np.ndarray, mixture: str, alp
 
 
 def other_way(task: Task, model: KernelDependencyCV, train: np.ndarray, test: np.ndarray) -> Hits:
-    """Hits of a model that predicts the spectrum of each candidate."""
+    """Return hits of a model that predicts the spectrum of each candidate."""
     pools, truth = [task.candidates(x) for x in test], task.truth[test]
     found = _hits(OTHER_WAY, model.rank_inputs(test, pools, 5, leave_out_candidates=True), truth)
     if _some_trained(task, train, pools):
@@ -186,14 +186,14 @@ def _some_trained(task: Task, train: np.ndarray, pools: list[list[int]]) -> bool
 
 
 def backward(task: Task, train: np.ndarray, formulas: np.ndarray) -> KernelDependencyCV:
-    """A model that predicts spectra of molecules; its ridge by leave-formula-out."""
+    """Return a model that predicts spectra of molecules; its ridge by leave-formula-out."""
     spectra, molecules = Precomputed([*task.inputs.values()][-1]), Precomputed(task.outputs)
     model = KernelDependencyCV(molecules, spectra, alphas=BACKWARD, fit_intercept=False)
     return model.fit(task.truth[train], train, groups=formulas[train].astype(str))
 
 
 def _hits(name: str, ranked: list, truth: np.ndarray) -> Hits:
-    """Whether the true molecule is first, and among the first five."""
+    """Return whether the true molecule is first, and among the first five."""
     rows = [([y for y, _ in row], own) for row, own in zip(ranked, truth, strict=True)]
     return {
         (name, "top-1"): [float(row[0] == own) for row, own in rows],

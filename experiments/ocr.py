@@ -88,7 +88,7 @@ loaded = lru_cache(load_ocr_words)
 
 
 def splits(words: np.ndarray, folds: np.ndarray) -> Iterator[Split]:
-    """The file's ten folds, twice; then the same with a tenth of the words kept for the test."""
+    """Yield the file's ten folds, then the same with a tenth of the words kept for the test."""
     texts = np.unique(words)
     group = dict(zip(texts, np.random.default_rng(0).permutation(len(texts)) % 10, strict=True))
     held = np.array([group[word] for word in words])
@@ -112,7 +112,7 @@ def outcome(split: Split, way: str) -> Outcome:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Every way on every split, two processes at a time; quick: the first splits, few words."""
+    """Run every method on every split, two processes at a time; quick: few splits and words."""
     images, words, folds = load_ocr_words()
     chosen = list(splits(words, folds))
     if quick:
@@ -131,7 +131,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 
 
 def _few(split: Split) -> Split:
-    """Some of the words; the file is in the order of their texts."""
+    """Return some of the words; the file is in the order of their texts."""
     step = max(1, len(split.test) // 80)
     return Split(split.kind, split.fold, split.train[::6], split.test[::step])
 

@@ -55,7 +55,7 @@ dt { color: var(--soft); } dd { margin: 0; }
 
 
 def page(report: Report, pictures: Mapping[str, bytes]) -> str:
-    """The HTML of a report; `pictures` are PNG files by name."""
+    """Return the HTML of a report; `pictures` are PNG files by name."""
     parts = [
         f"<h1>{escape(report.title or report.experiment)}</h1>",
         f'<p class="soft">make reproduce NAME={escape(report.experiment)}{_took(report)}</p>',
@@ -102,7 +102,7 @@ def _compared(report: Report) -> Iterator[str]:
 
 
 def _line(d: Difference, reach: float) -> str:
-    """A method, its interval as a drawing about zero, and in numbers."""
+    """Return a method, its interval as a drawing about zero, and in numbers."""
     low, mean, high = (72 + 68 * value / reach for value in (d.low, d.mean, d.high))
     drawing = (
         f'<svg viewBox="0 0 144 18" class="{d.verdict}" role="img" aria-label="{d.verdict}">'

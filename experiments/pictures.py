@@ -1,4 +1,4 @@
-"""Pictures of results; matplotlib is an extra, asked for when first used."""
+"""Pictures of results; matplotlib is an extra, imported when first used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer._base.extras import require
 
 
 def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """A grid of images: the given upper halves, then for each column the whole as completed.
+    """Plot a grid of images: the given upper halves, then the completed images by column.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -
 
 
 def grid(path: Path, columns: dict[str, np.ndarray]) -> None:
-    """A grid of grey images: a column a title, a row an example.
+    """Plot a grid of grey images: a column for each title, a row for each example.
 
     Parameters
     ----------

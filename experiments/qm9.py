@@ -31,7 +31,7 @@ NEAREST = "scikit-learn: nearest description"
 
 
 def description(smiles: str) -> tuple[np.ndarray, str]:
-    """Counts that name no substructure beyond a bond or a ring size, and the formula."""
+    """Return counts that name no substructure beyond a bond or a ring size, and the formula."""
     mol = molecule(smiles)
     atoms = Counter(atom.GetSymbol() for atom in mol.GetAtoms())
     atoms["H"] = sum(atom.GetTotalNumHs() for atom in mol.GetAtoms())
@@ -50,7 +50,7 @@ def description(smiles: str) -> tuple[np.ndarray, str]:
 
 
 def elements(smiles: str) -> Any:
-    """The graph of a molecule, its atoms labelled by element alone: counts tell no more of them."""
+    """Return the graph of a molecule with atoms labelled by element alone."""
     graph = molecule_graph(smiles)
     for _, atom in graph.nodes(data=True):
         atom["label"] = atom["element"]
@@ -58,10 +58,10 @@ def elements(smiles: str) -> Any:
 
 
 def output_kernel() -> Kernel:
-    """The mean of two kernels, each with and without the labels of atoms and of bonds.
+    """Return the mean of two kernels, each with and without the labels of atoms and of bonds.
 
     On the training molecules each such view adds to the left-out top-1: what a description
-    tells of the skeleton is no longer drowned by the labels.
+    shows of the skeleton is no longer hidden by the labels.
     """
     names = ("label", None)
     views: list[Kernel] = [
@@ -74,7 +74,7 @@ def output_kernel() -> Kernel:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Top-1 among the molecules of a formula, and the distance of graphs that are made anew."""
+    """Report top-1 among the molecules of a formula, and the distance of new graphs."""
     smiles = load_qm9()[: 300 if quick else None]
     described = [description(s) for s in smiles]
     X = np.array([counts for counts, _ in described])
@@ -100,7 +100,10 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     alike = [(X[pool] == X[i]).all(axis=1).sum() for pool, i in zip(pools, test, strict=True)]
     report.add("chance", setting, "top-1 of a formula", chance)
     report.add(
-        "all that is told", setting, "top-1 of a formula", float(np.mean(1.0 / np.array(alike)))
+        "a guess among equal descriptions",
+        setting,
+        "top-1 of a formula",
+        float(np.mean(1.0 / np.array(alike))),
     )
     report.add("mercer", setting, "top-1 of a formula", float(np.mean(hits)), seconds=seconds)
     near = nearest(X[train], graphs[train], X[test])
@@ -130,8 +133,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     )
     report.notes.append(
         "Top-1 is retrieval in a closed world: the candidates are all molecules of the file with "
-        "the formula of the description, none of which was trained on; all that is told is a guess "
-        "among those of the very same description, the best that can be. The graph distance (fused "
+        "the formula of the description, none of which was trained on. A guess among equal "
+        "descriptions is the best that can be. The graph distance (fused "
         "Gromov–Wasserstein, 0 for the same graph) compares decoders that know the training "
         "molecules alone. The nearest description is that of the nearest training molecule; in "
         "the closed world the candidate most similar to that molecule is taken. Length scale and "
@@ -142,13 +145,13 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 
 
 def nearest(X: np.ndarray, graphs: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """The training graph with the nearest description."""
+    """Return the training graph with the nearest description."""
     search = NearestNeighbors(n_neighbors=1).fit(X)
     return graphs[search.kneighbors(new, return_distance=False)[:, 0]]
 
 
 def decoders() -> dict[str, Any]:
-    """From a point to a graph, knowing the training molecules only."""
+    """Return decoders from points to graphs that know the training molecules only."""
     return {
         "Candidates": Candidates(),
         "barycentre": GromovWassersteinBarycenter(compete=False),
@@ -157,7 +160,7 @@ def decoders() -> dict[str, Any]:
 
 
 def split(formulas: np.ndarray, n_train: int, n_test: int) -> tuple[np.ndarray, np.ndarray]:
-    """Molecules to learn from and to predict, of different formulas, the latter not alone."""
+    """Return molecules to learn from and to predict, of different formulas."""
     rng = np.random.default_rng(0)
     shuffle = GroupShuffleSplit(1, test_size=0.3, random_state=0)
     train, test = next(shuffle.split(formulas, groups=formulas))

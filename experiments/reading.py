@@ -38,7 +38,7 @@ class Reader(Protocol):
         ...
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """The words as read letter by letter; perhaps also as the likeliest of some words."""
+        """Return the words read letter by letter, and the likeliest of some words if given."""
         ...
 
 
@@ -61,7 +61,7 @@ class Dependency:
     """What is made of a word before the model sees it."""
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Each letter alone, and the likeliest of the words that are as long as the input."""
+        """Read each letter alone, and the likeliest of the words as long as the input."""
         letters = self.letters(self._at(X))
         speller = self.speller or self
         return {"letters": letters, "words": speller.words(speller._at(X), words)}
@@ -71,18 +71,18 @@ class Dependency:
         return replace(self.model.embed(X), inputs=X)
 
     def letters(self, points: Embedding) -> np.ndarray:
-        """Each letter alone."""
+        """Read each letter alone."""
         decoder = PerPosition("input").fit(self.model.output_kernel_, self.model.outputs_)
         return decoder.decode(points)
 
     def words(self, points: Embedding, words: np.ndarray) -> np.ndarray:
-        """The likeliest of the words that are as long as the input."""
+        """Return the likeliest of the words that are as long as the input."""
         rarity = (self.half or self).lexicon(words).rarity_
         decoder = Lexicon(words, "length", rarity=rarity)
         return decoder.fit(self.model.output_kernel_, self.model.outputs_).decode(points)
 
     def lexicon(self, words: np.ndarray) -> Lexicon:
-        """A lexicon calibrated on the texts, which the model has not learnt from."""
+        """Return a lexicon calibrated on the texts, which the model has not learnt from."""
         decoder = Lexicon(words, "length", rarity="auto")
         decoder.fit(self.model.output_kernel_, self.model.outputs_)
         return decoder.calibrate(self.points, self.texts)
@@ -97,7 +97,7 @@ ALPHAS = tuple(np.logspace(-6, 0, 7))
 def by_words(
     scalars: Sequence[Kernel], *operators: Operator, alphas: Sequence[float] = ALPHAS
 ) -> Way:
-    """A kernel on words times an operator, the ridge and all else chosen by leave-one-out."""
+    """Return a kernel on words times an operator, all parameters chosen by leave-one-out."""
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
         model = KernelDependencyCV(
@@ -121,10 +121,10 @@ def by_places(
     kernels: Callable[[bool], Iterable[Positionwise]],
     of: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> Way:
-    """The kernels that read half of the words best, learnt from the other half.
+    """Return the kernels that read half of the words best, learnt from the other half.
 
-    One for letters, by the share of them that is right, and one for words, by their likelihood.
-    `kernels` gives those to choose from, told whether words to come will be new ones; `of` is
+    One for letters, by the fraction that is right, and one for words, by their likelihood.
+    `kernels` gives those to choose from, given whether new words are to be expected; `of` is
     what is made of a word first.
     """
 
@@ -178,5 +178,5 @@ class Chain:
         return f"{m.kernel}, C {m.C:g}, relative duality gap {m.relative_gap_:.4f}"
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Letters under the scores of letters and of pairs of them."""
+        """Return letters under the scores of letters and of pairs of them."""
         return {"letters": self.model.predict(X)}

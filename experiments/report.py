@@ -93,15 +93,15 @@ class Report:
         return row
 
     def differences(self) -> list[Difference]:
-        """Paired differences from the baseline, with their 95 % t intervals over the splits."""
+        """Return paired differences from the baseline, with 95 % t intervals over the splits."""
         return paired(self.scores, self.baseline, self.lower_is_better)
 
     def verdicts(self) -> list[str]:
-        """Who is better than the baseline, who worse, and who brings nothing."""
+        """Return which methods are better or worse than the baseline, and which are neither."""
         return sentences(self.differences(), self.baseline)
 
     def results(self) -> list[Table]:
-        """The rows, in one table or one for each metric."""
+        """Return the rows, in one table or one for each metric."""
         return (
             list(layouts.wide(self.rows, self.experiment))
             if self.wide
@@ -109,23 +109,23 @@ class Report:
         )
 
     def tables(self) -> list[Table]:
-        """The results, then the differences where there are any."""
+        """Return the results, then the differences where there are any."""
         title = f"paired differences from {self.baseline}, 95 % intervals"
         return [*self.results(), *layouts.compared(self.differences(), title, self.wide)]
 
     def table(self) -> Any:
-        """The rows as a rich table."""
+        """Return the rows as a rich table."""
         return self.tables()[0].rich()
 
     def markdown(self) -> str:
-        """The tables as Markdown, what they show and the notes below them."""
+        """Return the tables as Markdown, what they show and the notes below them."""
         tables = [block for t in self.tables() for block in (f"**{t.title}**", t.markdown())]
         said = "\n".join(f"- {sentence}" for sentence in self.verdicts())
         blocks = [f"# {self.title or self.experiment}", *tables, said, *self.notes]
         return "\n\n".join(block for block in [*blocks, self.attribution] if block) + "\n"
 
     def content(self) -> dict[str, Any]:
-        """What results.json holds."""
+        """Return what results.json holds."""
         return {
             "experiment": self.experiment,
             "rows": [asdict(row) for row in self.rows],

@@ -22,7 +22,7 @@ class Usage:
 
 @contextmanager
 def measured() -> Iterator[Usage]:
-    """Seconds and peak memory in GiB of the block.
+    """Yield seconds and peak memory in GiB of the block.
 
     Where the system cannot forget an earlier peak (other than Linux), it is that of the process.
     """
@@ -36,7 +36,7 @@ def measured() -> Iterator[Usage]:
 
 
 def peak_memory() -> float:
-    """The most memory that this process held, in GiB, since `measured` began or it started."""
+    """Return the peak memory of this process in GiB, since `measured` began or it started."""
     with suppress(OSError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(x for x in lines if x.startswith("VmHWM")).split()[1]) * 1024 / GIB

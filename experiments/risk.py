@@ -1,4 +1,4 @@
-"""Whether the expected loss of lists stays under the bound that was asked for."""
+"""Whether the expected loss of lists stays under the requested bound."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .report import Report
 BOUND = 0.1
 SPLITS = 200
 CALIBRATION = 500
-"""Pairs that settle the radius; the rest of those held out are tested."""
+"""Pairs that determine the radius; the rest of those held out are tested."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Held:
 
 
 def bibtex(quick: bool) -> Held:
-    """Sets of tags from the words of a text, the lists out of the training sets."""
+    """Return sets of tags from the words of a text, the lists out of the training sets."""
     data = load_bibtex()
     X, Y = data.X_train, np.asarray(data.y_train.todense()).astype(int)
     X_new, Y_new = data.X_test, np.asarray(data.y_test.todense()).astype(int)
@@ -52,7 +52,7 @@ def bibtex(quick: bool) -> Held:
 
 
 def yeast(quick: bool) -> Held:
-    """Functions of genes from their expression."""
+    """Return functions of genes from their expression."""
     data, halves = np.load(find("label_sets_more/label_sets_more.npz")), ("train", "test")
     X, Y = (np.concatenate([data[f"yeast_{n}_{half}"] for half in halves]) for n in "XY")
     order = np.random.default_rng(0).permutation(len(X))
@@ -64,7 +64,7 @@ def yeast(quick: bool) -> Held:
 
 
 def cmudict(quick: bool) -> Held:
-    """How words are said, from how they are spelt."""
+    """Return how words are said, from how they are spelt."""
     words, sounds = load_cmudict()[:2]
     order = np.random.default_rng(0).permutation(len(words))
     cut, end = (500, 900) if quick else (5000, 7000)
@@ -78,7 +78,7 @@ SETS: dict[str, Callable[[bool], Held]] = {"Bibtex": bibtex, "yeast": yeast, "CM
 
 
 def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
-    """For each loss (mean loss on test pairs, whether the bound was reached), one row a split."""
+    """Return the mean test loss and whether the bound was reached, for each loss and split."""
     held, found = SETS[name](quick), {}
     score: Any
     if isinstance(held.model, SequenceTransducer):
@@ -94,7 +94,7 @@ def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
 
 
 def _split(grown: list, n: int, seed: int) -> tuple[float, float, float]:
-    """The loss and the mean length of lists on test pairs, and whether the bound was reached."""
+    """Return the loss and the mean length of lists on test pairs, and whether they suffice."""
     order = np.random.default_rng(seed).permutation(n)
     some, rest = np.split(order, [min(CALIBRATION, n // 2)])
     weights = row_weights(np.arange(len(some)))

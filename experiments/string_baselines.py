@@ -23,20 +23,20 @@ Rule = tuple[int, str, int, str]
 
 
 def rule_of(word: str, form: str) -> Rule:
-    """How many letters go at the front and at the end, and what replaces them."""
+    """Return how many letters go at the front and at the end, and what replaces them."""
     found = SequenceMatcher(None, word, form, autojunk=False).find_longest_match()
     a, b, size = found.a, found.b, found.size
     return a, form[:b], len(word) - a - size, form[b + size :]
 
 
 def changed(word: str, rule: Rule) -> str:
-    """A word after a rule."""
+    """Return a word after a rule."""
     front, before, end, after = rule
     return before + word[front : len(word) - end] + after
 
 
 def ends(word: str, tags: tuple[str, ...]) -> list[str]:
-    """Tags, ends and beginnings of a word, and each pair of tags and an end."""
+    """Return tags, ends and beginnings of a word, and each pair of tags and an end."""
     pieces = [f"…{word[-n:]}" for n in range(1, 6)] + [f"{word[:n]}…" for n in range(1, 4)]
     every = "+".join(tags)
     return [*tags, every, *pieces, *(f"{every} {piece}" for piece in pieces)]
@@ -45,7 +45,7 @@ def ends(word: str, tags: tuple[str, ...]) -> list[str]:
 def by_rules(
     X: np.ndarray, tags: np.ndarray, y: np.ndarray, X_new: np.ndarray, tags_new: np.ndarray
 ) -> list[str]:
-    """Forms of new words: one rule is a class, the cost is chosen in three folds."""
+    """Return forms of new words: one rule is a class, the cost is chosen in three folds."""
     rules = [rule_of(word, form) for word, form in zip(X, y, strict=True)]
     number = {rule: i for i, rule in enumerate(dict.fromkeys(rules))}
     folds = KFold(3, shuffle=True, random_state=0)
@@ -60,7 +60,7 @@ def by_rules(
 
 
 def by_nearest(X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
-    """The output of the training input with the most alike pieces of up to four letters."""
+    """Return the output of the training input with the most alike pieces of up to four letters."""
     pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4)).fit(map(str, X))
     search = NearestNeighbors(n_neighbors=1, metric="cosine").fit(pieces.transform(map(str, X)))
     near = search.kneighbors(pieces.transform(map(str, X_new)), return_distance=False)

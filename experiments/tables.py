@@ -19,7 +19,7 @@ class Table:
     texts: int = 1
 
     def rich(self) -> Any:
-        """For the terminal."""
+        """Return the table for the terminal."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
 
@@ -32,13 +32,13 @@ class Table:
         return table
 
     def markdown(self) -> str:
-        """For the docs."""
+        """Return the table in Markdown, for the documentation."""
         rules = ["---" if i < self.texts else "--:" for i in range(len(self.columns))]
         lines = [[cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows)]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], rules, *lines[1:]))
 
     def html(self) -> str:
-        """For the page; a wide table scrolls in its own box."""
+        """Return the table in HTML; a wide table scrolls in its own box."""
         head = self._html_row(self.columns, "th")
         body = "\n".join(self._html_row(row, "td") for row in self.rows)
         return (
@@ -55,7 +55,7 @@ class Table:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A number as a reader wants it, a dash for none, words as they are."""
+    """Return a number rounded for a reader, a dash for None, text unchanged."""
     if value is None:
         return "–"
     if not isinstance(value, float):
@@ -64,12 +64,12 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def spread(mean: float, std: float | None) -> str:
-    """A mean with its standard deviation, where there is one."""
+    """Return a mean with its standard deviation, where there is one."""
     return number(mean) if std is None else f"{number(mean)} ± {number(std, 2)}"
 
 
 def between(mean: float, low: float, high: float) -> str:
-    """A difference with its interval, signed."""
+    """Return a difference with its interval, signed."""
 
     def signed(value: float) -> str:
         return f"{value:+.4f}".replace("-", MINUS)

@@ -31,7 +31,7 @@ BONUS = 0.6
 
 
 def alignment_free(X: np.ndarray, y: np.ndarray, quick: bool = False) -> KernelDependency:
-    """Word-level n-grams with soft places on both sides, decoded by `NGramPath`.
+    """Return word-level n-grams with soft places on both sides, decoded by `NGramPath`.
 
     The width of the output's places and alpha are those that spell most of a fifth of the pairs,
     kept back, as they should be; the bonus for length is calibrated on left-out points of all.
@@ -63,7 +63,7 @@ def _paths(width: int, alpha: float, bonus: float | str) -> KernelDependency:
 
 
 def aligned(X: np.ndarray, y: np.ndarray, quick: bool = False) -> SequenceTransducer:
-    """Letters aligned to chunks by EM; what is chosen is chosen on pairs left out."""
+    """Return letters aligned to chunks by EM; what is chosen is chosen on pairs left out."""
     return SequenceTransducer(unalignable="skip").fit(X, y)
 
 

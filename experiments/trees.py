@@ -21,7 +21,7 @@ SEEDS = 3
 
 
 def expression(rng: np.random.Generator, depth: int, level: int = 0) -> Any:
-    """The parse tree of a random expression, all of whose inner nodes are called E."""
+    """Return the parse tree of a random expression, all of whose inner nodes are called E."""
     if level == len(LEVELS) or depth == 0:
         if depth > 0 and rng.random() < 0.4:
             return ("E", "(", expression(rng, depth - 1), ")")
@@ -38,12 +38,12 @@ def expression(rng: np.random.Generator, depth: int, level: int = 0) -> Any:
 
 
 def spelled(tree: Any) -> str:
-    """The leaves of a tree, in order."""
+    """Return the leaves of a tree, in order."""
     return tree if isinstance(tree, str) else "".join(map(spelled, tree[1:]))
 
 
 def expressions(n: int, seed: int) -> tuple[list[str], list[Any]]:
-    """Different expressions of 3 to 30 symbols with their trees."""
+    """Return different expressions of 3 to 30 symbols with their trees."""
     rng, found = np.random.default_rng(seed), dict[str, Any]()
     while len(found) < n:
         tree = expression(rng, 5)
@@ -54,7 +54,7 @@ def expressions(n: int, seed: int) -> tuple[list[str], list[Any]]:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """The share of new expressions whose tree is right in every node."""
+    """Return the fraction of new expressions whose tree is right in every node."""
     train, test, seeds = (60, 20, 1) if quick else (400, 300, SEEDS)
     report = Report("trees")
     setting = f"{train} training and {test} new expressions, {seeds} draws"

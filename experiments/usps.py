@@ -56,18 +56,18 @@ FLOORS = {"any training output": of_chance, "best training output in hindsight":
 
 
 def line(method: Method) -> Published:
-    """The line of the paper's table that a method stands in."""
+    """Return the line of the paper's table that a method stands in."""
     return TABLE_2["Weston" if method.output_features else method.name]
 
 
 def published(method: Method) -> float | None:
-    """The loss that the paper gives, for the one number of components that it is for."""
+    """Return the loss that the paper gives, for the one number of components that it is for."""
     known = (*OPERATORS, weston(PUBLISHED_RANK, center=True))
     return line(method).loss if method.name in {m.name for m in known} else None
 
 
 def literal(method: Method) -> KernelDependency | KernelDependencyCV:
-    """A method at the parameters of the table; of what that leaves open, ε, by leave-one-out."""
+    """Return a method at the parameters of the paper's table; ε by leave-one-out."""
     alpha, scale, output_scale, _ = line(method)
     kernels = [RBF(scale) * operator for operator in method.operators]
     if len(kernels) > 1:
@@ -85,7 +85,7 @@ def literal(method: Method) -> KernelDependency | KernelDependencyCV:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """RBF loss over the folds; parameters as published, and by leave-one-out on training folds."""
+    """Report the RBF loss over the folds; parameters as published, and by leave-one-out."""
     images = load_usps()[0][:1000]
     upper, lower = images[:, :8], images[:, 8:]
     folds = np.arange(1000).reshape(5, 200)[: 2 if quick else 5]
@@ -120,7 +120,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 def _add_literal(
     report: Report, method: Method, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray
 ) -> None:
-    """Two rows: the loss as published, and that of one length scale, which can be compared."""
+    """Add two rows: the published loss, and that of one length scale, which can be compared."""
     own, common, start = [], [], time.perf_counter()
     for train, test in splits:
         predicted = literal(method).fit(X[train], Y[train]).predict(X[test])
@@ -133,7 +133,7 @@ def _add_literal(
 
 
 def _add_floors(report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> None:
-    """Rows of what needs no model, beside the decoder that answers likewise."""
+    """Add rows of what needs no model, next to the decoder with the same kind of answers."""
     outputs, images = (f"leave-one-out, {decoder}" for decoder in DECODERS)
     near = of_nearest(X, Y, splits, OUTPUT_SCALE)
     report.add("nearest neighbour", outputs, "rbf loss", scores=near)
@@ -147,7 +147,7 @@ def _add_floors(report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.nd
 def _add_baselines(
     report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray, quick: bool
 ) -> None:
-    """Rows of scikit-learn's regressors, which make an image as the fixed point does."""
+    """Add rows of scikit-learn's regressors, which make new images as the fixed point does."""
     found: dict[str, list[float]] = {}
     for train, test in splits:
         for name, predicted, _ in predictions(X[train], Y[train], X[test], quick=quick):
@@ -157,7 +157,7 @@ def _add_baselines(
 
 
 def notes(splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> list[str]:
-    """What the literal parameters do on these images, counted."""
+    """Return what the literal parameters do on these images, counted."""
     K = [RBF(TABLE_2["identity"].scale)(X[test], X[train]) for train, test in splits]
     zero = np.mean([(k.max(axis=1) == 0).mean() for k in K])
     lost = np.mean([(k.max(axis=1) < np.finfo(float).eps).mean() for k in K])
@@ -179,7 +179,7 @@ def notes(splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> list[str]:
         "since centring one side alone has no closed form. ε at the paper's parameters likewise.",
         "scikit-learn's regressors make an image too, and are tuned by five-fold cross-validation "
         "on the 200 training digits.",
-        "The published loss of Weston's method is put beside three centred components, which a "
+        "The published loss of Weston's method is put next to three centred components, which a "
         "comment in the paper's source names as the best of 1, 2, 3, 4, 5 and 10.",
     ]
 

@@ -22,17 +22,17 @@ SHAPE = (16, 8)
 
 
 def cubic(gamma: float) -> Kernel:
-    """The paper's kernel on images, as a cosine: images differ in ink."""
+    """Return the paper's kernel on images, as a cosine: images differ in ink."""
     return Normalized(Polynomial(3, gamma))
 
 
 def blurred(width: float, scale: float) -> Kernel:
-    """An RBF on blurred images."""
+    """Return an RBF on blurred images."""
     return Smoothed(RBF(scale), width, SHAPE)
 
 
 def cosine(kernel: Kernel, power: int = 1) -> Kernel:
-    """Words compared place by place, as a cosine: they differ in length."""
+    """Return the cosine of words compared position by position: they differ in length."""
     words = Normalized(Positions(kernel))
     return words if power == 1 else words**power
 
@@ -47,19 +47,19 @@ BLURRED = [cosine(blurred(width, 3.0), power) for width in (0.7, 1.0, 1.3) for p
 
 
 def constrained(*etas: float) -> Way:
-    """Constrained regression with the cubic kernel, mu and eta chosen."""
+    """Return constrained regression with the cubic kernel, mu and eta chosen."""
     image = cubic(1 / 32)
     kernels = [Positionwise(image, cosine(image), *p) for p in product((0.03, 0.1, 1.0), etas)]
     return by_places(lambda unseen: kernels)
 
 
 def shared(unseen: bool) -> Iterable[Positionwise]:
-    """Blurred words, and blurred letters that share what they learn over places."""
+    """Yield blurred words, and blurred letters that share what they learn over places."""
     for width in (0.7, 1.0, 1.3):
         letters, words = blurred(width, 1.5), cosine(blurred(width, 3.0), 4)
         pairs = ((0.1, 10.0),) if unseen else ((0.1, 1.0), (0.01, 10.0), (0.03, 10.0))
         yield from (Positionwise(letters, words, mu, eta) for mu, eta in pairs)
-        # Words as wholes are in the way where words are new, and where a lexicon tells them apart.
+        # Words as wholes are in the way where words are new, and where a lexicon separates them.
         yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.01, 0.03))
 
 
@@ -67,7 +67,7 @@ DIRECTIONS = 8
 
 
 def edges(word: np.ndarray) -> np.ndarray:
-    """Maps of the edges of a word's images, one for each direction, blurred and thinned out.
+    """Return maps of the edges of a word's images, one for each direction, blurred and thinned out.
 
     Roots of them, so that faint edges count.
     """
@@ -82,7 +82,7 @@ def edges(word: np.ndarray) -> np.ndarray:
 
 
 def shared_edges(unseen: bool) -> Iterable[Positionwise]:
-    """The same with an RBF on edges, its length scale around the median distance."""
+    """Yield the same with an RBF on edges, its length scale around the median distance."""
     for scale in (1.1, 1.6, 2.2):
         letters, words = RBF(scale), cosine(RBF(2.0 * scale), 4)
         yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.03, 0.1))
@@ -91,7 +91,7 @@ def shared_edges(unseen: bool) -> Iterable[Positionwise]:
 
 
 def chains(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:
-    """Max-margin Markov network with the cubic kernel."""
+    """Return a max-margin Markov network with the cubic kernel."""
     return Chain(MaxMarginMarkovNetwork(cubic(1.0), C=1.0, gap=0.01).fit(X, y))
 
 

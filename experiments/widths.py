@@ -1,4 +1,4 @@
-"""How wide bands are that adapt to places and inputs, beside bands that follow places alone."""
+"""How wide bands are that adapt to places and inputs, next to bands that follow places alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Curves:
     groups: np.ndarray | None = None
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows to learn from, and rows of other groups to test on."""
+        """Return rows to learn from, and rows of other groups to test on."""
         labels = np.arange(len(self.Y)) if self.groups is None else self.groups
         names = np.random.default_rng([seed, 11]).permutation(np.unique(labels))
         test, rest = np.split(names, [self.test])
@@ -48,14 +48,14 @@ class Curves:
 
 
 def dti() -> Curves:
-    """One tract of the brain from another, by subject."""
+    """Load one tract of the brain from another, by subject."""
     X, Y, subject = load_dti()
     model = KernelDependencyCV([Gaussian(L2(), s) for s in (0.1, 0.2, 0.4)], L2())
     return Curves("DTI", X, Y, model, 24, None, subject)
 
 
 def growth() -> Curves:
-    """Heights after the age of eight from those before."""
+    """Load heights after the age of eight from those before."""
     data = np.load(find("functional/growth.npz"))
     heights, ages = data["height"], data["age"]
     early = ages <= 8
@@ -66,14 +66,14 @@ def growth() -> Curves:
 
 
 def usps() -> Curves:
-    """Lower halves of digits from the upper ones."""
+    """Load lower halves of digits from the upper ones."""
     images, _, _, _ = load_usps()
     model = KernelDependencyCV([RBF(s) for s in (3.0, 4.0, 6.0)], Linear())
     return Curves("USPS", images[:, :8], images[:, 8:], model, 300, 300)
 
 
 def simulated() -> Curves:
-    """Curves whose noise has another size at every input."""
+    """Return curves whose noise has another size at every input."""
     rng, t = np.random.default_rng(1), np.linspace(0, 1, 30)
     X = rng.uniform(-1, 1, size=(20000, 1))
     size = np.exp(1.8 * X)
@@ -87,7 +87,7 @@ TASKS = {"DTI": dti, "growth": growth, "USPS": usps, "simulated": simulated}
 
 
 def trial(name: str, seed: int) -> dict[str, np.ndarray]:
-    """For each kind of band (score over radius, width, weight, difficulty) of every test row."""
+    """Return (score over radius, width, weight, difficulty) of every test row by kind of band."""
     task, found = TASKS[name](), {}
     train, test = task.split(seed)
     groups = None if task.groups is None else task.groups[train]
@@ -106,7 +106,7 @@ def trial(name: str, seed: int) -> dict[str, np.ndarray]:
 
 
 def difficulty(model: KernelDependencyCV, X: np.ndarray) -> np.ndarray:
-    """The rank of each input by the largest error that left-out errors let expect, 0 to 1."""
+    """Return the rank of each input by its expected largest error, from 0 to 1."""
     problem = model.fitted_.problem
     labels = np.unique(problem.left_out_labels, return_inverse=True)[1]
     errors = np.abs(model.outputs_ - model.loo_predict())
@@ -118,7 +118,7 @@ def difficulty(model: KernelDependencyCV, X: np.ndarray) -> np.ndarray:
 
 
 def summary(rows: np.ndarray) -> dict[str, float]:
-    """Coverage, width, width at equal coverage, and coverage in terciles of difficulty."""
+    """Return coverage, width, width at equal coverage, and coverage in terciles of difficulty."""
     ratio, width, weights, hard = rows
     weights = weights / weights.sum()
     factor = float(weighted_quantile(ratio, weights, ASKED))
@@ -136,7 +136,7 @@ def summary(rows: np.ndarray) -> dict[str, float]:
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Every kind of band on the same splits."""
+    """Report every kind of band on the same splits."""
     repeats = repeats or (2 if quick else SPLITS)
     names = ["growth"] if quick else list(TASKS)
     report = Report("widths", wide=True, baseline="", lower_is_better=["width"])
@@ -152,7 +152,7 @@ def run(
             for metric, value in values.items():
                 report.add(kind, name, metric, scores=[value])
     report.notes.append(
-        f"Bands asked for {ASKED:.0%}, {repeats} random splits; the same model, training, "
+        f"Bands of level {ASKED:.0%}, {repeats} random splits; the same model, training, "
         "calibration and test rows for all. Equal coverage: all widths of a method times the one "
         f"number that makes it cover {ASKED:.0%} of all test rows. Terciles are of the largest "
         "error that a ridge model of left-out errors expects. Settings were tuned on other splits."

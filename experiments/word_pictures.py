@@ -62,7 +62,7 @@ def readings(
 
 
 def _distinct(texts: np.ndarray, rows: np.ndarray) -> list[int]:
-    """The first row of every text among some."""
+    """Return the first row of every text among some."""
     return list({texts[i]: int(i) for i in rows[::-1]}.values())[::-1]
 
 
@@ -90,7 +90,7 @@ def _draw(path: Path, words: list, truth: np.ndarray, columns: dict[str, np.ndar
 
 
 def _strip(word: np.ndarray, letters: int = 14) -> np.ndarray:
-    """The letters of a word side by side, a blank column between them, to a common length."""
+    """Return the letters of a word side by side, with blank columns, at a common length."""
     gap = np.zeros((SHAPE[0], 1))
     parts = [part for image in word for part in (image.reshape(SHAPE), gap)]
     strip = np.concatenate(parts, axis=1)

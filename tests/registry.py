@@ -28,6 +28,7 @@ from mercer.estimators import (
     BoostedDependency,
     ForestDependency,
     LocalLaw,
+    MissingTargets,
     RegressorDependency,
 )
 
@@ -220,6 +221,8 @@ MODELS = [
      NUMBERS, VECTORS),
     (KernelDependency(k.RBF(), k.On("title", k.Spectrum(2)) + k.On("price", k.Linear())),
      NUMBERS, ROWS),
+    (MissingTargets(KernelDependency(k.RBF())), NUMBERS,
+     np.where(np.arange(18).reshape(6, 3) % 5 == 0, np.nan, VECTORS)),
     (SequenceTransducer(), WORDS, [word.upper() for word in WORDS]),
     (ConformalSets(KernelDependency(), 0.6), NUMBERS, VECTORS),
     (ConformalSets(KernelDependency(k.RBF(1.0)), 0.6, "jackknife+", "band", scale="flat"),

@@ -57,12 +57,12 @@ class Defaults:
 
 
 def _on_sequences(space: spaces.Sequences) -> Kernel:
-    """Shared n-grams of up to three symbols; vectors position by position."""
+    """Return the kernel of n-grams up to three symbols; of sequences of vectors, by position."""
     return Positions(RBF()) if space.vectors else Normalized(Spectrum(3, blended=True))
 
 
 def _on_records(space: Records) -> Kernel:
-    """The sum of the default kernels of the fields."""
+    """Return the sum of the default kernels of the fields."""
     return reduce(add, [On(name, default_kernel(own)) for name, own in space.fields.items()])
 
 

@@ -25,7 +25,7 @@ from .spaces.sequences import as_sequences
 
 
 def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
-    """The paper's loss ‖Φ(y) - Φ(ŷ)‖² = 2 - 2 exp(-‖y - ŷ‖² / 2ℓ²) of an RBF output kernel.
+    """Return the paper's loss ‖Φ(y) - Φ(ŷ)‖² = 2 - 2 exp(-‖y - ŷ‖² / 2ℓ²) of an RBF output kernel.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: b
 
 
 def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """‖y - ŷ‖² of vectors, curves and images.
+    """Return ‖y - ŷ‖² of vectors, curves and images.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """‖y - ŷ‖ / ‖y‖ of fields: what neural operators are compared by.
+    """Return ‖y - ŷ‖ / ‖y‖ of fields: what neural operators are compared by.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Any:
-    """‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs.
+    """Return ‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
 
 
 def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Any:
-    """‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding.
+    """Return ‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Any:
 
 
 def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """1 where the prediction is the output itself, else 0: greater is better.
+    """Return 1 where the prediction is the output itself, else 0: greater is better.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """1 where the predicted class is the true one, else 0: greater is better.
+    """Return 1 where the predicted class is the true one, else 0: greater is better.
 
     Examples
     --------
@@ -159,7 +159,9 @@ class ListScore(NamedTuple):
 
 
 def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListScore:
-    """Exact matches among lists of candidates, compared with chance; lists of one do not count.
+    """Return the exact matches among lists of candidates, next to what chance would reach.
+
+    Lists of one candidate do not count.
 
     Examples
     --------
@@ -186,11 +188,11 @@ def graph_distance(
     node_label: str | None = "label",
     edge_label: str | None = "label",
 ) -> Any:
-    """The fused Gromov–Wasserstein distance of labelled graphs, 0 for the same graph; needs POT.
+    """Return the fused Gromov–Wasserstein distance of labelled graphs, 0 for the same graph.
 
     Nodes carry their labels and those next to them, edges their presence. A local optimum is
     taken, the best of two starts: what is returned is never below the distance. A graph without
-    nodes is at distance 1 from all others.
+    nodes is at distance 1 from all others. Needs POT, ``pip install "mercer[graphs]"``.
 
     Examples
     --------
@@ -209,7 +211,7 @@ def graph_distance(
 
 
 def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """2|y ∩ ŷ| / (|y| + |ŷ|) of label sets, 1 for two empty ones: greater is better.
+    """Return 2|y ∩ ŷ| / (|y| + |ŷ|) of label sets, 1 for two empty ones: greater is better.
 
     Label sets are indicator rows, dense or sparse, or lists of labels.
 
@@ -223,7 +225,7 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The fraction of labels that are rightly in or out of each set: greater is better.
+    """Return the fraction of labels that are rightly in or out of each set: greater is better.
 
     Examples
     --------
@@ -236,7 +238,7 @@ def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """1 where a label set is predicted as it is, else 0: greater is better.
+    """Return 1 where a label set is predicted exactly, else 0: greater is better.
 
     Examples
     --------
@@ -263,7 +265,7 @@ def _overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.
 
 
 def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """Kendall's tau of rankings (rows of ranks): greater is better.
+    """Return Kendall's tau of rankings (rows of ranks): greater is better.
 
     Taken over the pairs of labels that the true ranking puts in order: (pairs in the same order -
     pairs in the other) / pairs; a ranking that orders no pair counts as 0.
@@ -280,7 +282,7 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """Spearman's rho of rankings, the correlation of ranks: greater is better.
+    """Return Spearman's rho of rankings, the correlation of ranks: greater is better.
 
     Examples
     --------
@@ -294,7 +296,7 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The fraction of labels at their position in the true ranking: greater is better.
+    """Return the fraction of labels at their position in the true ranking: greater is better.
 
     Examples
     --------
@@ -342,7 +344,9 @@ def _averaged(values: np.ndarray, average: bool) -> Any:
 
 
 def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """The fewest symbols to insert, delete or replace (Levenshtein) in a string or token list.
+    """Return the Levenshtein distance: the fewest symbols to insert, delete or replace.
+
+    Outputs are strings or lists of tokens.
 
     Examples
     --------
@@ -359,7 +363,9 @@ def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Any:
 
 
 def character_error_rate(y_true: Items, y_pred: Items) -> float:
-    """Edits over all sequences, for each symbol of the true ones; of tokens the token error rate.
+    """Return the number of edits in all sequences over the number of true symbols.
+
+    For lists of tokens this is the token error rate.
 
     Examples
     --------
@@ -375,7 +381,9 @@ def character_error_rate(y_true: Items, y_pred: Items) -> float:
 
 
 def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
-    """The fraction of symbols that are right at their position: the paper's WRC, greater is better.
+    """Return the fraction of symbols that are right at their position: greater is better.
+
+    The paper calls it WRC.
 
     Examples
     --------
@@ -393,5 +401,5 @@ def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
 
 
 def _sequences(y: Items, name: str) -> list:
-    """Outputs as strings or lists of symbols."""
+    """Return outputs as strings or lists of symbols."""
     return [list(a) if isinstance(a, np.ndarray) else a for a in as_sequences(y, name)]

@@ -13,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base.arrays import Items, count, host
 from ._base.extras import require
+from .estimators import KernelDependencyCV
 from .sets import Ball, Band
 
 Axes = Any
-"""Matplotlib's axes; matplotlib is an extra, asked for when first used."""
+"""Matplotlib's axes; matplotlib is an extra, imported when first used."""
 
 
 def risk(model: Any, ax: Axes | None = None) -> Axes:
-    """Leave-one-out risk (or score) over alpha, one line for each kernel and operator.
+    """Plot leave-one-out risk (or score) over alpha, one line for each kernel and operator.
 
     Parameters
     ----------
@@ -44,10 +45,9 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
     'alpha'
     """
     check_is_fitted(model)
-    if not hasattr(model, "cv_results_"):
+    if not isinstance(model, KernelDependencyCV):
         raise TypeError(
-            f"risk is a picture of a choice, which {type(model).__name__} did not make: fit a "
-            "KernelDependencyCV."
+            f"risk plots the choices of a KernelDependencyCV, got a {type(model).__name__}."
         )
     results, axes = model.cv_results_, _axes(ax)
     scored = not np.isnan(results["score"]).all()
@@ -66,7 +66,7 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
 
 
 def spectrum(model: Any, ax: Axes | None = None) -> Axes:
-    """The spectrum of the output operator B on the training outputs, largest first.
+    """Plot the spectrum of the output operator B on the training outputs, largest first.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def spectrum(model: Any, ax: Axes | None = None) -> Axes:
 def embedding(
     model: Any, X: Items | None = None, color: Any = None, ax: Axes | None = None
 ) -> Axes:
-    """The output feature space in its two main directions: outputs, and where inputs are sent.
+    """Plot outputs and predicted points in the two leading directions of the output feature space.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def embedding(
 
 def scores(model: Any, x: Any, k: int = 10, names: Sequence[str] | None = None,
            ax: Axes | None = None) -> Axes:  # fmt: skip
-    """The best candidates of one input as bars, best on top.
+    """Plot the best candidates of one input as bars, best on top.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def scores(model: Any, x: Any, k: int = 10, names: Sequence[str] | None = None,
 
 
 def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any = None) -> Any:
-    """A grid of images: what was given, then for each column what it was completed to.
+    """Plot a grid of images: what was given, then for each column what it was completed to.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
 
 def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | None = None,
            ax: Axes | None = None) -> Axes:  # fmt: skip
-    """A predicted curve, with its band where it is a `Band`, and the true one.
+    """Plot a predicted curve, with its band where it is a `Band`, and the true one.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | N
 
 
 def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axes:
-    """The mean loss of left-out predictions over the share of them that is kept, surest first.
+    """Plot the mean loss of left-out predictions over the fraction that is kept, surest first.
 
     Below it the curve of somebody who knows the losses, above it that of keeping any.
 

@@ -112,3 +112,51 @@ def test_outputs_given_as_y_come_back_as_they_were():
 def test_a_scorer_of_one_kind_is_refused():
     with pytest.raises(ValueError, match="scoring must be None for output columns"):
         AutoDependency(["a"], ["count", "weather"], scoring="r2").fit(FRAME)
+
+
+@pytest.fixture(scope="module")
+def gaps():
+    """The same rows, with a third of the cells of some columns empty."""
+    frame, rng = FRAME[:50].copy(), np.random.default_rng(1)
+    for name in ("count", "weather", "day"):
+        frame.loc[rng.random(50) < 0.3, name] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def of_gaps(gaps):
+    return AutoDependency(["a", "b", "c"], OUTPUTS, random_state=0).fit(gaps)
+
+
+def test_rows_count_for_the_outputs_that_they_have(gaps, of_gaps):
+    lost = int(gaps[OUTPUTS].isna().sum().sum())
+    assert any(note.startswith(f"{lost} of 250 output cells are empty") for note in of_gaps.notes_)
+    predicted = of_gaps.predict(FRAME[50:])
+    assert list(predicted.columns) == OUTPUTS and predicted.notna().all(axis=None)
+    assert predicted["day"].dtype.kind == "M"
+    assert of_gaps.score(FRAME[50:]) > 0.6
+
+
+def test_what_is_missing_counts_as_no_error(gaps, of_gaps):
+    found = of_gaps.evaluate(gaps)
+    rows = gaps["weather"].notna()
+    right = (of_gaps.predict(gaps)["weather"] == gaps["weather"])[rows].mean()
+    np.testing.assert_allclose(found["weather"], right)
+    assert len(of_gaps.diagnose()["worst"]) == 10
+
+
+def test_sets_reports_and_files_of_outputs_with_gaps(of_gaps, tmp_path):
+    sets = of_gaps.predict_set(FRAME[50:], coverage=0.8)
+    assert (sets["lower count"] <= sets["upper count"]).all()
+    again = mercer.load(mercer.save(of_gaps, tmp_path / "model.mercer"))
+    pd.testing.assert_frame_equal(again.predict_set(FRAME[50:], coverage=0.8), sets)
+    assert "output cells are empty" in of_gaps.report(tmp_path / "report.html").read_text()
+
+
+def test_numbers_with_gaps_in_an_array_come_back_as_an_array():
+    Y = X @ np.random.default_rng(0).normal(size=(3, 4))
+    Y[np.random.default_rng(1).random(Y.shape) < 0.4] = np.nan
+    model = AutoDependency(random_state=0).fit(X, Y)
+    assert model.metric_name_ == "mean R²" and model.loo_score_ > 0.9
+    assert model.predict(X).dtype == float and model.predict(X).shape == Y.shape
+    assert set(model.spaces_.values()) == {"number"}

@@ -74,12 +74,12 @@ def test_no_file_and_no_array(tmp_path):
     with pytest.raises(DataNotFound, match="give an array file, or a folder"):
         load_faces(tmp_path / "none.npy")
     (tmp_path / "text.npy").write_text("faces")
-    with pytest.raises(WrongData, match="is no array file"):
+    with pytest.raises(WrongData, match="is not an array file"):
         load_faces(tmp_path / "text.npy")
     np.savez(tmp_path / "cut.npz", faces=np.zeros((3, 2, 2, 2)))
     whole = (tmp_path / "cut.npz").read_bytes()
     (tmp_path / "cut.npz").write_bytes(whole[:100])
-    with pytest.raises(WrongData, match="is no array file"):
+    with pytest.raises(WrongData, match="is not an array file"):
         load_faces(tmp_path / "cut.npz")
 
 

@@ -5,7 +5,9 @@ import pytest
 
 from mercer import SequenceTransducer, load, save
 from mercer.kernels._sequences import Alphabet
-from mercer.sequences.transduction.harmony import harmony_classes
+from mercer.sequences.transduction.harmony import harmonic_class, harmony_classes
+from mercer.sequences.transduction.reordering import PieceOrder
+from mercer.sequences.transduction.tiers import learnt_class
 
 BACK, FRONT, NEUTRAL = "aou", "äöy", "ei"
 CONSONANTS = "hjklmnprstv"
@@ -55,9 +57,19 @@ def test_languages_without_harmony_have_no_classes():
 def test_harmony_passes_over_neutral_vowels():
     """The governing vowel is three to five syllables before the suffix."""
     X, new = stems(200, 0), stems(100, 1, neutral=(3, 6))
-    model = SequenceTransducer(direction="forward", tiers=[BACK + FRONT + NEUTRAL])
-    model.fit(X, list(map(with_case, X)))
-    assert model.score(new, list(map(with_case, new))) > 0.9
+    model = SequenceTransducer(direction="forward", folds=3).fit(X, list(map(with_case, X)))
+    assert model.score(new, list(map(with_case, new))) > 0.95
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_vowels_are_the_class_that_has_harmony(seed):
+    """Vowels and consonants alternate: only harmony says which class is which."""
+    words = list(map(with_case, stems(300, seed)))
+    alphabet = Alphabet.of(words)
+    codes = alphabet.encode(words)
+    vowels = harmonic_class(codes, learnt_class(codes, len(alphabet)))
+    found = {s for s, inside in zip(alphabet.symbols, vowels, strict=True) if inside}
+    assert found == set(BACK + FRONT + NEUTRAL)
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +110,55 @@ def dates(n, seed):
 def test_pieces_are_put_into_the_order_of_the_output(tmp_path):
     (X, y), (new, wanted) = dates(200, 0), dates(60, 1)
     model = SequenceTransducer(direction="forward", folds=3).fit(X, y)
-    assert model.order_.orders == {"A 9, 9999": (2, 0, 1), "9.9.9999": (2, 1, 0)}
+    orders = {"A 9, 9999": (2, 0, 1), "9.9.9999": (2, 1, 0)}
+    assert {form: model.order_.orders[form] for form in orders} == orders
     assert model.score(new, wanted) > 0.95
     save(model, tmp_path / "dates.mercer")
     assert list(load(tmp_path / "dates.mercer").predict(new)) == list(model.predict(new))
+
+
+def test_leading_zeros_are_written_next_to_their_digit():
+    """The separator emits the separator, so that a day is one that was seen in any month."""
+    X, y = (
+        ["2018 May 11", "2017 June 4", "1997 July 7"] * 9,
+        ["2018-05-11", "2017-06-04", "1997-07-07"] * 9,
+    )
+    model = SequenceTransducer(direction="forward", folds=None).fit(X, y)
+    for i in range(3):
+        chunks = [chunk for symbol, chunk in model.aligned(i) if symbol == " "]
+        assert all(chunk.startswith("-") for chunk in chunks)
+
+
+def test_symbols_are_pieces():
+    """EUR and € look nothing alike, and occur together; amounts of any length have one order."""
+    amounts = [f"{i}.{i % 90 + 10}" for i in range(1, 60)]
+    names = ["EUR", "USD", "GBP"] * 20
+    X = [f"{name} {a}" for name, a in zip(names, amounts, strict=False)]
+    y = [f"{a} {'€$£'[i % 3]}" for i, a in enumerate(amounts)]
+    order = PieceOrder.of(X, y)
+    assert list(order.apply(["USD 7.25", "EUR 1234.56"])) == ["7 25.USD", "1234 56.EUR"]
+
+
+# -- words ------------------------------------------------------------------------------------
+
+ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+def in_words(hundreds, tens, ones):
+    parts = [f"{ONES[hundreds]} hundred"] if hundreds else []
+    below = [TENS[tens]] * (tens > 0) + [ONES[ones]] * (ones > 0)
+    return " ".join([*parts, *([" ".join(below)] if below else [])])
+
+
+def test_number_words():
+    """The zeros of 709 and 790 are in no word: the words next to a position say where they are."""
+    digits = [(h, t, o) for h in range(1, 10) for t in (0, *range(2, 10)) for o in range(10)]
+    rng = np.random.default_rng(0)
+    drawn = [digits[i] for i in rng.permutation(len(digits))[:320]]
+    X, y = [in_words(*d) for d in drawn], ["".join(map(str, d)) for d in drawn]
+    model = SequenceTransducer(direction="forward", folds=3).fit(X[:220], y[:220])
+    assert model.score(X[220:], y[220:]) > 0.9
 
 
 def test_inputs_in_order_stay_as_they_are():

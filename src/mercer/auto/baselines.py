@@ -18,6 +18,7 @@ from .._base.arrays import Items, host
 from ..embedding import Embedding
 from ..estimators import RegressorDependency
 from ..estimators.choice import calibrated
+from ..estimators.known_targets import known_coordinates
 from ..estimators.pairs import folds_of, group_labels
 from ..features import Explicit
 from ..kernels import Kernel
@@ -57,13 +58,16 @@ def baselines(
     if pairs.n > most:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:most]))
     scores: dict[str, float] = {}
-    A = _features(inputs, pairs.X) if clone(kernel).fit(pairs.y).features is not None else None
+    y = pairs.complete
+    A = _features(inputs, pairs.X) if clone(kernel).fit(y).features is not None else None
     if A is None or not A.shape[1]:
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # as of the other models
-        head = RegressorDependency(None, kernel, Explicit(), outputs.decoder()).fit_outputs(pairs.y)
-    V, labels = host(head.targets(pairs.y)), group_labels(pairs.groups, pairs.n)
+        head = RegressorDependency(None, kernel, Explicit(), outputs.decoder()).fit_outputs(y)
+    V, labels = host(head.targets(y)), group_labels(pairs.groups, pairs.n)
+    if pairs.known is not None:
+        V = _with_means(V, known_coordinates(head.output_kernel_, head.outputs_, pairs.known))
     V = V[:, 0] if V.shape[1] == 1 else V  # scikit-learn warns of one column
     split = PredefinedSplit(folds_of(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
@@ -76,6 +80,11 @@ def baselines(
         decoder = calibrated(head.decoder_, points, head.outputs_)
         scores[name] = score(pairs.y, decoder.decode(points), made)
     return scores if boosted is None else scores | {"boosted trees": boosted}
+
+
+def _with_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return coordinates with the mean of each column where it is missing."""
+    return np.where(known, V, (V * known).sum(axis=0) / known.sum(axis=0))
 
 
 def _features(inputs: Inputs, X: Items) -> np.ndarray:

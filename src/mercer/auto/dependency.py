@@ -181,7 +181,7 @@ class AutoDependency(LearntFromTable):
     def _search(self, pairs: Pairs, clock: Clock) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
-        warn_if_constant(clone(kernel).fit(pairs.y), pairs.y)
+        warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)
         compared = partial(
             baselines, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
         )
@@ -208,7 +208,7 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _called(best, self.best_estimator_, search)
         self.notes_ += _doubts(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = self._calibrated(pairs.groups)
+            self.sets_ = self._calibrated(pairs)
 
     def _by_letters(self, pairs: Pairs) -> None:
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..spaces.records import known_fields
 from .inputs import Inputs
 from .kinds.guess import known
 from .kinds.labels import LabelCells
@@ -70,7 +71,7 @@ def _on_outputs(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
     if isinstance(outputs, RecordOutputs):
         each = outputs.fields_.items()
         found = [_on_outputs(known_outputs, own, outputs.column(y, name)) for name, own in each]
-        return [note for notes in found for note in notes]
+        return [note for notes in found for note in notes] + _on_gaps(outputs, y)
     notes = []
     if outputs.kind_ == "labels" and len(outputs.columns_) == 1:
         name = outputs.columns_[0]
@@ -81,6 +82,18 @@ def _on_outputs(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
     if outputs.kind_ == "ranking" and (partial := int((np.asarray(y) < 0).any(axis=1).sum())):
         notes.append(f"{partial} rankings leave out some labels; predictions rank all of them.")
     return notes
+
+
+def _on_gaps(outputs: RecordOutputs, y: Any) -> list[str]:
+    known_cells = known_fields(y, outputs.columns_)
+    if known_cells.all():
+        return []
+    lost = [str(n) for n, own in zip(outputs.columns_, known_cells.T, strict=True) if not own.all()]
+    shown = ", ".join(map(repr, lost[:5])) + (", …" if len(lost) > 5 else "")
+    return [
+        f"{int((~known_cells).sum())} of {known_cells.size} output cells are empty ({shown}): a "
+        "row counts for the outputs that it has."
+    ]
 
 
 def _on_inputs(table: Table, inputs: Inputs) -> list[str]:

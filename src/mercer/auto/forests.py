@@ -82,8 +82,8 @@ class TreeCandidates:
         """Whether there are rows enough for boosted trees, and outputs have finite features."""
         if self.kernel is None or self.pairs.n < BOOSTED:
             return False
-        kernel = clone(self.common["output_kernel"]).fit(self.pairs.y)
-        return not output_problem(kernel, self.pairs.y).spanned
+        kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
+        return not output_problem(kernel, self.pairs.complete).spanned
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         if self.kernel is None:

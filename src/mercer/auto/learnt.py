@@ -202,7 +202,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
-        sets = vars(self).get("sets_") or self._calibrated(None)
+        sets = vars(self).get("sets_") or self._calibrated(self.training_.pairs)
         if self.outputs_.kind_ == RECORD:
             return sets.predict(rows, coverage, joint)
         if not joint and self.outputs_.kind_ != "number":
@@ -214,12 +214,16 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
         return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
 
-    def _calibrated(self, groups: np.ndarray | None) -> LeftOutSets | RecordSets:
+    def _calibrated(self, pairs: Pairs) -> LeftOutSets | RecordSets:
         """Return prediction sets around the chosen model."""
-        if self.outputs_.kind_ == RECORD:
-            return RecordSets.of(self.best_estimator_, groups)
-        number = self.outputs_.kind_ == "number"
-        return LeftOutSets.of(self.best_estimator_, groups, intervals=number)
+        if self.outputs_.kind_ != RECORD:
+            number = self.outputs_.kind_ == "number"
+            return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
+        known = None
+        if pairs.known is not None:
+            rows = map(np.flatnonzero, pairs.known.T)
+            known = dict(zip(self.outputs_.columns_, rows, strict=True))
+        return RecordSets.of(self.best_estimator_, pairs.groups, known)
 
     def as_points(self) -> Piped:
         """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""

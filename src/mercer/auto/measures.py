@@ -51,6 +51,7 @@ def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, floa
 def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
     """Return the error of each row: in standard deviations for numbers, else 1 minus the metric."""
     if outputs.kind_ not in ARRAYS:
+        truth = outputs.completed(truth, predicted)
         return 1.0 - np.asarray(evaluate(outputs.space_, truth, predicted, average=False))
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
     E = Y - np.asarray(predicted).reshape(Y.shape)

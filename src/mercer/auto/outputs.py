@@ -132,6 +132,10 @@ class Outputs(BaseEstimator):
         """Return how good the predictions of each column of different kinds are."""
         return {}
 
+    def completed(self, truth: Items, predicted: Items) -> Items:
+        """Return the truth, with what is missing as predicted."""
+        return truth
+
     def set_columns(self, sets: Any) -> dict[str, Any]:
         """Return prediction sets as columns of a table."""
         return set_columns(sets, self)

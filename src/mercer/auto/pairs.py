@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Items, count, take
+from ..estimators import Blend, MissingTargets
+from ..spaces.records import filled, known_fields
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,29 @@ class Pairs:
         weights = None if self.weights is None else self.weights[index]
         return Pairs(take(self.X, index), take(self.y, index), groups, weights)
 
+    @cached_property
+    def known(self) -> np.ndarray | None:
+        """Whether each field (column) of each record (row) is known; None if all are."""
+        if not (isinstance(self.y, np.ndarray) and self.y.dtype == object):
+            return None
+        if not isinstance(self.y[0], dict):
+            return None
+        known = known_fields(self.y, list(self.y[0]))
+        return None if known.all() else known
+
+    @cached_property
+    def complete(self) -> Items:
+        """The outputs; records with other known values in place of what is missing."""
+        return self.y if self.known is None else filled(self.y, list(self.y[0]), self.known)
+
     def fitted(self, model: Any) -> Any:
-        """Return a model fitted on the pairs, without the warnings of a candidate."""
+        """Return a model fitted on the pairs, without the warnings of a candidate.
+
+        Where fields are missing, a copy of the model is fitted for each set of fields that are
+        known in the same rows.
+        """
+        if self.known is not None and not isinstance(model, Blend):
+            model = MissingTargets(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return model.fit(self.X, self.y, groups=self.groups, sample_weight=self.weights)

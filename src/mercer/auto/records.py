@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -14,14 +15,16 @@ from ..decoders import PerField
 from ..kernels import Kernel, On
 from ..kernels.base import as_output_kernel
 from ..spaces import Records
-from ..spaces.records import column_of, from_columns
+from ..spaces.records import column_of, filled, from_columns, known_fields
 from .kinds.cells import Cells
-from .kinds.guess import output_kind
+from .kinds.guess import known, output_kind
 from .outputs import Outputs, set_columns
 from .tables.table import BadTable, Name, Table
 
 RECORD = "record"
 """The kind of several columns that differ in kind."""
+COMPLETE = 10
+"""Complete rows from which on the kind of all output columns together is guessed."""
 ALONE = ("class", "text", "smiles", "graph", "image")
 """Kinds of which one column is one output: several such columns are a record."""
 
@@ -44,11 +47,24 @@ def fitted_outputs(
     if len(given) > 1:
         outputs: Outputs = RecordOutputs(_by_name(kinds or {}, table, names))
     else:
-        kind = given.pop() if given else output_kind(table, names)
-        alone = len(names) > 1 and kind in ALONE
-        record = RecordOutputs(dict.fromkeys(names, kind if alone else None))
-        outputs = record if alone or kind == RECORD else Outputs(kind)
+        kind = given.pop() if given else _guessed(table, names)
+        several = len(names) > 1 and (kind in ALONE or (kind == "number" and _gaps(table, names)))
+        record = RecordOutputs(dict.fromkeys(names, kind if several else None))
+        outputs = record if several or kind == RECORD else Outputs(kind)
     return outputs, outputs.fit(table, names)
+
+
+def _guessed(table: Table, names: Sequence[Name]) -> str:
+    """Return the kind that output columns have together; of few complete rows, of each."""
+    if len(names) == 1 or not _gaps(table, names):
+        return output_kind(table, names)
+    complete = len(table) - len({i for name in names for i in table.empty(name)})
+    return RECORD if complete < COMPLETE else output_kind(table, names)
+
+
+def _gaps(table: Table, names: Sequence[Name]) -> bool:
+    """Return whether some cells of some columns are empty."""
+    return any(table.empty(name) for name in names)
 
 
 def _by_name(kinds: Mapping[Name, str], table: Table, names: Sequence[Name]) -> dict[Name, str]:
@@ -82,12 +98,14 @@ class RecordCells(Cells):
 
     def read(self, table: Table) -> np.ndarray:
         """Return one record for each row."""
-        columns = {name: own.read(table) for name, own in self.fields.items()}
-        return from_columns({name: _values(items) for name, items in columns.items()})
+        return from_columns(
+            {name: with_gaps(own.read, table, name, own) for name, own in self.fields.items()}
+        )
 
     def column(self, records: Items, name: Name) -> Items:
-        """Return the values of one column as its own cells have them."""
-        return self.fields[name].space_.check(column_of(records, name).tolist(), str(name))
+        """Return the known values of one column as its own cells have them."""
+        values = [value for value in column_of(records, name).tolist() if value is not None]
+        return self.fields[name].space_.check(values, str(name))
 
     def write(self, items: Items) -> dict[Name, Any]:
         """Return the cells of all columns."""
@@ -117,9 +135,10 @@ class RecordOutputs(Outputs):
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
         """Determine the kind of each column from the training rows, and return the records."""
         self.kind_, self.fields_ = RECORD, {name: Outputs(self.kind[name]) for name in names}
-        columns = {name: own.fit(table, [name]) for name, own in self.fields_.items()}
+        for name, own in self.fields_.items():
+            own.fit(_known_rows(table, name, own), [name])
         self.cells_ = RecordCells(self.fields_)
-        return from_columns({name: _values(items) for name, items in columns.items()})
+        return self.cells_.read(table)
 
     @property
     def kinds_(self) -> dict[Name, str]:
@@ -132,8 +151,13 @@ class RecordOutputs(Outputs):
     def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
         """Return the sum of the kernels of the columns, fitted once for all models of a search."""
         each = self.fields_.items()
-        fields = [On(name, own.kernel(self.column(y, name), weights)) for name, own in each]
-        return as_output_kernel(reduce(add, fields)).fit(y).frozen()
+        known = {name: _rows(y, name) for name in self.fields_}
+        fields = [
+            On(name, own.kernel(self.column(y, name), None if weights is None else weights[rows]))
+            for (name, own), rows in zip(each, known.values(), strict=True)
+        ]
+        complete = filled(y, self.columns_, known_fields(y, self.columns_))
+        return as_output_kernel(reduce(add, fields)).fit(complete).frozen()
 
     def column(self, records: Items, name: Name) -> Items:
         """Return the values of one column."""
@@ -156,15 +180,28 @@ class RecordOutputs(Outputs):
         return float(np.mean([*self.by_column(truth, predicted).values()]))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return how good the predictions of each column are."""
+        """Return how good the predictions of each column are, where its truth is known."""
         return {
-            name: own.metric(self.column(truth, name), self.column(predicted, name))
+            name: own.metric(
+                self.column(truth, name), self.column(predicted[_rows(truth, name)], name)
+            )
             for name, own in self.fields_.items()
         }
 
+    def completed(self, truth: Items, predicted: Items) -> Items:
+        """Return the truth with what is missing as predicted, so that it counts as no error."""
+        known = known_fields(truth, self.columns_)
+        columns = {
+            name: np.where(own, column_of(truth, name), column_of(predicted, name))
+            for name, own in zip(self.columns_, known.T, strict=True)
+        }
+        return truth if known.all() else from_columns(columns)
+
     def array_of(self, items: Items, flat: bool) -> np.ndarray:
-        """Return records as rows of an array of objects."""
+        """Return records as rows of an array, of objects unless all are numbers."""
         columns = self.cells_.write(items).values()
+        if all(np.asarray(cells).dtype.kind == "f" for cells in columns):
+            return np.column_stack([*columns])
         rows = np.empty((len(items), len(columns)), dtype=object)
         for j, cells in enumerate(columns):
             rows[:, j] = object_array(list(cells))
@@ -173,7 +210,8 @@ class RecordOutputs(Outputs):
     def one(self, item: Any, named: bool, flat: bool) -> Any:
         """Return a single record as a dictionary of cells."""
         found = {
-            n: own.one(self.column([item], n)[0], True, flat) for n, own in self.fields_.items()
+            name: None if item[name] is None else own.one(self.column([item], name)[0], True, flat)
+            for name, own in self.fields_.items()
         }
         return found if named else list(found.values())
 
@@ -183,6 +221,32 @@ class RecordOutputs(Outputs):
         for name, own in self.fields_.items():
             found |= set_columns(_ends(sets[name]), own)
         return found
+
+
+def with_gaps(read: Callable[[Table], Items], table: Table, name: Name, own: Outputs) -> list:
+    """Return the values of one column, None where its cell is empty."""
+    found: list[Any] = [None] * len(table)
+    rows = _known(table, name, own)
+    for i, value in zip(rows, _values(read(table.rows(rows))), strict=True):
+        found[i] = value
+    return found
+
+
+def _known_rows(table: Table, name: Name, own: Outputs) -> Table:
+    """Return the rows in which one column has a value, without the other columns."""
+    return replace(table, columns={name: table.columns[name]}).rows(_known(table, name, own))
+
+
+def _known(table: Table, name: Name, own: Outputs) -> list[int]:
+    """Return the rows in which one column has a value: an empty set of labels is one."""
+    kind = vars(own).get("kind_") or own.kind or output_kind(known(table, name), [name])
+    empty = set() if kind == "labels" else set(table.empty(name))
+    return [i for i in range(len(table)) if i not in empty]
+
+
+def _rows(records: Items, name: Name) -> np.ndarray:
+    """Return the records in which a field is known."""
+    return np.flatnonzero([record[name] is not None for record in records])
 
 
 def _values(items: Items) -> list:

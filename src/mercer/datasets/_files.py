@@ -48,7 +48,7 @@ class WrongData(ValueError):
 
 
 def data_folder(data_home: str | Path | None = None) -> Path:
-    """`data_home`, else the folder that MERCER_DATA names, else a folder in the user's cache.
+    """Return `data_home`, else the folder that MERCER_DATA names, else a cache folder of the user.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def data_folder(data_home: str | Path | None = None) -> Path:
 
 
 def file_hash(data: bytes) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
-    """A hash of arrays, whatever file they come from; numbers count to six decimals."""
+    """Return a hash of arrays, whatever file they come from; numbers count to six decimals."""
     made = hashlib.sha256()
     for name in sorted(arrays):
         values = np.rint(np.asarray(arrays[name], dtype=float) * 1e6).astype("<i8")
@@ -84,7 +84,7 @@ def find(
     origin: str = "",
     content: tuple[str, tuple[str, ...]] | None = None,
 ) -> Path:
-    """The path of a data file, such as "usps/usps.npz", after its content was verified.
+    """Return the path of a data file, such as "usps/usps.npz", after its content was verified.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ def find(
 
 
 def arrays(name: str, data_home: str | Path | None = None, **how: Any) -> dict[str, np.ndarray]:
-    """The arrays of an npz that `find` finds."""
+    """Return the arrays of an npz that `find` finds."""
     with np.load(find(name, data_home, **how), allow_pickle=False) as z:
         return dict(z)
 
 
 def rows(path: Path, width: int, what: str) -> list[list[str]]:
-    """The cells of a file whose lines have so many of them, between tabs."""
+    """Return the tab-separated cells of a file; every line must have the given number of them."""
     found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     wrong = next((i for i, row in enumerate(found, 1) if len(row) != width), None)
     if wrong is not None:

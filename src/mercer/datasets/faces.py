@@ -65,7 +65,7 @@ class Faces:
     def pairs(
         self, views: list[str] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Turned images, the frontal ones of the same subject and setting, subjects and views.
+        """Return turned images, the frontal ones of the same subject, the subjects and the views.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Faces:
         return self.images[rows], self.images[targets], self.subject[rows], self.view[rows]
 
     def shrunk(self, side: int) -> Faces:
-        """The same with height and width at most `side`, by means over whole blocks of pixels."""
+        """Return images of at most `side` pixels a side, by means over blocks of pixels."""
         height, width = self.images.shape[1:]
         block = -(-max(height, width) // side)
         if block <= 1:
@@ -96,7 +96,7 @@ class Faces:
 def load_cmu_faces(
     data_home: str | Path | None = None, *, size: str = "quarter", sha256: str | None = CMU_HASH
 ) -> Faces:
-    """The CMU faces: 20 people looking forward, left, right and up, 624 images.
+    """Load the CMU faces: 20 people looking forward, left, right and up, 624 images.
 
     Each in four expressions, with open eyes and with sunglasses, 16 images missing; heads are
     neither aligned nor cropped.
@@ -132,7 +132,7 @@ USPS_ORIGIN = "zip.train and zip.test of The Elements of Statistical Learning (`
 
 
 def load_digit_halves() -> tuple[np.ndarray, np.ndarray]:
-    """Upper and lower halves of scikit-learn's bundled 8×8 digits, (1797, 4, 8) each, in [0, 1].
+    """Load upper and lower halves of scikit-learn's 8×8 digits, (1797, 4, 8) each, in [0, 1].
 
     Examples
     --------
@@ -150,7 +150,7 @@ def load_digit_halves() -> tuple[np.ndarray, np.ndarray]:
 def load_usps(
     data_home: str | Path | None = None, *, sha256: str | None = USPS_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """USPS digits: training images (7291, 16, 16) in [-1, 1] and labels, then the test ones.
+    """Load USPS digits: training images (7291, 16, 16) in [-1, 1] and labels, then the test ones.
 
     Examples
     --------

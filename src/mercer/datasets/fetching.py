@@ -69,7 +69,7 @@ class Remote:
 
 
 def usps(files: Mapping[str, bytes]) -> Arrays:
-    """Lines of a label and 256 pixels, as the book's page has them."""
+    """Parse lines of a label and 256 pixels, as the book's page has them."""
     made: Arrays = {}
     for part in ("train", "test"):
         text = gzip.decompress(files[part]).decode("ascii")
@@ -79,7 +79,7 @@ def usps(files: Mapping[str, bytes]) -> Arrays:
 
 
 def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
-    """Lines of id, letter, next id (-1 ends a word), word, position, fold and 128 pixels."""
+    """Parse lines of id, letter, next id (-1 ends a word), word, position, fold and 128 pixels."""
     lines = gzip.decompress(files["letters"]).decode("ascii").splitlines()
     rows = [line.rstrip().split("\t") for line in lines if line.strip()]
     ends = np.array([row[2] == "-1" for row in rows])
@@ -95,7 +95,7 @@ def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
 
 
 def label_rankings(files: Mapping[str, bytes]) -> Arrays:
-    """A header, then features and a ranking such as b>c>a, separated by commas."""
+    """Parse a header, then lines of features and a ranking such as b>c>a."""
     made: Arrays = {}
     for name, data in files.items():
         rows = [line.split(",") for line in data.decode("ascii").split()][1:]

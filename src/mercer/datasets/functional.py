@@ -20,7 +20,7 @@ WEATHER_ORIGIN = "the data set CanadianWeather of the R package fda, as one npz"
 def load_dti(
     data_home: str | Path | None = None, *, complete: bool = True, sha256: str | None = DTI_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fractional anisotropy along two tracts of the brain, and the subject of each scan.
+    """Load fractional anisotropy along two tracts of the brain, and the subject of each scan.
 
     Returns the corpus callosum (n, 93), the right corticospinal tract (n, 55) and the subjects
     (n,): 255 scans of 121 subjects without missing values; all 382 where not `complete`, with NaN
@@ -43,7 +43,7 @@ def load_dti(
 def load_canadian_weather(
     data_home: str | Path | None = None, *, sha256: str | None = WEATHER_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean temperature and log10 of mean precipitation by day of the year, (35, 365), and places.
+    """Load mean temperature and log10 precipitation by day of the year, (35, 365), and stations.
 
     Temperature is in degrees Celsius, precipitation in millimetres.
 
@@ -67,7 +67,7 @@ ORIGIN = "a data set that ships with the neuraloperator library, as one npz"
 def load_darcy(
     data_home: str | Path | None = None, *, fine: bool = False, sha256: str | None = DARCY_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients (0 or 1) and solutions of Darcy's equation, X, y, X_test and y_test.
+    """Load coefficients (0 or 1) and solutions of Darcy's equation, X, y, X_test and y_test.
 
     1,000 and 50 pairs on a grid of 16 × 16; with `fine` the test pairs on 32 × 32. Transposing is a
     symmetry; mirrors are not, since the grid leaves one border out.
@@ -87,7 +87,7 @@ def load_darcy(
 def load_burgers(
     data_home: str | Path | None = None, *, sha256: str | None = BURGERS_HASH
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Initial states (800, 16) on a circle and solutions of Burgers' equation (800, 17, 16).
+    """Load initial states (800, 16) on a circle and solutions of Burgers' equation (800, 17, 16).
 
     The first of the 17 times is the initial state; the viscosity is 0.01.
 

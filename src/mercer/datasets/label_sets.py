@@ -28,7 +28,7 @@ class LabelSets(NamedTuple):
 def load_bibtex(
     data_home: str | Path | None = None, *, sha256: str | None = BIBTEX_HASH
 ) -> LabelSets:
-    """Bibtex: the tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags.
+    """Load Bibtex: tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def load_bibtex(
 def load_emotions(
     data_home: str | Path | None = None, *, sha256: str | None = EMOTIONS_HASH
 ) -> LabelSets:
-    """Emotions: the moods of songs, 391 to train and 202 to test, 72 features, 6 moods.
+    """Load Emotions: moods of songs, 391 to train and 202 to test, 72 features, 6 moods.
 
     Examples
     --------
@@ -81,7 +81,7 @@ RANKING_ARRAYS = tuple(f"{name}_{part}" for name in LABEL_RANKING for part in ("
 def load_label_ranking(
     name: str, data_home: str | Path | None = None, *, sha256: str | None = RANKING_HASH
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A label ranking set: features (n, d), and the rank of each label (n, m), 0 for the best.
+    """Load a label ranking set: features (n, d), and ranks of the labels (n, m), 0 for the best.
 
     Parameters
     ----------

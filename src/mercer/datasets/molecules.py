@@ -50,7 +50,7 @@ def load_massbank(
     *,
     sha256: tuple[str | None, str | None] = (SPECTRA_HASH, POOL_HASH),
 ) -> MassBank:
-    """4,088 mass spectra with their molecules, and a pool of 7,128 molecules to choose from.
+    """Load 4,088 mass spectra with their molecules, and a pool of 7,128 molecules to choose from.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def load_massbank(
 
 
 def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HASH) -> np.ndarray:
-    """4,989 molecules of QM9 as SMILES: at most nine atoms of C, N, O, F besides hydrogen.
+    """Load 4,989 molecules of QM9 as SMILES: at most nine heavy atoms, of C, N, O and F.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _spectrum(record: dict) -> Spectrum:
 
 
 def protonated_mass(formula: str) -> float:
-    """The mass-to-charge ratio of [M+H]+; of a formula with a charge of its own, of M+.
+    """Return the mass-to-charge ratio of [M+H]+; of a formula with a charge of its own, of M+.
 
     Examples
     --------

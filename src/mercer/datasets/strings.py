@@ -34,7 +34,7 @@ OCR_ORIGIN = "the letters of Taskar's letter.data (`mercer fetch ocr_words`)"
 def load_transliteration(
     data_home: str | Path | None = None, *, verify: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Arabic names and their Latin spellings: 12,877 pairs for training, 1,431 for evaluation.
+    """Load Arabic names and Latin spellings: 12,877 pairs for training, 1,431 for evaluation.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def load_inflection(
     *,
     verify: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words, what is asked of them, and their inflected forms (SIGMORPHON 2016, task 1).
+    """Load words, the requested features, and the inflected forms (SIGMORPHON 2016, task 1).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def load_inflection(
 def load_ocr_words(
     data_home: str | Path | None = None, *, sha256: str | None = OCR_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Handwritten words: the images of their letters, the words, and the fold of each word.
+    """Load handwritten words: the images of their letters, the words, and the fold of each word.
 
     6,877 words of 3 to 14 letters (the capital first letter is left out), 55 of them distinct; a
     letter is 16 × 8 binary pixels.
@@ -148,7 +148,7 @@ WORD = re.compile("[a-z']+")
 def load_cmudict(
     data_home: str | Path | None = None, *, stress: bool = False, sha256: str | None = HASH
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The CMU pronouncing dictionary: 124,926 words and the first pronunciation of each.
+    """Load the CMU pronouncing dictionary: 124,926 words and the first pronunciation of each.
 
     Words with other characters than the letters a to z and the apostrophe (1,126 abbreviations and
     compounds with a stop or a hyphen) are left out, further pronunciations of a word too.

@@ -73,7 +73,7 @@ class Chart:
                 self._fill_span(start, start + width)
 
     def _fill_span(self, start: int, end: int) -> None:
-        """Whole productions first, then chains of single children, then incomplete ones."""
+        """Fill a span: whole productions, then chains of single children, then incomplete ones."""
         for p in self._plain:
             self._put((start, p, len(self.grammar.productions[p].children), end, 0))
         for height in range(1, self.rules.longest_chain + 1):
@@ -95,7 +95,7 @@ class Chart:
         self.ends.setdefault((start, p, place, height), []).append(end)
 
     def _values(self, state: State) -> Iterator[float]:
-        """The value of a state by each of its last steps, the best child of a span alone."""
+        """Yield the value of a state by each of its last steps, the best child of a span alone."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
         for before, at in self._before(state):
@@ -107,7 +107,7 @@ class Chart:
                 yield value + self._child(self._span(at, end), p, place, height)
 
     def _before(self, state: State) -> list[tuple[State, int]]:
-        """The states of one child less, and where they end."""
+        """Return the states of one child less, and where they end."""
         start, p, place, end, height = state
         if place == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -116,16 +116,16 @@ class Chart:
         return [((start, p, place - 1, at, height), at) for at in ends if at < end]
 
     def _span(self, at: int, end: int) -> tuple[int, int]:
-        """The span of a child: symbols, or a number of nodes."""
+        """Return the span of a child: symbols, or a number of nodes."""
         return (at, end) if self.symbols is not None else (0, end - at)
 
     def _reads(self, p: int, place: int, at: int, end: int) -> bool:
-        """Whether a leaf stands between two positions."""
+        """Return whether a leaf stands between two positions."""
         name = self.grammar.productions[p].children[place - 1][1]
         return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
 
     def _child(self, span: tuple[int, int], p: int, place: int, height: int) -> float:
-        """The value of the best child that a production can have over a span."""
+        """Return the value of the best child that a production can have over a span."""
         key = (*span, p, place)
         if height or key not in self._best_child:
             steps = self._children(span, p, place, height)
@@ -138,7 +138,7 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, place: int, height: int
     ) -> list[tuple[float, State]]:
-        """The states of a span that can be a child of a production, and what the pair adds."""
+        """Yield the states of a span that can be a child of a production, and what each adds."""
         gains = self._gains_below(p, place)
         return [
             (gains[child[1]], child)
@@ -147,7 +147,7 @@ class Chart:
         ]
 
     def _gains_below(self, p: int, place: int) -> dict[int, float]:
-        """The productions that may be a child of another, and what the pair adds."""
+        """Return the productions that may be a child of another, and what the pair adds."""
         if (p, place) not in self._pair_gains:
             allowed, grammar = self.rules.below(p, place - 1, self.seen), self.grammar
             gains = {q: float(self.gains[grammar.feature((p, place - 1, q))]) for q in allowed}
@@ -157,7 +157,7 @@ class Chart:
     # -- trees, best first --------------------------------------------------------------------
 
     def trees(self) -> Iterator[tuple[float, Any]]:
-        """Values and nested trees, from the best on."""
+        """Yield values and nested trees, from the best on."""
         ends = [self.length] if self.symbols is not None else range(1, self.length + 1)
         roots = set(self.rules.roots)
         tops = [
@@ -173,7 +173,7 @@ class Chart:
                 heappush(waiting, (-following[0], i, rank + 1))
 
     def _edges(self, state: State) -> list[Edge]:
-        """All last steps of a state."""
+        """Yield all last steps of a state."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
         own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
@@ -188,7 +188,7 @@ class Chart:
         return found
 
     def _derivation(self, state: State, rank: int) -> Derivation | None:
-        """The derivation of a state that has a rank among them; None where there are fewer."""
+        """Return the derivation of a state with a given rank; None where there are fewer."""
         ranked = self._ranked.setdefault(state, [])
         if state not in self._waiting:
             self._waiting[state] = []
@@ -229,7 +229,7 @@ class Chart:
         return None if found is None else found[0]
 
     def _tree(self, state: State, rank: int) -> Any:
-        """The nested tree of a derivation."""
+        """Return the nested tree of a derivation."""
         children: list[Any] = []
         made = self.grammar.productions[state[1]]
         while state[2]:

@@ -36,16 +36,16 @@ class ExpectedLoss:
         self.function, self.y = function, y
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """Δ of each output (row) against each training output (column)."""
+        """Return Δ of each output (row) against each training output (column)."""
         rows = [[float(self.function(a, b)) for b in self.y] for a in outputs]
         return np.array(rows).reshape(count(outputs), count(self.y))
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """For each row of weights the best output, and a lower bound of Σ_i c_i Δ(y, y_i)."""
+        """Return the best output of each row of weights, and a lower bound of Σ_i c_i Δ(y, y_i)."""
         raise NotImplementedError
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Σ_i c_i Δ(y_t, y_i) for each row of weights and its output."""
+        """Return Σ_i c_i Δ(y_t, y_i) for each row of weights and its output."""
         found = []
         for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
             some = take(outputs, np.arange(rows.start, rows.stop))
@@ -80,13 +80,13 @@ class LabelLoss(ExpectedLoss):
         return np.asarray(host(dense(self.labels.check(y, "y"))) > 0, dtype=float)
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """From overlaps and sizes."""
+        """Return Δ of each output (row) and training output, from overlaps and sizes."""
         Z = self._indicators(outputs)
         sizes = Z.sum(axis=1)[:, None]
         return 1.0 - OVERLAPS[self.name](Z @ self.Y.T, sizes, self.sizes[None, :], Z.shape[1])
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Exact: the bound is the value."""
+        """Return the best output of each row of weights, and its value, which is the bound."""
         found = self.labels.decoded(self._chosen(C, [self.price])[0], self.sample)
         return found, self.values(C, found)
 
@@ -107,7 +107,7 @@ class LabelLoss(ExpectedLoss):
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _chosen(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """The best sets at each price, as booleans."""
+        """Return the best sets at each price, as booleans."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
         search = {"hamming": self._hamming, "f1": self._f1, "subset": self._subset}[self.name]
         parts = [search(C[rows], prices) for rows in blocks(len(C), step)]
@@ -143,7 +143,7 @@ class LabelLoss(ExpectedLoss):
 
 
 def best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Labels by falling gain (point, rank, size), and the sum of the best s gains at size s."""
+    """Return labels by falling gain (point, rank, size), and the sum of the best s gains."""
     order = np.argsort(-gains, axis=1, kind="stable")
     summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
     return order, np.einsum("tss->ts", summed)
@@ -163,11 +163,11 @@ class RankingLoss(ExpectedLoss):
         self.y, self.F = y, self.kernel.features(y)
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """By the embedding."""
+        """Return Δ of each output (row) and training output, from the embedding."""
         return (1.0 - self.kernel.features(outputs) @ self.F.T) / 2.0
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Exact, unless `Kemeny` warns that a programme ran out of time."""
+        """Return the best ranking of each row, and its value; `Kemeny` warns if unproved."""
         found = self.decoder._ranks(C @ self.F).astype(self.decoder.dtype_)
         return found, self.values(C, found)
 
@@ -198,11 +198,11 @@ class EditLoss(ExpectedLoss):
         return "".join(self.code.get(symbol, "\0") for symbol in item)
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """By rapidfuzz."""
+        """Return the edit distances of outputs (rows) and training outputs, by rapidfuzz."""
         return _distances([self._coded(item) for item in outputs], self.texts)
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """For each point a local optimum, and the bound."""
+        """Return a local optimum for each row of weights, and a lower bound."""
         found, bounds = [], np.empty(len(C))
         for t, weights in enumerate(C):
             text, bounds[t] = self._search(weights)
@@ -210,7 +210,7 @@ class EditLoss(ExpectedLoss):
         return object_array(found), bounds
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Over the outputs of the largest weights."""
+        """Return Σ_i c_i Δ(y_t, y_i) over the outputs of the largest weights."""
         found = []
         for weights, output in zip(C, outputs, strict=True):
             own = _largest(weights, self.SUPPORT)

@@ -76,7 +76,7 @@ class FaissIndex:
         return index
 
     def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers and exact scores of the best `k`, and whether they are certainly the best."""
+        """Return numbers and exact scores of the best `k`, and whether they are surely the best."""
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
         queries = appended(G, 0.0) if self.hnsw else appended(2.0 * G, -1.0)
@@ -96,7 +96,7 @@ class FaissIndex:
         return best.astype(np.intp), top - self.mean, certain
 
     def _rescored(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """2⟨g, Φ(y)⟩ - l(y, y) + m of each point and the candidates found for it, in float64."""
+        """Return 2⟨g, Φ(y)⟩ - l(y, y) + m of each point and its candidates in double precision."""
         numbers, place = np.unique(found, return_inverse=True)
         some = take(self.outputs, np.maximum(numbers, 0))
         E, norms = host(self.frame.evaluate(some)), host(self.frame.sqnorms(some)) - self.mean
@@ -109,7 +109,7 @@ class FaissIndex:
 
 
 def appended(A: Array, last: Array | float) -> Array:
-    """A matrix with one more column."""
+    """Return a matrix with one more column."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)

@@ -70,7 +70,7 @@ class Grammar:
         self.counts = self._counted([bag for _, _, bag in read])
 
     def _read(self, tree: Any, name: str) -> tuple[int, int, Counter]:
-        """The production at the root (-1 for a single leaf), the number of nodes, the features."""
+        """Return the root production (-1 for a single leaf), the number of nodes, the features."""
         (flat,) = flattened([tree], name)
         hashes = flat.productions()
         number = np.full(len(hashes), -1)
@@ -100,14 +100,14 @@ class Grammar:
         return sparse.csr_array((counts.astype(float), (rows, columns)), shape=shape)
 
     def feature(self, feature: int | Below) -> int:
-        """The number of a production or pair among the features; -1 for a pair never seen."""
+        """Return the feature number of a production or pair; -1 for a pair never seen."""
         if isinstance(feature, int):
             return feature
         at = self.below.get(feature, -1)
         return at if at < 0 else len(self.productions) + at
 
     def counts_of(self, trees: Iterable[FlatTree]) -> sparse.csr_array:
-        """Counts of the features in flat trees; what the grammar has not seen is left out."""
+        """Return counts of the features in flat trees, without those that the grammar lacks."""
         found = []
         for row, tree in enumerate(trees):
             inner = tree.productions()[np.diff(tree.pointer) > 0]
@@ -121,7 +121,7 @@ class Grammar:
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
-        """Counts of the features of a tree of the grammar, and Σ c² over pairs never seen."""
+        """Return counts of the features of a tree, and Σ c² over pairs never seen."""
         bag: Counter = Counter()
         top: list[Any] = [(tree, None)]
         while top:
@@ -142,7 +142,7 @@ class Grammar:
         return counts, others
 
     def rules(self, rows: np.ndarray) -> Rules:
-        """What the trees of some rows allow."""
+        """Return the rules that the trees of some rows allow."""
         return Rules(self, np.asarray(self.counts[rows].sum(axis=0)) > 0, rows)
 
 
@@ -171,12 +171,12 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """What decides where a production is allowed: those with only leaves by their label."""
+        """Return what decides where it is allowed: its label if all children are leaves."""
         made = self.grammar.productions[p]
         return made.label if made.only_leaves else p
 
     def below(self, p: int, place: int, seen: bool) -> list[int]:
-        """The productions allowed below another: those seen there, or any of the label."""
+        """Return the productions allowed below another: those seen there, or any of the label."""
         grammar = self.grammar
         own = grammar.by_label.get(grammar.productions[p].children[place][1], [])
         own = [q for q in own if q in self._allowed]
@@ -184,18 +184,18 @@ class Rules:
 
 
 def is_inner(node: Any) -> bool:
-    """Whether a nested node has children; a label in brackets alone is a leaf."""
+    """Return whether a nested node has children; a label in brackets alone is a leaf."""
     return isinstance(node, tuple | list) and len(node) > 1
 
 
 def production(node: Sequence[Any]) -> Production:
-    """The production at the root of a nested tree."""
+    """Return the production at the root of a nested tree."""
     children = ((not is_inner(c), c[0] if isinstance(c, tuple | list) else c) for c in node[1:])
     return Production(node[0], tuple(children))
 
 
 def _in_postorder(tree: Any) -> Iterator[tuple[int, Any, list[int]]]:
-    """Number, node and numbers of the children of every node, children first, as in `FlatTree`."""
+    """Yield the number, the node and the numbers of the children of every node, children first."""
     number = 0
     waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(tree)]
     while waiting:
@@ -215,7 +215,7 @@ def _opened(node: Any) -> tuple[Any, list[int], list[Any]]:
 
 
 def _longest_chain(tree: Any) -> int:
-    """The most nodes in a row that have a single child which is an inner node."""
+    """Return the most nodes in a row that have a single child which is an inner node."""
     longest, waiting = 0, [(tree, 0)]
     while waiting:
         node, above = waiting.pop()
@@ -228,12 +228,12 @@ def _longest_chain(tree: Any) -> int:
 
 
 def bracketed(node: Any) -> str:
-    """A nested tree as a string."""
+    """Return a nested tree as a string."""
     if not isinstance(node, tuple | list):
         return str(node)
     return f"({' '.join([str(node[0]), *map(bracketed, node[1:])])})"
 
 
 def listed(node: Any) -> Any:
-    """A nested tree as lists."""
+    """Return a nested tree as lists."""
     return [listed(child) for child in node] if isinstance(node, tuple) else node

@@ -20,7 +20,7 @@ TOLERANCE = 1e-10
 
 
 def subset_orders(W: np.ndarray) -> np.ndarray:
-    """For each (m, m) matrix an order of the labels, best first, with the most Σ_{i before j} W_ij.
+    """Return for each (m, m) matrix the order of the labels with the largest Σ_{i before j} W_ij.
 
     best[S], the most that the labels of S win among themselves, is the best over the label that
     comes last in S. What S wins against a label is looked up in two halves: O(2^m m) in all.
@@ -57,7 +57,7 @@ def _subset_orders(start, stop, W, orders):
 
 @compiled
 def _sums(rows: np.ndarray) -> np.ndarray:
-    """The sum of every subset of the rows, by the number whose bits the subset is."""
+    """Return the sum of every subset of the rows, by the number whose bits the subset is."""
     sums = np.zeros((1 << rows.shape[0], rows.shape[1]))
     for i in range(rows.shape[0]):
         for S in range(1 << i):
@@ -66,9 +66,10 @@ def _sums(rows: np.ndarray) -> np.ndarray:
 
 
 def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The labels by number of duels won, and whether that order wins every duel: then it is best.
+    """Return the labels by number of duels won, and whether that order is surely the best.
 
-    Where there is no cycle among the duels, the number of wins is such an order.
+    An order that wins every duel is the best. Without a cycle among the duels the number of wins
+    gives one.
     """
     orders = np.argsort(-(W > 0).sum(axis=2), axis=1, kind="stable")
     rows = np.arange(len(W))[:, None, None]
@@ -78,7 +79,7 @@ def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """The best order of many labels, and whether it is proved to be.
+    """Return the best order of many labels, and whether it is proved to be.
 
     Labels that beat each other in a circle belong together; the circles themselves have an order
     that wins every duel between them, so each is solved on its own, exactly.
@@ -96,7 +97,7 @@ def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray
 
 
 def _unbeaten_first(beats: np.ndarray) -> list[int]:
-    """An order in which nobody stands behind somebody that he beats."""
+    """Return an order in which no label stands behind one that it beats."""
     np.fill_diagonal(beats, False)
     rivals = beats.sum(axis=0)
     order: list[int] = []
@@ -195,5 +196,5 @@ class _Programme:
 
 
 def order_value(W: np.ndarray, order: np.ndarray) -> float:
-    """Σ_{i before j} W_ij."""
+    """Return Σ_{i before j} W_ij."""
     return float(np.triu(W[np.ix_(order, order)], 1).sum())

@@ -31,7 +31,7 @@ class LabelDecoder(Decoder):
         return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
 
     def _formed(self, chosen: np.ndarray) -> Items:
-        """Sets of labels, given as booleans, in the form that the training outputs had."""
+        """Return sets of labels, given as booleans, in the form that the training outputs had."""
         if is_foreign(self.sample_):
             return like(chosen.astype(float), self.sample_)
         return self.labels_.decoded(chosen, self.sample_)

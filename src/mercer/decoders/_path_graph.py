@@ -43,7 +43,7 @@ class PathGraph:
     suffix: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Edges and states that there are; the edge of a suffix comes before."""
+        """Refuse edges or states that do not exist, and suffixes after their edge."""
         states, edges, n = len(self.starts) - 1, len(self.target), len(self.roots)
         must(states > 0 and edges > 0 and n > 0, "there is no path")
         offsets(self.starts, "starts", edges, states + 1)
@@ -59,7 +59,7 @@ class PathGraph:
 
     @classmethod
     def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:
-        """The strings made of n-grams that were seen, or all strings over the alphabet."""
+        """Return the graph of strings made of n-grams that were seen, or of all strings."""
         size, n = len(ngrams.alphabet), ngrams.n
         if not seen and size**n > LARGEST:
             raise ValueError(
@@ -91,7 +91,7 @@ class PathGraph:
 
 
 def _suffixes(keys: list[np.ndarray], size: int) -> list[np.ndarray]:
-    """For each m-gram the number of the (m-1)-gram without its first symbol."""
+    """Return for each m-gram the number of the (m-1)-gram without its first symbol."""
     shorter = [np.zeros(len(keys[0]), dtype=np.int64)]
     for level, below in zip(keys[1:], keys[:-1], strict=True):
         shorter.append(np.searchsorted(below, shorter[-1][level // size] * size + level % size))
@@ -99,7 +99,7 @@ def _suffixes(keys: list[np.ndarray], size: int) -> list[np.ndarray]:
 
 
 def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list[np.ndarray]:
-    """The number of each n-gram among those given, -1 where it is not."""
+    """Return the number of each n-gram among those given, -1 where it is not."""
     parents, numbers = np.zeros(1, dtype=np.int64), []
     for level, known in zip(keys, given, strict=True):
         parent = parents[level // size]
@@ -112,7 +112,7 @@ def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list
 
 
 def _chained(level: np.ndarray, suffix: np.ndarray, n: int) -> np.ndarray:
-    """For each edge and length the edge of the n-gram that it ends; -1 where it is shorter."""
+    """Return for each edge and length the edge of the n-gram that it ends, -1 if it is shorter."""
     chain, edges = np.full((len(level), n), -1, dtype=np.int64), np.arange(len(level))
     for length in range(n - 1, -1, -1):
         ends = level[edges] == length

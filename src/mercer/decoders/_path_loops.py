@@ -61,7 +61,7 @@ def viterbi(start, stop, scores, table, wanted, codes, ends):
 
 @compiled
 def _add_windows(cells, width, value, late, out):
-    """out[i + late] += value · Σ of the `width` cells from i on, for every place i."""
+    """Add value times the sum of `width` cells from i on to out[i + late], for every i."""
     total = 0.0
     for c in range(width):
         total += cells[c]
@@ -101,7 +101,7 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 @compiled
 def _look_ahead(front, back, graph, length, ahead):
-    """ahead[i, state]: the most that symbols i, …, length - 1 add, repeats not yet charged for."""
+    """Write into ahead[i, state] the most that symbols i, …, length - 1 add, without repeats."""
     n, roots = len(graph.roots), graph.roots
     for state in range(ahead.shape[1]):
         ahead[length, state] = 0.0
@@ -118,7 +118,7 @@ def _look_ahead(front, back, graph, length, ahead):
 
 @compiled
 def _repeats(edges, i, e, graph):
-    """What the n-grams that edge e completes at i pay for having occurred before."""
+    """Return what the n-grams that edge e completes at i pay for having occurred before."""
     paid, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]
@@ -132,7 +132,7 @@ def _repeats(edges, i, e, graph):
 
 @compiled
 def _search(front, back, graph, length, ahead, best, budget, edges, found):
-    """Depth first, most promising symbol first, cut where even the look-ahead is no better."""
+    """Search depth first, the most promising symbol first, where the look-ahead is better."""
     starts, target = graph.starts, graph.target
     position = np.zeros(length + 1, dtype=np.int64)
     state = np.zeros(length + 1, dtype=np.int64)
@@ -182,7 +182,7 @@ def _search(front, back, graph, length, ahead, best, budget, edges, found):
 
 @parallel
 def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends, values, proved):
-    """The best path of every point, over all lengths, into `paths` (edges), `ends` and `values`."""
+    """Write the best path of every point, over all lengths, into `paths`, `ends` and `values`."""
     longest = fronts.shape[2]
     states = len(graph.starts) - 1
     for t in range(start, stop):

@@ -48,7 +48,7 @@ def score_blocks(
 def best_of_blocks(
     parts: Iterator[tuple[slice, slice, Array]], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and scores of the best `k` candidates of each point, best first."""
+    """Return numbers and scores of the best `k` candidates of each point, best first."""
     held: dict[int, Best] = {}
     for rows, columns, S in parts:
         held[rows.start] = merged(held.get(rows.start), S, columns.start, k)
@@ -61,7 +61,7 @@ Best = tuple[Array, Array]
 
 
 def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """The best `k` of those held and of the columns of S, numbered from `offset`.
+    """Return the best `k` of those held and of the columns of S, numbered from `offset`.
 
     Of equal scores those held come first, then the earlier column.
     """
@@ -91,7 +91,7 @@ def _numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
 
 
 def _in_question(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Which scores may be among the best: after the first few blocks hardly any."""
+    """Return which scores may be among the best: after a few blocks hardly any."""
     if held is not None and held[1].shape[1] == k:
         return held[1][:, -1:] < S
     if held is not None or S.shape[1] <= k:
@@ -101,7 +101,7 @@ def _in_question(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
 
 
 def _hits(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
-    """The scores in question moved to the left of their rows, which -inf fills up."""
+    """Return the scores in question moved to the left of their rows, which -inf fills up."""
     row, column = np.nonzero(hit)
     counts = np.bincount(row, minlength=len(S))
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)

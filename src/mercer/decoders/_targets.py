@@ -17,7 +17,7 @@ POINTS = 256
 def targets(
     points: Embedding, kernel: Any, size: int = POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Rows, and the features of those points under the kernel of which `kernel` is a multiple.
+    """Yield rows, and the features of those points under the kernel without its scale.
 
     Points written as sums over outputs are read through the outputs' sparse features: thousands
     of outputs by hundred thousands of features would not fit otherwise.
@@ -39,7 +39,7 @@ def targets(
 
 
 def lengths(points: Embedding, length: Any) -> np.ndarray | None:
-    """The length that each point's output must have: None, that of its input, or a function's."""
+    """Return the length that the output of each point must have; None where any is allowed."""
     if length is None:
         return None
     if length != "input" and not callable(length):
@@ -63,7 +63,7 @@ def _length(x: Any, t: int, length: Any) -> int:
 
 
 def agreement(y: Items, found: Items) -> float:
-    """Outputs that are found whole; of equal counts, the one with more equal symbols is larger."""
+    """Return the number of equal outputs, plus less than one for single symbols that agree."""
     whole = sum(len(a) == len(b) and all(map(_same, a, b)) for a, b in zip(y, found, strict=True))
     parts = sum(
         sum(map(_same, a, b)) / max(1, len(a), len(b)) for a, b in zip(y, found, strict=True)
@@ -76,13 +76,13 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def best_of(grid: Any, decode: Callable[[float], Items], y: Items) -> float:
-    """The value of a grid whose decoded outputs agree best; the nearest to zero among equals."""
+    """Return the value of a grid whose decoded outputs agree best, of equals the smallest."""
     worth = {value: agreement(y, decode(value)) for value in sorted(grid, key=abs)}
     return float(max(worth, key=lambda value: worth[value]))
 
 
 def automatic(value: Any, name: str) -> bool:
-    """Whether a parameter is left to calibration; else it must be a number."""
+    """Return whether a parameter is left to calibration; else it must be a number."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'{name} must be a number or "auto", got {value!r}.')

@@ -48,7 +48,7 @@ class Search:
         return max(self.found.values(), default=-np.inf)
 
     def proved(self, best: float) -> bool:
-        """Whether no tree of the chart has a score above one."""
+        """Return whether no tree of the chart has a score above `best`."""
         return self.bound - best <= CLOSE * max(1.0, abs(best))
 
     def climb(self) -> tuple[Chart, float] | None:

@@ -80,7 +80,7 @@ class GromovWassersteinBarycenter(Decoder):
     edge_label: str | None = "label"
 
     def check_loaded(self, limits: Limits) -> None:
-        """Rounds take time."""
+        """Refuse more graphs or rounds than the limits allow."""
         for name in ("graphs", "max_iter"):
             bounded(getattr(self, name), name, 0, limits.steps)
 
@@ -105,11 +105,11 @@ class GromovWassersteinBarycenter(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """The best barycentre of each point."""
+        """Return the best barycentre of each point."""
         return object_array([row[0][0] for row in self.decode_top(points, 1)])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` proposals of each point."""
+        """Return the best `k` proposals of each point."""
         pools = [self._proposals(weights) for weights in self._weights(points)]
         if self.compete:
             rivals = self.start_.decode_top(points, k)
@@ -122,7 +122,7 @@ class GromovWassersteinBarycenter(Decoder):
         ]
 
     def _weights(self, points: Embedding) -> np.ndarray:
-        """Weights on the training graphs, none on those left out with the point."""
+        """Return weights on the training graphs, none on those left out with the point."""
         C, outputs = points.frame.expansion(points.coordinates)
         C = np.array(host(C))
         if len(outputs) != len(self.read_):
@@ -149,7 +149,7 @@ class GromovWassersteinBarycenter(Decoder):
     def _barycentre(
         self, graphs: list[LabelledGraph], c: np.ndarray, size: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Averaged features and channels over `size` nodes, from the heaviest such graph on."""
+        """Return averaged features and channels over `size` nodes, from the heaviest graph on."""
         first = next(i for i, graph in enumerate(graphs) if len(graph) == size)
         parts = [(self.alphabet_.features(g), self.alphabet_.channels(g)) for g in graphs]
         X, C = parts[first]

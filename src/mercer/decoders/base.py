@@ -86,11 +86,11 @@ class Decoder(BaseEstimator):
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """One output for each point."""
+        """Return one output for each point."""
         raise NotImplementedError(f"{type(self).__name__} must implement decode(points)")
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """For each point the best `k` outputs with their scores."""
+        """Return the best `k` outputs of each point with their scores."""
         raise ValueError(
             f"{type(self).__name__} has one answer for each input: for a ranked list use "
             "decoder=Candidates()."
@@ -98,18 +98,17 @@ class Decoder(BaseEstimator):
 
 
 def features(points: Embedding, kernel: Kernel) -> Array:
-    """The points in the features of the kernel of which theirs is a multiple."""
+    """Return the points in the features of their kernel without its scale."""
     return kernel.multiple.read(points.frame.kernel_features(points.coordinates))
 
 
 def restore(vectors: Array, like: Items) -> Array:
-    """Rows of numbers in the shape that outputs such as `like` have."""
-    shape = tuple(getattr(like, "shape", (0, vectors.shape[1])))[1:]
-    return namespace(vectors).reshape(vectors, (vectors.shape[0], *shape))
+    """Return rows of numbers in the shape that outputs such as `like` have."""
+    return namespace(vectors).reshape(vectors, (vectors.shape[0], *like.shape[1:]))
 
 
 def unsuited(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
-    """The error for an output kernel that lacks what the decoder stands on."""
+    """Return the error for an output kernel that lacks what the decoder needs."""
     return ValueError(
         f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
         "Use decoder=Candidates(), which works with every kernel."

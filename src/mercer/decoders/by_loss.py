@@ -107,7 +107,7 @@ class ByLoss(Decoder):
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """The output of the least expected loss for each point."""
+        """Return the output of the least expected loss for each point."""
         C = host(points.weights)
         if self.pool_ is None:
             found, self.bounds_ = self.expected_.search(C)
@@ -126,7 +126,7 @@ class ByLoss(Decoder):
 
 
 def _expected(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
-    """The loss by name, by the space of the outputs, or a function."""
+    """Return the loss by name, by the space of the outputs, or a function."""
     if callable(loss):
         return ExpectedLoss(loss, y)
     if loss is not None and loss not in LOSSES:

@@ -97,27 +97,27 @@ class Candidates(Reducible, Decoder):
         return self
 
     def without_training_data(self) -> Candidates:
-        """Without an index, which is made again, and what only left-out points ask for."""
+        """Return a copy without its index, which is made again, and what left-out points need."""
         bare = super().without_training_data()
         for name in {"numbers_", "indexed_"} & vars(self).keys():
             setattr(bare, name, None)
         return bare
 
     def decode(self, points: Embedding) -> Items:
-        """The best candidate of each point."""
+        """Return the best candidate of each point."""
         if self.own_ is not None:
             return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` candidates of each point, fewer where there are fewer."""
+        """Return the best `k` candidates of each point, fewer where there are fewer."""
         if self.own_ is not None:
             return self.own_.ranked(points, k)
         return self._listed(*self._search(points, k))
 
     def _listed(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:
-        """What `search` found as lists of outputs with their scores."""
+        """Return what `_search` found as lists of outputs with their scores."""
         return [
             [
                 (one(self.outputs_, j), float(score))
@@ -130,7 +130,7 @@ class Candidates(Reducible, Decoder):
     def _search(
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and scores of the best candidates, (points, k).
+        """Return numbers and scores of the best candidates, (points, k).
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Candidates(Reducible, Decoder):
         return best, scores + np.reshape(host(lost), (-1, 1))
 
     def _found(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same of points about an origin, by an index where there is one."""
+        """Return numbers and scores of the best candidates, by an index where there is one."""
         plain = points.left_out is None and not is_foreign(points.coordinates)
         if self.index is None or not plain:
             return self._scan(points, k)
@@ -163,7 +163,7 @@ class Candidates(Reducible, Decoder):
     def _scan(
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same by looking at all of them."""
+        """Return numbers and scores of the best candidates by scoring all of them."""
         parts, least = self._score_blocks(points, prior)
         best, scores = best_of_blocks(parts, k)
         return best, scores - least
@@ -171,7 +171,7 @@ class Candidates(Reducible, Decoder):
     def _score_blocks(
         self, points: Embedding, prior: Sequence[Change] = ()
     ) -> tuple[Iterator[tuple[slice, slice, Array]], float]:
-        """Blocks of the scores above the least one that l(y, y) allows, and that.
+        """Return blocks of scores plus the least l(y, y), and that number.
 
         Added to l(y, y) itself, small inner products would be rounded away.
         """
@@ -187,7 +187,7 @@ class Candidates(Reducible, Decoder):
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
     def _left_out_changes(self, points: Embedding) -> list[Change]:
-        """What rules out the candidates that were left out with each point."""
+        """Return what rules out the candidates that were left out with each point."""
         owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []
@@ -195,7 +195,7 @@ class Candidates(Reducible, Decoder):
         return [lambda rows, columns: _forbidden(groups[rows, None] == owners[None, columns])]
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
-        """l(y, y) of the candidates above the least of them, and that.
+        """Return l(y, y) of the candidates minus the least of them, and that number.
 
         Added to l(y, y) itself, small inner products would be rounded away.
         """
@@ -206,20 +206,20 @@ class Candidates(Reducible, Decoder):
         return norms - least, least
 
     def _indexed(self, frame: Frame) -> FaissIndex:
-        """The index over the candidates in the coordinates of a frame, made once for it."""
+        """Return the index over the candidates in the coordinates of a frame, made once for it."""
         if self.indexed_ is None or self.indexed_.frame != frame:
             self.indexed_ = FaissIndex(frame, self.outputs_, hnsw=self.index == "hnsw")
         return self.indexed_
 
     def recall(self, points: Embedding, k: int = 10) -> float:
-        """The fraction of the true best `k` candidates that `decode_top` finds.
+        """Return the fraction of the true best `k` candidates that `decode_top` finds.
 
         1 without an index and with index="faiss"; what index="hnsw" loses.
 
         Parameters
         ----------
         points
-            As many as one has the patience to compare exactly.
+            The points to compare; each is searched in full.
         k
             How many candidates of each.
         """
@@ -233,7 +233,7 @@ class Candidates(Reducible, Decoder):
         return {**state, "indexed_": None} if "indexed_" in state else state  # made again on use
 
     def _owners(self, points: Embedding) -> np.ndarray | None:
-        """The group that alone has a candidate; -1 where several have it."""
+        """Return the group that alone has a candidate; -1 where several have it."""
         if points.left_out is None or self.numbers_ is None:
             return None
         return sole_groups(self.numbers_, points.left_out, count(self.outputs_))

@@ -32,7 +32,7 @@ class Direct(Decoder):
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """The features of the points, undone."""
+        """Return the outputs whose features are the points."""
         F = points.frame.kernel_features(points.coordinates)
         outputs = self.kernel_.features.inverse(F)
         return restore(outputs, self.sample_) if self.kernel_.on_vectors else outputs
@@ -81,7 +81,7 @@ class Simplex(Decoder):
         return self
 
     def decode(self, points: Embedding) -> Array:
-        """The nearest probabilities to each point."""
+        """Return the probabilities nearest to each point."""
         F = features(points, self.kernel_)
         if self.spherical_:
             P = on_sphere(host(F)) ** 2
@@ -91,7 +91,7 @@ class Simplex(Decoder):
 
 
 def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-    """argmin_y Σ_j w_j (y_j - v_j)² over y ≥ 0 with Σ_j w_j y_j = 1, row by row.
+    """Return argmin_y Σ_j w_j (y_j - v_j)² over y ≥ 0 with Σ_j w_j y_j = 1, row by row.
 
     Examples
     --------
@@ -114,7 +114,10 @@ def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
 
 
 def on_sphere(F: np.ndarray) -> np.ndarray:
-    """argmax_s ⟨f, s⟩ over s ≥ 0 of length one; the largest entry alone where none is positive."""
+    """Return argmax_s ⟨f, s⟩ over s ≥ 0 of length one, row by row.
+
+    Where no entry is positive, that is the largest entry alone.
+    """
     S = np.maximum(F, 0.0)
     lost = ~(F > 0).any(axis=1)
     S[lost, F[lost].argmax(axis=1)] = 1.0

@@ -24,7 +24,7 @@ RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 
 def likelihood(S: np.ndarray, own: np.ndarray) -> float:
-    """The mean log-probability of the own columns, at the temperature that suits them best."""
+    """Return the mean log-probability of the own columns at the best temperature."""
     scale = float(np.std(S[-np.inf < S])) or 1.0
     true = S[np.arange(len(S)), own]
     return max(
@@ -34,7 +34,7 @@ def likelihood(S: np.ndarray, own: np.ndarray) -> float:
 
 
 def _gains(words: Items, y: Items) -> np.ndarray:
-    """Σ_p (H - log f(w_p)) of each word; a symbol that was never met counts as met once."""
+    """Return Σ_p (H - log f(w_p)) of each word; a symbol that was never met counts as met once."""
     counts = Counter(chain.from_iterable(y))
     n = max(counts.total(), 1)
     mean = sum(c / n * np.log(c / n) for c in counts.values())
@@ -62,8 +62,8 @@ class Lexicon(Decoder):
         shrinks g(x) towards what is frequent, at the cost of rare words; 0 leaves the objective
         unchanged.
     rarity
-        A word gains rarity · Σ_p (H - log f(w_p)) by its symbols, f being their shares in the
-        training outputs and H the mean of log f: Bayes' rule where the words to come are others
+        A word gains rarity · Σ_p (H - log f(w_p)) by its symbols, f being their frequencies in
+        the training outputs and H the mean of log f: Bayes' rule where the words to come are others
         than those learnt from, so that rare symbols are as likely as frequent ones. "auto" chooses
         it on left-out points; fit with ``groups=y`` where the words to come are new.
 
@@ -143,7 +143,7 @@ class Lexicon(Decoder):
         return self
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
-        """The scores of all words, -inf where they are ruled out."""
+        """Return the scores of all words, -inf where they are ruled out."""
         parts, _ = self.pool_._score_blocks(points, self._restriction(points))
         S = np.empty((len(points), len(self.words_)))
         for rows, columns, block in parts:
@@ -151,16 +151,16 @@ class Lexicon(Decoder):
         return S
 
     def decode(self, points: Embedding) -> Items:
-        """The best word of each point."""
+        """Return the best word of each point."""
         best, _ = self.pool_._search(points, 1, self._prior(points))
         return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` words of each point, fewer where fewer suit its input."""
+        """Return the best `k` words of each point, fewer where fewer suit its input."""
         return self.pool_._listed(*self.pool_._search(points, k, self._prior(points)))
 
     def _prior(self, points: Embedding) -> list[Change]:
-        """What is added to the scores of words."""
+        """Return what is added to the scores of words."""
         changes = self._restriction(points)
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])
@@ -169,7 +169,7 @@ class Lexicon(Decoder):
         return changes
 
     def _less_background(self, points: Embedding) -> Change:
-        """Minus the scores of words at the mean output of those that suit the input."""
+        """Return what subtracts the scores of words at the mean suitable training output."""
         weights = self._mean_weights(points)
         block: dict[int, np.ndarray] = {}
 
@@ -183,7 +183,7 @@ class Lexicon(Decoder):
         return change
 
     def _restriction(self, points: Embedding) -> list[Change]:
-        """What rules out the words that do not suit an input; all are allowed where none suits."""
+        """Return what rules out unsuitable words of an input; where none suits, all are allowed."""
         if self.restrict is None:
             return []
         allowed = self._allowed(points.inputs, self.words_)
@@ -201,11 +201,11 @@ class Lexicon(Decoder):
         return [lambda rows, columns: np.where(allowed[rows, columns], 0.0, -np.inf)]
 
     def _mean_scores(self, points: Embedding) -> np.ndarray:
-        """2⟨m, Φ(w)⟩ of each word, with m the mean output of those that suit the input."""
+        """Return 2⟨m, Φ(w)⟩ of each word, with m the mean output of those that suit the input."""
         return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
 
     def _mean_weights(self, points: Embedding) -> np.ndarray:
-        """The fraction of each distinct training output among those that suit an input.
+        """Return the fraction of each distinct training output among those that suit an input.
 
         One row for all points where every output suits every input.
         """

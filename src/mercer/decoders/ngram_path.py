@@ -77,7 +77,7 @@ class NGramPath(Decoder):
     max_nodes: int = 100_000
 
     def check_loaded(self, limits: Limits) -> None:
-        """The graph is one of the kernel's n-grams; lengths are those of sequences."""
+        """Refuse a graph of other n-grams than the kernel's, and impossible lengths."""
         bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
         bounded(self.min_length, "min_length", 0, limits.steps)
         if "graph_" not in vars(self):
@@ -124,7 +124,7 @@ class NGramPath(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """The best string of each point."""
+        """Return the best string of each point."""
         found = self.certify(points)
         if not found.proved.all():
             warnings.warn(
@@ -135,13 +135,13 @@ class NGramPath(Decoder):
         return found.outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best string with its score, whatever `k`."""
+        """Return the best string with its score, whatever `k`."""
         found = self.certify(points)
         scores = self.kernel_.multiple.scale * found.scores
         return [[(y, float(v))] for y, v in zip(found.outputs, scores, strict=True)]
 
     def certify(self, points: Embedding) -> Found:
-        """The best string of each point, its score, and whether it is proved to be the best."""
+        """Return the best string of each point, its score, and a bound on what it misses."""
         return self._found(points, [self.bonus_])[0]
 
     @property
@@ -149,7 +149,7 @@ class NGramPath(Decoder):
         return self.kernel_.multiple.kernel
 
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
-        """The strings of all points under each bonus; what no bonus changes is done once."""
+        """Return the strings of all points under each bonus; what no bonus changes is done once."""
         from ._path_loops import Paths, best_paths
 
         lengths = self._spectrum.lengths()
@@ -188,7 +188,7 @@ class NGramPath(Decoder):
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What an edge adds at a place from the front, and from the back: 2⟨g, ·⟩ - w_m."""
+        """Return 2⟨g, ·⟩ - w_m of every edge at a position, from the front and from the back."""
         from ._path_loops import edge_scores
 
         kernel, graph = self._spectrum, self.graph_

@@ -46,7 +46,7 @@ class CandidateLists:
         self.ends = np.cumsum(self.lengths)
 
     def _pool(self, start: int) -> tuple[Items, np.ndarray]:
-        """The objects in all lists, each once, and the place of every entry among them.
+        """Return the objects in all lists, each once, and the place of every entry among them.
 
         A bad candidate is named by its list and its place there.
         """
@@ -68,7 +68,7 @@ class CandidateLists:
         return [np.unique(own) for own in np.split(self.numbers, self.ends[:-1])]
 
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` candidates of each point with their scores."""
+        """Return the best `k` candidates of each point with their scores."""
         points, lost = points.about(self.pool)
         inner, norms = self._parts(points)
         lost = np.broadcast_to(host(lost), len(self.lists))
@@ -85,7 +85,7 @@ class CandidateLists:
         return ranked
 
     def _parts(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """⟨g, Φ(y)⟩ and l(y, y) of each candidate for its owner; distinct ones are read once."""
+        """Return ⟨g, Φ(y)⟩ and l(y, y) of each candidate for its own point."""
         distinct = take(self.pool, self.places[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
@@ -108,7 +108,7 @@ class CandidateLists:
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
-    """The points in the sparse features of the output kernel; None where it has no such ones."""
+    """Return the points in the sparse features of the output kernel; None without such features."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:
@@ -127,7 +127,7 @@ def _in_features(points: Embedding) -> np.ndarray | None:
 
 
 def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """⟨g_t, Φ(y_j)⟩ for pairs of points t and outputs j."""
+    """Return ⟨g_t, Φ(y_j)⟩ for pairs of points t and outputs j."""
     rows = F[own]
     owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
     terms = rows.data * T[of[owner], rows.indices]
@@ -162,7 +162,7 @@ class OwnCandidates:
     known: Sequence[Hashable]
 
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` of each point's own candidates.
+        """Return the best `k` of each point's own candidates.
 
         Warn where some lists hold outputs that were trained on and others hold none.
         """
@@ -190,7 +190,7 @@ class OwnCandidates:
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:
-    """The group that alone has each of n outputs; -1 where several have it, -2 where none has.
+    """Return the only group with each of n outputs; -1 where several have it, -2 where none has.
 
     Example i has output numbers[i], -1 for none of them.
     """
@@ -202,5 +202,5 @@ def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarra
 
 
 def collected(outputs: list, kernel: Kernel) -> Items:
-    """Chosen outputs in a container that survives cross-validation."""
+    """Return the chosen outputs in the container of their space."""
     return kernel.as_outputs(outputs) if kernel.on_vectors else object_array(outputs)

@@ -37,7 +37,7 @@ class RankingDecoder(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """The ranking of each point."""
+        """Return the ranking of each point."""
         return self._ranks(self._features(points)).astype(self.dtype_)
 
     def _features(self, points: Embedding) -> np.ndarray:
@@ -117,7 +117,7 @@ class Kemeny(RankingDecoder):
         return orders
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` rankings, for at most 7 labels."""
+        """Return the best `k` rankings, for at most 7 labels."""
         if self.m_ > ENUMERATED:
             raise ValueError(
                 f"Kemeny ranks its answers for at most {ENUMERATED} labels, not {self.m_}: for "
@@ -135,7 +135,7 @@ class Kemeny(RankingDecoder):
         return np.array(list(permutations(range(self.m_))))
 
     def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
+        """Return numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
         E = self._ranking.features(self._all())
         parts = [merged(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)]
         best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))

@@ -35,7 +35,7 @@ class Refinement(Decoder):
     tol: float = 1e-6
 
     def check_loaded(self, limits: Limits) -> None:
-        """Rounds take time."""
+        """Refuse more steps than the limits allow."""
         bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
@@ -51,16 +51,16 @@ class Refinement(Decoder):
         return self
 
     def _suits(self, kernel: Kernel) -> bool:
-        """Whether the decoder can climb under an output kernel on vectors."""
+        """Return whether the decoder can climb under an output kernel on vectors."""
         raise NotImplementedError
 
     def decode(self, points: Embedding) -> Array:
-        """The refined best candidate of each point."""
+        """Return the refined best candidate of each point."""
         starts = self.kernel_.check(self.start_.decode(points), "y")
         return restore(self._climbed(points, starts), self.sample_)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The refined best `k` candidates of each point."""
+        """Return the refined best `k` candidates of each point."""
         ranked = self.start_.decode_top(points, k)
         climbed: list[Ranked] = [[] for _ in ranked]
         for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
@@ -101,24 +101,24 @@ class Objective:
 
     @classmethod
     def of(cls, kernel: Any, points: Embedding) -> Objective:
-        """The objective of points that are sums over outputs."""
+        """Return the objective of points that are sums over outputs."""
         weights, outputs = points.frame.expansion(points.coordinates)
         outputs = kernel.check(outputs, "y")
         norms = kernel._diag(outputs)
         return cls(kernel, weights, outputs, float(namespace(norms).min(norms)))
 
     def rows(self, index: np.ndarray) -> Objective:
-        """The same for some of the points."""
+        """Return the objective of some of the points."""
         return replace(self, weights=take(self.weights, index))
 
     def values(self, Y: Array) -> Array:
-        """The objective at Y, row by row."""
+        """Return the objective at Y, row by row."""
         K = self.kernel._gram(Y, self.outputs)
         above = self.kernel._diag(Y) - self.least
         return 2.0 * namespace(K).sum(self.weights * K, axis=1) - above
 
     def gradient(self, Y: Array) -> Array:
-        """Its derivative with respect to Y."""
+        """Return the derivative of the objective with respect to Y."""
         ones = namespace(Y).ones_like(Y[:, 0])
         by = self.kernel.item_gradient
         return 2.0 * by.vjp(Y, self.outputs, self.weights) - by.diag_vjp(Y, ones)
@@ -170,7 +170,7 @@ class FixedPoint(Refinement):
         return Y
 
     def _step(self, objective: Objective, Y: Array, before: Array) -> tuple[Array, Array]:
-        """One step of every point, halved where it does not climb."""
+        """Return every point after one step, halved until it climbs, and the objective there."""
         xp = namespace(Y)
         M = objective.weights * self.kernel_.radial.slope(squared(Y, objective.outputs))
         total = xp.sum(M, axis=1)[:, None]

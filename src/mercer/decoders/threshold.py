@@ -96,7 +96,7 @@ class Threshold(LabelDecoder):
         return self
 
     def _calibrate_each(self, G: np.ndarray, T: np.ndarray) -> Threshold:
-        """A threshold for each label, by its F1 on left-out points."""
+        """Return a threshold for each label, by its F1 on left-out points."""
         if self.threshold is None:
             level = best_threshold(G.ravel(), T.ravel())
             own = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
@@ -110,13 +110,13 @@ class Threshold(LabelDecoder):
         return self
 
     def _values(self, T: np.ndarray) -> np.ndarray:
-        """The metric of each example when its first 0, 1, … labels are predicted."""
+        """Return the metric of each example when its first 0, 1, … labels are predicted."""
         n, labels = T.shape
         hits = np.concatenate([np.zeros((n, 1), dtype=int), np.cumsum(T, axis=1)], axis=1)
         return OVERLAPS[self.metric](hits, np.arange(labels + 1)[None, :], hits[:, -1:], labels)
 
     def _best(self, levels: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-        """The best mean metric and its threshold, from each example's descending scores."""
+        """Return the best mean metric and its threshold, from each example's descending scores."""
         start, gains = values[:, 0].sum(), np.diff(values, axis=1)
         if self.threshold is not None:
             reached = gains[self.threshold_ <= levels].sum()
@@ -131,7 +131,7 @@ class Threshold(LabelDecoder):
         return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
 
     def decode(self, points: Embedding) -> Items:
-        """The labels that reach the threshold, in the form that the training outputs had."""
+        """Return the labels that reach the threshold, in the form that the training outputs had."""
         G = self._scores(points)
         chosen = self.threshold_ <= G
         if self.at_least_one_:
@@ -140,7 +140,7 @@ class Threshold(LabelDecoder):
         return self._formed(chosen)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best `k` sets by Σ (score - threshold) over their labels."""
+        """Return the best `k` sets by Σ (score - threshold) over their labels."""
         return [
             [(self._formed(chosen[None, :])[0], score) for score, chosen in self._ranked(row, k)]
             for row in self._scores(points) - self.threshold_
@@ -160,7 +160,7 @@ class Threshold(LabelDecoder):
 
 
 def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
-    """The threshold of the largest F1 of one label."""
+    """Return the threshold of the largest F1 of one label."""
     order = np.argsort(-scores, kind="stable")
     levels, hits = scores[order], np.cumsum(truth[order])
     values = 2.0 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
@@ -171,7 +171,7 @@ def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
 
 
 def _cheapest(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:
-    """All subsets of ascending costs, the cheapest sum first."""
+    """Yield all subsets of ascending costs, the cheapest sum first."""
     yield 0.0, []
     heap = [(float(costs[0]), [0])]
     while heap:

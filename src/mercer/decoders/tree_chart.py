@@ -110,15 +110,15 @@ class TreeChart(Decoder):
         return Grammar(self.pool_.outputs_, pairs)
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """The best tree of each point."""
+        """Return the best tree of each point."""
         return self.certify(points).outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best trees that the search found, at most `k`."""
+        """Return the best trees that the search found, at most `k`."""
         return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
-        """The best tree of each point, its score, and a bound on what it misses.
+        """Return the best tree of each point, its score, and a bound on what it misses.
 
         The bound is NaN where the kernel has other features than productions.
         """
@@ -130,7 +130,7 @@ class TreeChart(Decoder):
         )
 
     def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
-        """Trees with their scores, best first, and the gap of the best, for each point."""
+        """Return trees with their scores, best first, and the gap of the best, for each point."""
         weights, items = points.frame.expansion(points.coordinates)
         G = host(weights) @ self._grammar.counts_of(flattened(first_form(items), "y"))
         competing = self._competing(points, k)
@@ -146,7 +146,7 @@ class TreeChart(Decoder):
         return ranked
 
     def _competing(self, points: Embedding, k: int) -> list[Ranked]:
-        """The best training trees of each point; those of at most `max_size` nodes if it is set."""
+        """Return the best training trees of each point that have at most `max_size` nodes."""
         if self.max_size is None or self.leaves == "input":
             return self.pool_.decode_top(points, k)
         sizes = dict(zip(self._keys(self.pool_.outputs_), self._grammar.sizes, strict=True))
@@ -161,12 +161,12 @@ class TreeChart(Decoder):
         return self.kernel_.space.keys(trees)
 
     def _merged(self, made: Ranked, competing: Ranked) -> Ranked:
-        """Both lists, a tree that is in both once."""
+        """Return both lists as one, without the trees that are already in the first."""
         known = set(self._keys([tree for tree, _ in made]))
         return made + [row for row in competing if self._keys([row[0]])[0] not in known]
 
     def _rules(self, points: Embedding) -> Iterator[Rules]:
-        """What the training trees allow that were not left out with each point."""
+        """Yield what the training trees allow that were not left out with each point."""
         owners = self.pool_._owners(points)
         if owners is None or points.left_out is None:
             yield from repeat(self._grammar.rules(np.arange(len(self._grammar.sizes))), len(points))
@@ -175,7 +175,7 @@ class TreeChart(Decoder):
             yield self._grammar.rules(np.flatnonzero(owners != group))
 
     def _spelled(self, points: Embedding, t: int) -> list[Hashable] | None:
-        """The symbols that the leaves of a point's tree must spell."""
+        """Return the symbols that the leaves of a point's tree must spell."""
         if self.leaves is None:
             return None
         if points.inputs is None:
@@ -205,7 +205,7 @@ class TreeChart(Decoder):
         return search
 
     def _scored(self, found: dict[Any, float], points: Embedding, t: int) -> Ranked:
-        """The trees of a search in the form of the training trees, scored by the kernel."""
+        """Return the trees of a search in the form of the training trees, scored by the kernel."""
         outputs = [self._given(tree) for tree in found]
         if self._exact or not outputs:
             scale = self.kernel_.multiple.scale
@@ -214,14 +214,14 @@ class TreeChart(Decoder):
         return [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
 
     def _gap(self, search: Search, best: float) -> float:
-        """How much better another tree can be; NaN where nothing is known of it."""
+        """Return how much better another tree can be; NaN where nothing is known of it."""
         if not search.found or not self._exact:
             return np.nan
         scale = self.kernel_.multiple.scale
         return 0.0 if search.proved(best / scale) else scale * search.bound - best
 
     def _given(self, tree: Any) -> Any:
-        """A tree of the kind that was learnt from."""
+        """Return a tree in the form of the training trees."""
         like = self.pool_.outputs_[0]
         if isinstance(like, str):
             return bracketed(tree)

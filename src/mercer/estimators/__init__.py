@@ -8,10 +8,12 @@ from .joint_kernel_map import JointKernelMap
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 from .local_law import LocalLaw
+from .missing_targets import MissingTargets
 from .train_network import train_network
 from .tune import tune
 
 __all__ = [
     "Blend", "BoostedDependency", "ForestDependency", "JointKernelMap", "KernelDependency",
-    "KernelDependencyCV", "LocalLaw", "RegressorDependency", "train_network", "tune",
+    "KernelDependencyCV", "LocalLaw", "MissingTargets", "RegressorDependency",
+    "train_network", "tune",
 ]  # fmt: skip

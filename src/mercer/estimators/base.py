@@ -47,7 +47,7 @@ from ..kernels.wrapper import OnDevice
 from ..spaces import Classes, Rows
 from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists
-from .pairs import refuse_unequal
+from .pairs import refuse_missing, refuse_unequal
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -165,6 +165,7 @@ class StructuredEstimator(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X = self._check_inputs(kernel, X, reset=True)
+        refuse_missing(y, output_kernel)
         outputs = output_kernel.as_outputs(y)
         if count(X) != count(outputs):
             raise ValueError(

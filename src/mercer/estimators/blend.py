@@ -19,6 +19,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from .base import on_fresh_state
 from .choice import calibrated
+from .known_targets import split_missing
 from .left_out_points import LeftOutPoints
 from .one_output_kernel import with_one_output_kernel
 from .pairs import drop_zero_weights, folds_of, group_labels
@@ -118,18 +119,21 @@ class Blend(LeftOutPoints):
         self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
         first = self.models_[0]
         self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
+        known = vars(first).get("known_")
+        y = y if known is None else split_missing(y, self.output_kernel_)[0]
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
         labels = group_labels(groups, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        known = (vars(model).get("folds_") for model in self.models_)
-        folds = next((own for own in known if own is not None), None)
+        drawn = (vars(model).get("folds_") for model in self.models_)
+        folds = next((own for own in drawn if own is not None), None)
         left_out = [_left_out(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in left_out], self.outputs_)
         V = in_frame_outputs(frame, self.outputs_)
-        self.mean_, self.means_ = w @ V / w.sum(), _means_without(V, labels, w)
-        G = [in_frame(points, frame) - self.means_ for points in left_out]
+        counts = np.ones((1, 1)) if known is None else known + 0.0
+        self.mean_, self.means_ = _means(V, labels, w[:, None] * counts)
+        G = [counts * (in_frame(points, frame) - self.means_) for points in left_out]
         folds = folds_of(labels, FOLDS) if folds is None else folds
-        self.squares_ = Squares.of(G, V - self.means_, w, frame, folds)
+        self.squares_ = Squares.of(G, counts * (V - self.means_), w, frame, folds)
         self.left_out_models_ = left_out
         self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)
         return self
@@ -287,10 +291,16 @@ def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
     return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))
 
 
-def _means_without(V: np.ndarray, labels: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return for each row the weighted mean of the rows of other groups."""
+def _means(V: np.ndarray, labels: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weighted mean of all rows, and for each row that of the rows of other groups.
+
+    W has a column of weights for each column of V, or one for all.
+    """
     n = int(labels.max()) + 1
-    mass = np.bincount(labels, w, n)
-    sums = np.zeros((n, V.shape[1]))
-    np.add.at(sums, labels, w[:, None] * V)
-    return (w @ V - sums[labels]) / (w.sum() - mass[labels])[:, None]
+    mass, sums = np.zeros((n, W.shape[1])), np.zeros((n, V.shape[1]))
+    np.add.at(mass, labels, W)
+    np.add.at(sums, labels, W * V)
+    mean = sums.sum(axis=0) / mass.sum(axis=0)
+    rest = mass.sum(axis=0) - mass
+    others = (sums.sum(axis=0) - sums) / np.where(rest > 0, rest, 1.0)
+    return mean, np.where(rest > 0, others, mean)[labels]

@@ -24,6 +24,8 @@ from .._base.arrays import (
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Side, repeats
+from ..spaces import Records
+from ..spaces.records import known_fields
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,23 @@ def refuse_unequal(X: Items, y: Items) -> None:
     """Refuse inputs and outputs of different number."""
     if count(X) != count(y):
         raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
+
+
+def refuse_missing(y: Items, kernel: Kernel) -> None:
+    """Refuse outputs with missing values, and name the estimator that learns from them."""
+    if isinstance(kernel.space, Records):
+        names = list(kernel.space.fields)
+        missing = not known_fields(kernel.space.check(y), names).all()
+    else:
+        held = isinstance(y, np.ndarray) or is_table(y)
+        values = np.asarray(y) if held and kernel.space.on_vectors else np.zeros(0)
+        missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    if missing:
+        raise ValueError(
+            "Input y contains NaN or None, values that are missing: wrap the estimator in "
+            "MissingTargets, for which a row counts for the targets that it has; or leave out the "
+            "rows without output."
+        )
 
 
 def folds_of(labels: np.ndarray, number: int) -> np.ndarray:

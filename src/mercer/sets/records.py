@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Items, count
+from .._base.arrays import Items, count, take
 from .._base.from_file import Reducible
 from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
+from ..estimators.missing_targets import some_points
 from .checks import fraction
 from .left_out import LeftOutSets
 
@@ -47,6 +49,9 @@ class FieldModel(LeftOutPoints, Reducible):
     def _flattened(self, outputs: Items) -> Items:
         return outputs
 
+    def _one_returned(self, output: Any) -> Any:
+        return output
+
 
 @dataclass(frozen=True)
 class RecordSets:
@@ -80,16 +85,36 @@ class RecordSets:
     sets: dict[Any, LeftOutSets]
 
     @classmethod
-    def of(cls, model: Any, groups: Items | None = None) -> RecordSets:
-        """Calibrate the sets of each field on the left-out predictions that the model has."""
+    def of(
+        cls,
+        model: Any,
+        groups: Items | None = None,
+        known: Mapping[Any, np.ndarray] | None = None,
+    ) -> RecordSets:
+        """Calibrate the sets of each field on the left-out predictions that the model has.
+
+        Parameters
+        ----------
+        model
+            The fitted model.
+        groups : array-like, default=None
+            A label for each training example; examples of a group count as one together.
+        known : dict, default=None
+            The training examples in which each field is known; None for all.
+        """
         fields = fields_of(model.output_kernel_, model.outputs_)
         if not fields:
             raise TypeError(f"{model.output_kernel_} is not a sum of kernels on fields.")
         if groups is None and isinstance(model, Blend):
             groups = np.arange(count(model.outputs_))  # it leaves folds out, which are no groups
         points = model.loo_embed()
-        views = {name: FieldModel(own, model.outputs_, points) for name, own in fields.items()}
-        sets = {name: LeftOutSets.of(view, groups) for name, view in views.items()}
+        every = np.arange(count(model.outputs_))
+        sets = {}
+        for name, own in fields.items():
+            rows = every if known is None else known[name]
+            view = FieldModel(own, take(model.outputs_, rows), some_points(points, rows))
+            labels = None if groups is None else [groups[i] for i in rows]
+            sets[name] = LeftOutSets.of(view, labels)
         return cls(model, fields, sets)
 
     def predict(self, X: Items, coverage: float = 0.9, joint: bool = True) -> dict[Any, Any]:

@@ -41,7 +41,10 @@ class Records(Rows):
 
     def key(self, item: Any) -> Hashable:
         """Return the keys of the values, field by field."""
-        return tuple(space.key(item[name]) for name, space in self.fields.items())
+        return tuple(
+            None if is_missing(item[name]) else space.key(item[name])
+            for name, space in self.fields.items()
+        )
 
     def form(self, Y: Items) -> TableForm | None:
         """Return the table that records were given as; None if they were dictionaries."""
@@ -73,6 +76,39 @@ def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
     """Return the records of columns of equal length."""
     rows = zip(*columns.values(), strict=True)
     return object_array([dict(zip(columns, values, strict=True)) for values in rows])
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether the value of a field is missing: None, NaN or pandas' NA."""
+    return (
+        value is None or value is pd.NA or value is pd.NaT or (_is_number(value) and value != value)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | np.floating)
+
+
+def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:
+    """Return whether the value of each field (column) of each record (row) is known."""
+    return np.array([[not is_missing(record[name]) for name in names] for record in records])
+
+
+def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarray:
+    """Return records whose missing values are other known values of their field, in turn."""
+    return from_columns(
+        {
+            name: _in_turn(column_of(records, name), own)
+            for name, own in zip(names, known.T, strict=True)
+        }
+    )
+
+
+def _in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    found, lost = values.copy(), np.flatnonzero(~known)
+    for place, source in zip(lost, np.resize(np.flatnonzero(known), len(lost)), strict=True):
+        found[place] = values[source]
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,12 @@ from ...kernels._sequences import Codes
 GUESS = 0.3
 """Factor in the initial weight of a chunk for each symbol by which its length differs from the
 mean."""
+ROUNDS, TOLERANCE = 20, 1e-4
+"""Rounds of EM at most, and the relative gain below which they stop."""
+PRIOR = 1.0
+"""How many observations the probabilities of a symbol count for those of finer symbols."""
+Separators = tuple[np.ndarray, np.ndarray]
+"""Which input symbols separate words, and which output symbols."""
 CELL_BYTES = 40.0
 """Memory for each cell of the lattice while the cells are numbered."""
 
@@ -151,9 +159,22 @@ class Lattice:
         base = int(self.target.flat.max(initial=0)) + 2
         return sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
 
-    def first_guess(self) -> np.ndarray:
-        """Return a weight for each type: less the farther its length is from the mean."""
-        return GUESS ** np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
+    def first_guess(self, separators: Separators | None = None) -> np.ndarray:
+        """Return a weight for each type: less the farther its length is from the mean.
+
+        Types in which either the symbol or the chunk is a separator, but not both, have less too.
+        """
+        far = np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
+        if separators is not None:
+            far = far + (separators[0][self.symbols] != self._has_any(separators[1]))
+        return GUESS**far
+
+    def _has_any(self, marked: np.ndarray) -> np.ndarray:
+        """Return whether the chunk of each type has one of the output symbols that are marked."""
+        base = int(self.target.flat.max(initial=0)) + 2
+        inside = np.concatenate([[False], marked])
+        digits = [self.chunks // base**k % base for k in range(self.longest)]
+        return np.any([inside[digit] for digit in digits], axis=0)
 
     def _logarithms(self, probability: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
@@ -197,6 +218,28 @@ class Lattice:
             at[pairs] -= lengths
         return out
 
+    def from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
+        """Return the probabilities that another lattice of the same outputs has for each type.
+
+        Each symbol here stands for one of the other's symbols.
+        """
+        coarser = np.zeros(int(self.source.flat.max(initial=0)) + 1, dtype=np.int64)
+        coarser[self.source.flat] = other.source.flat
+        room = int(other.chunks.max(initial=0)) + 1
+        known, own = other.symbols * room + other.chunks, coarser[self.symbols] * room + self.chunks
+        return probability[np.searchsorted(known, own)]
+
+    def learn(self, start: np.ndarray, prior: Any = 0.0) -> tuple[np.ndarray, list[float]]:
+        """Return the probabilities of types by EM, and the log-likelihood before each round."""
+        probability, history = self.normalised(start), list[float]()
+        for _ in range(ROUNDS):
+            counts, gained = self.expected(probability)
+            history.append(gained)
+            probability = self.normalised(counts + prior)
+            if len(history) > 1 and history[-1] - history[-2] < TOLERANCE * abs(history[-1]):
+                break
+        return probability, history
+
     def normalised(self, counts: np.ndarray) -> np.ndarray:
         """Return counts of types as probabilities given the symbol."""
         totals = np.bincount(self.symbols, weights=counts)
@@ -230,7 +273,11 @@ class Alignment:
 
 
 def align(
-    source: Codes, target: Codes, longest: int, rounds: int = 20, tolerance: float = 1e-4
+    source: Codes,
+    target: Codes,
+    longest: int,
+    finer: Iterable[Codes] = (),
+    separators: Separators | None = None,
 ) -> Alignment:
     """Learn p(chunk | symbol) by EM, and cut every output at its best.
 
@@ -238,15 +285,15 @@ def align(
     joined, are its output. All chunks of a length start with the same weight, lengths near the
     mean number of output symbols for an input symbol with a larger one. A round counts the
     expected emissions of each type over all cuts by the forward-backward recursion and normalises
-    them by symbol; rounds stop when the log-likelihood gains less than `tolerance` of itself.
+    them by symbol; rounds stop when the log-likelihood gains less than `TOLERANCE` of itself.
+
+    `finer` has the same inputs in symbols that say more, such as the word that a letter stands in:
+    p(chunk | finer symbol) is then learnt with p(chunk | symbol) as its prior, one after the other.
     """
     lattice = Lattice.of(source, target, longest)
-    probability = lattice.normalised(lattice.first_guess())
-    history: list[float] = []
-    for _ in range(rounds):
-        counts, gained = lattice.expected(probability)
-        history.append(gained)
-        probability = lattice.normalised(counts)
-        if len(history) > 1 and history[-1] - history[-2] < tolerance * abs(history[-1]):
-            break
+    probability, history = lattice.learn(lattice.first_guess(separators))
+    for symbols in finer:
+        fine = Lattice.of(symbols, target, longest)
+        prior = fine.from_coarser(lattice, probability)
+        lattice, (probability, _) = fine, fine.learn(prior, PRIOR * prior)
     return Alignment(source, target, lattice.best(probability), history)

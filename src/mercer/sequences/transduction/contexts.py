@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.checks import Limits, array, bounded, must
+from ..._base.checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
 from .inputs import Inputs, before_places
 from .sharing import shared_keys
 from .tiers import DEPTH, Tiers
+from .words import word_features
 
 NEAR = 1
 """How far the windows reach that are paired with the last output symbols and with the context."""
@@ -72,8 +73,8 @@ class Contexts:
         How many of the first and of the last symbols of a sequence each position sees.
     backward
         Whether sequences are read from their end.
-    separators
-        Whether each input symbol, and last the unknown one, separates words.
+    words
+        Whether positions see the words of the input, such as those between spaces.
     """
 
     kernel: LocalWindow
@@ -81,14 +82,13 @@ class Contexts:
     tiers: Tiers | None
     ends: int
     backward: bool
-    separators: np.ndarray
+    words: bool
 
     def check_loaded(self, limits: Limits) -> None:
         """Windows, and a history that is not too long."""
         must(isinstance(self.kernel, LocalWindow), "kernel is no LocalWindow")
         bounded(self.history, "history", 0, limits.steps)
         bounded(self.ends, "ends", 0, limits.steps)
-        array(self.separators, "separators", bool, None)
 
     def columns(self, inputs: Inputs) -> Columns:
         """Return the features that the input alone has."""
@@ -101,6 +101,8 @@ class Contexts:
                 collected.add_harmony(self.tiers)
         if self.ends:
             collected.add_ends(self.ends, self.backward)
+        if self.words:
+            collected.add(*word_features(inputs, self.kernel.decay))
         if inputs.context.shape[1]:
             collected.add_context()
         return collected.columns()
@@ -111,7 +113,7 @@ class Contexts:
         vowels: np.ndarray = np.zeros(symbols, bool)
         if self.tiers is not None:
             vowels = np.asarray(np.any(self.tiers.source, axis=1))
-        return shared_keys(inputs, vowels, self.separators)
+        return shared_keys(inputs, vowels)
 
     def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         """(number of the history, kind) of each feature of the output so far; weights."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...kernels._sequences import Codes
@@ -11,6 +13,8 @@ PARTITIONS = 2
 AGREEMENT, EVIDENCE = 0.6, 4.0
 """Fraction of neighbours that agree from which a partition is used, and by how many standard
 errors the fraction must exceed that of vowels in random order."""
+CLEAR = 0.2
+"""By how much the fraction that agrees must exceed chance to say which symbols are the vowels."""
 SWEEPS = 5
 """Rounds in which symbols may change their class."""
 
@@ -34,9 +38,25 @@ def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
         if p == 0:  # the second partition would become the first
             classes = _by_neighbours(symbols, rows, classes)
         classes = _without_transparent(symbols, rows, classes, vector)
-        if _agrees(symbols, rows, classes):
+        agreement = _agreement(symbols, rows, classes)
+        if agreement.fraction >= AGREEMENT and agreement.above > EVIDENCE * agreement.error:
             found += 3**p * classes
     return found
+
+
+def harmonic_class(codes: Codes, member: np.ndarray) -> np.ndarray:
+    """Return the members, or all other symbols if only those have harmony.
+
+    Vowels and consonants alternate, which does not say which of the two classes are the vowels.
+    """
+    own, other = (_excess(codes, each) for each in (member, ~member))
+    return ~member if other > max(own, CLEAR) else member
+
+
+def _excess(codes: Codes, member: np.ndarray) -> float:
+    """Return by how much the fraction of neighbours that agree exceeds chance."""
+    classes = harmony_classes(codes, member) % 3
+    return _agreement(codes.flat, codes.rows, classes).above
 
 
 def _directions(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
@@ -96,23 +116,29 @@ def _without_transparent(
     tried = [classes]
     for v in order[classes[order] > 0]:
         tried.append(np.where(np.arange(len(classes)) == v, 0, tried[-1]))
-    return max(tried, key=lambda each: _agreement(symbols, rows, each)[0])
+
+    def agreeing(classes: np.ndarray) -> float:
+        found = _agreement(symbols, rows, classes)
+        return found.pairs * found.above
+
+    return max(tried, key=agreeing)
 
 
-def _agreement(
-    symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray
-) -> tuple[float, float, float]:
-    """Return the agreeing pairs above chance, the fraction that agrees, and its standard error."""
+class _Agreement(NamedTuple):
+    """Pairs of neighbours, the fraction that agrees, that above chance, and its standard error."""
+
+    pairs: int
+    fraction: float
+    above: float
+    error: float
+
+
+def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
+    """Return how often neighbours with a class agree."""
     a, b = _neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
-        return 0.0, 0.0, 0.0
-    agree = (classes[a] == classes[b]).mean()
-    first = (classes[np.concatenate([a, b])] == 1).mean()
-    above = agree - first**2 - (1.0 - first) ** 2
-    return len(a) * above, agree, np.sqrt(max(agree * (1.0 - agree), 1e-9) / len(a))
-
-
-def _agrees(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> bool:
-    pairs = len(_neighbours(symbols, rows, classes[symbols] > 0)[0])
-    above, agree, error = _agreement(symbols, rows, classes)
-    return bool(agree >= AGREEMENT and above > EVIDENCE * error * pairs)
+        return _Agreement(0, 0.0, 0.0, 0.0)
+    agree = float((classes[a] == classes[b]).mean())
+    first = float((classes[np.concatenate([a, b])] == 1).mean())
+    error = float(np.sqrt(max(agree * (1.0 - agree), 1e-9) / len(a)))
+    return _Agreement(len(a), agree, agree - first**2 - (1.0 - first) ** 2, error)

@@ -13,6 +13,8 @@ from ...kernels._sequences import Alphabet, Codes
 BEGIN, END = ("begin of the input",), ("end of the input",)
 LABEL = "label of the context"
 """Tokens that stand for the ends of an input and for labels; no symbol of a user's is like them."""
+SEPARATOR, LOWER, UPPER, DIGIT = range(4)
+"""Classes of characters; tokens that are not characters are in the second."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Inputs:
     copied
         The output symbol that copying each token gives, -1 where there is none. Numbers beyond the
         output alphabet stand for `new`.
+    classes
+        The class of each token as a character, such as `DIGIT`.
     new
         Symbols of these inputs that the training inputs and outputs do not have.
     values
@@ -41,6 +45,7 @@ class Inputs:
     last: np.ndarray
     context: np.ndarray
     copied: np.ndarray
+    classes: np.ndarray
     new: list
     values: np.ndarray | None = None
 
@@ -56,7 +61,7 @@ class Inputs:
         source, places = sliced(self.source, rows)
         return Inputs(
             source, self.first[rows], self.last[rows], self.context[rows], self.copied[places],
-            self.new, values,
+            self.classes[places], self.new, values,
         )  # fmt: skip
 
 
@@ -118,14 +123,14 @@ class InputCoder:
         return np.array([number.get(s, -1) for s in self.symbols.symbols], dtype=np.int64)
 
     @cached_property
-    def separators(self) -> np.ndarray:
-        """Whether each token, and last the unknown one, is a character between words."""
-        symbols = [isinstance(s, str) and not s.isalnum() for s in self.symbols.symbols]
-        return np.array([*symbols, False])
+    def classes(self) -> np.ndarray:
+        """The class of each token as a character."""
+        return np.array([character_class(s) for s in self.symbols.symbols], dtype=np.int64)
 
-    def _copied(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, list]:
-        """Return the output symbol that copying each token gives, and the symbols that are new."""
+    def _looked_up(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
+        """Return the output symbol that copying each token gives, its class, and new symbols."""
         copied = np.append(self.copies, -1)[codes.flat]
+        classes = np.append(self.classes, LOWER)[codes.flat]
         new: dict[Any, int] = {}
         for at in np.flatnonzero(codes.flat < 0):
             symbol = tokens[codes.rows[at]][codes.positions[at]]
@@ -133,7 +138,8 @@ class InputCoder:
                 known = self.targets.number.get(symbol)
                 number = new.setdefault(symbol, len(self.targets) + len(new))
                 copied[at] = number if known is None else known
-        return copied, list(new)
+                classes[at] = character_class(symbol)
+        return copied, classes, list(new)
 
     def tokens(self, X: np.ndarray, given: Any) -> Any:
         """Return each sequence between its ends, its labels after it; unchanged without context.
@@ -160,15 +166,17 @@ class InputCoder:
         first = np.full(len(n), ahead)
         tokens = self.tokens(X, given)
         codes = self.symbols.encode(tokens)
-        copied, new = self._copied(codes, tokens)
+        copied, classes, new = self._looked_up(codes, tokens)
         if self.backward:
-            copied = reversed_codes(Codes(copied, codes.starts)).flat
+            copied, classes = (
+                reversed_codes(Codes(each, codes.starts)).flat for each in (copied, classes)
+            )
             codes = reversed_codes(codes)
             first = codes.lengths - ahead - n
         keys, values = np.zeros((len(n), 0), dtype=np.uint64), None
         if self.context is not None:
             keys, values = self.context.keys(given)
-        return Inputs(codes, first, first + n, keys, copied, new, values)
+        return Inputs(codes, first, first + n, keys, copied, classes, new, values)
 
     def shown(self, number: int) -> Any:
         """Return a token as a user knows it."""
@@ -177,6 +185,20 @@ class InputCoder:
             return "<" if symbol == BEGIN else ">"
         known = self.context is not None and isinstance(symbol, tuple) and symbol[0] == LABEL
         return symbol[1] if known else symbol
+
+
+def character_class(symbol: Any) -> int:
+    """Return the class of a token: separators are characters that words do not have."""
+    if not isinstance(symbol, str):
+        return LOWER
+    if symbol.isdigit():
+        return DIGIT
+    return (UPPER if symbol[:1].isupper() else LOWER) if symbol.isalnum() else SEPARATOR
+
+
+def separating(alphabet: Alphabet) -> np.ndarray:
+    """Return whether each symbol of an alphabet separates words."""
+    return np.array([character_class(s) == SEPARATOR for s in alphabet.symbols], dtype=bool)
 
 
 def reversed_codes(codes: Codes) -> Codes:

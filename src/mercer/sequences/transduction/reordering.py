@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,13 @@ from scipy.optimize import linear_sum_assignment
 from ..._base.arrays import object_array
 from ..._base.checks import Limits, must
 
-PIECES = re.compile(r"[^\W\d_]+|\d+")
-"""Runs of letters and runs of digits; everything else separates them."""
+PIECES = re.compile(r"[^\W\d_]+|\d+|[^\w\s.,:;!?'\"()\[\]{}/\\-]+")
+"""Runs of letters, of digits and of symbols such as €; spaces and punctuation separate them."""
 SHORT = 2
 """Digits up to which the length of a number says nothing about what it is."""
+OFTEN, ASSOCIATED = 3, 0.8
+"""Pairs in which two pieces must occur to be associated, and what the strongest association counts;
+equal pieces count 1."""
 REORDERED = 0.1
 """Fraction of pairs whose pieces must change their order for an order to be tried."""
 CROSSED, PAIRS = 0.25, 300
@@ -27,8 +32,9 @@ CROSSED, PAIRS = 0.25, 300
 class PieceOrder:
     """The order of the pieces of inputs, for each form that inputs have.
 
-    The form of an input is its sequence of pieces: letters, short numbers, and longer numbers by
-    their length, with the characters between them.
+    The form of an input is its sequence of pieces: letters, symbols, short numbers, and longer
+    numbers by their length, with the characters between them. An input of a form that was not seen
+    in training has the order of the inputs that differ from it in the length of numbers alone.
 
     Attributes
     ----------
@@ -48,44 +54,72 @@ class PieceOrder:
         """Learn the order of each form; None where too few pairs change it, or are not strings."""
         if not all(isinstance(text, str) for text in (*X, *y)):
             return None
+        split = [(x, PIECES.findall(x), PIECES.findall(out)) for x, out in zip(X, y, strict=True)]
+        together = association((pieces, written) for _, pieces, written in split)
         groups: dict[tuple[str, int], list[np.ndarray]] = defaultdict(list)
-        for x, output in zip(X, y, strict=True):
-            pieces, written = PIECES.findall(x), PIECES.findall(output)
+        for x, pieces, written in split:
             if len(pieces) > 1 and written:
-                groups[form_of(x), len(written)].append(_similarities(pieces, written))
+                table = np.array([[together(a, b) for b in written] for a in pieces])
+                for form in dict.fromkeys((form_of(x), form_of(x, short=True))):
+                    groups[form, len(written)].append(table)
         orders: dict[str, tuple[int, ...]] = {}
-        changed = 0
         for (form, _), tables in sorted(groups.items(), key=lambda item: len(item[1])):
-            orders[form] = order = _order(np.mean(tables, axis=0))  # the most common form is last
-            changed += len(tables) * (list(order) != sorted(order))
-        return cls(orders) if changed > REORDERED * len(X) else None
+            orders[form] = _order(np.mean(tables, axis=0))  # the most common form is last
+        found = cls(orders)
+        changed = np.mean([found._order_of(x) != sorted(found._order_of(x)) for x in X])
+        return found if changed > REORDERED else None
 
     def apply(self, X: Any) -> np.ndarray:
         """Return inputs with their pieces in order; what separates them stays where it is."""
         return object_array([self._applied(x) if isinstance(x, str) else x for x in X])
 
+    def _order_of(self, x: str) -> list[int]:
+        """Return the order of the pieces of an input, empty where it is not known."""
+        order = self.orders.get(form_of(x)) or self.orders.get(form_of(x, short=True))
+        return list(order or ())
+
     def _applied(self, x: str) -> str:
-        order = self.orders.get(form_of(x))
-        if order is None:
+        order = self._order_of(x)
+        if not order:
             return x
         pieces = PIECES.findall(x)
         rest = iter([pieces[i] for i in order])
         return PIECES.sub(lambda _: next(rest), x)
 
 
-def form_of(x: str) -> str:
-    """Return the form of an input, such as "A 9, 9999" for "March 13, 1986"."""
+def form_of(x: str, short: bool = False) -> str:
+    """Return the form of an input, such as "A 9, 9999" for "March 13, 1986".
+
+    In `short` all numbers are one digit long.
+    """
 
     def kind(match: re.Match) -> str:
         piece = match.group()
-        return ("9" * len(piece) if len(piece) > SHORT else "9") if piece.isdigit() else "A"
+        if piece.isdigit():
+            return "9" if short or len(piece) <= SHORT else "9" * len(piece)
+        return "A" if piece.isalpha() else "$"
 
     return PIECES.sub(kind, x)
 
 
-def _similarities(pieces: list[str], written: list[str]) -> np.ndarray:
-    """Return how much each piece of an input looks like each piece of the output."""
-    return np.array([[_similarity(a.lower(), b.lower()) for b in written] for a in pieces])
+def association(
+    pairs: Iterable[tuple[list[str], list[str]]],
+) -> Callable[[str, str], float]:
+    """Return a function that says how well two pieces of an input and its output go together.
+
+    They look alike, or occur in the same pairs (Dice's coefficient), as *March* and *03* do.
+    """
+    inputs, outputs, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
+    for pieces, written in pairs:
+        inputs.update(set(pieces))
+        outputs.update(set(written))
+        both.update(product(set(pieces), set(written)))
+
+    def together(a: str, b: str) -> float:
+        common = 2.0 * both[a, b] / (inputs[a] + outputs[b]) if both[a, b] >= OFTEN else 0.0
+        return max(_similarity(a.lower(), b.lower()), ASSOCIATED * common)
+
+    return together
 
 
 def _similarity(a: str, b: str) -> float:

@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from ..._base.checks import Limits, array, indices, must
+from ...kernels._sequences import Codes
 from ...solvers import ConjugateGradient
 from ._keys import mix, seed
 from .emission import COPY, Chunks
-from .inputs import Inputs
+from .inputs import SEPARATOR, Inputs
 
 COPIED = 0.5
 """Fraction of letters that must be copied for letters to share anything."""
@@ -63,23 +64,19 @@ class SharedMap:
         return np.hstack([U @ self.coef, np.zeros((len(keys), 1), np.float32)])
 
 
-def shared_keys(inputs: Inputs, vowels: np.ndarray, separators: np.ndarray) -> np.ndarray:
+def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
     """Return the features of positions that do not name their letter, (positions, kinds).
 
     They are the letters around the position, whether it is a vowel, the distance to the ends, the
-    word and the place in it, and products with the context. Tokens that are not letters have none.
-    `vowels` and `separators` say for each input symbol whether it is one.
+    word and the place in it, the classes of characters around it, and products with the context.
+    Labels and marks of the ends have none. `vowels` says for each input symbol whether it is one.
     """
     codes, rows = inputs.source, inputs.source.rows
-    padded = np.concatenate([np.full(3, -9), codes.flat, np.full(3, -9)])
-    around = {}
-    for offset in (-2, -1, 1, 2, 3):
-        place = codes.positions + offset
-        inside = (place >= 0) & (place < codes.lengths[rows])
-        around[offset] = np.where(inside, padded[3 + offset :][: len(codes.flat)], -9) + 10
+    around = {offset: _shifted(codes, codes.flat, offset) for offset in (-2, -1, 1, 2, 3)}
+    classes = [_shifted(codes, inputs.classes, offset) for offset in range(-2, 3)]
     vowel = vowels[codes.flat].astype(np.int64)
     to_end = np.minimum(inputs.last[rows] - codes.positions, FAR)
-    between = separators[codes.flat]
+    between = inputs.classes == SEPARATOR
     before = np.concatenate([[0], np.cumsum(between)])
     word = np.minimum((before[1:] - before[codes.starts[rows]]) + 1, FAR)
     breaks = np.where(between | (codes.positions == 0), np.arange(len(between)), 0)
@@ -90,6 +87,7 @@ def shared_keys(inputs: Inputs, vowels: np.ndarray, separators: np.ndarray) -> n
         (vowel,), (around[1], around[2], around[3]), (around[-1],), (around[-1], around[-2]),
         (around[-1], around[1]), (vowel, around[1]), (vowel, around[-1]), (to_begin,),
         (word,), (word, in_word), (word, around[1]),
+        tuple(classes[1:4]), tuple(classes[2:]), tuple(classes[:3]), tuple(classes),
     ]  # fmt: skip
     keys = []
     for kind, parts in enumerate(kinds):
@@ -103,6 +101,14 @@ def shared_keys(inputs: Inputs, vowels: np.ndarray, separators: np.ndarray) -> n
         for key in keys[:4]
     ]
     return np.where(inputs.inside[:, None], np.column_stack([*keys, *with_context]), np.uint64(0))
+
+
+def _shifted(codes: Codes, values: np.ndarray, offset: int) -> np.ndarray:
+    """Return the value of the symbol at a distance from each, plus 10; 1 beyond the sequence."""
+    place = codes.positions + offset
+    inside = (place >= 0) & (place < codes.lengths[codes.rows])
+    at = np.clip(np.arange(len(values)) + offset, 0, max(len(values) - 1, 0))
+    return np.where(inside, values[at], -9) + 10
 
 
 def fit_shared(

@@ -17,9 +17,10 @@ from .aligned import Aligned
 from .alignment import align
 from .checks import alignable
 from .contexts import OUTLINE, Contexts
-from .inputs import InputCoder, directed, sliced
+from .inputs import InputCoder, directed, separating, sliced
 from .side_information import context_coder
 from .tiers import make_tiers
+from .words import has_words, letters_in_words
 
 HISTORY, ENDS, ORDER = 2, 3, 4
 """How many of the last output symbols, and of the first and last input symbols, a position sees;
@@ -66,12 +67,15 @@ class Task:
         lengths = inputs.source.lengths, target.lengths
         keep = alignable(*lengths, model.max_chunk, model.unalignable)
         inputs, target = inputs.take(keep), sliced(target, keep)[0]
-        alignment = align(inputs.source, target, model.max_chunk)
+        words = has_words(inputs)
+        finer = letters_in_words(inputs) if words else []
+        separators = separating(coder.symbols), separating(targets)
+        alignment = align(inputs.source, target, model.max_chunk, finer, separators)
         tiers = None
         if model.tiers is not None:
-            words = coder.symbols.encode(self.X)
-            tiers = make_tiers(model.tiers, coder.symbols, targets, words, target)
-        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, coder.separators)
+            bare = coder.symbols.encode(self.X)
+            tiers = make_tiers(model.tiers, coder.symbols, targets, bare, target)
+        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, words)
         check_features(contexts, inputs.source, inputs.context.shape[1])
         return Aligned(
             alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,

@@ -9,7 +9,7 @@ import numpy as np
 from ..._base.checks import Limits, array, bounded, indices
 from ...kernels._sequences import Alphabet, Codes
 from ._keys import mix, seed
-from .harmony import harmony_classes
+from .harmony import harmonic_class, harmony_classes
 from .inputs import before_places, reversed_codes
 
 DEPTH = 2
@@ -207,8 +207,8 @@ def make_tiers(
 ) -> Tiers | None:
     """Return the tiers that a parameter asks for, learnt from inputs and outputs or given."""
     if tiers == LEARNT:
-        source = learnt_class(words, len(sources))[:, None]
-        members = learnt_class(target, len(targets))
+        source = harmonic_class(words, learnt_class(words, len(sources)))[:, None]
+        members = harmonic_class(target, learnt_class(target, len(targets)))
     else:
         classes = [set(members) for members in tiers]
         source = np.array([[s in c for c in classes] for s in sources.symbols], dtype=bool)

@@ -1,0 +1,95 @@
+"""Which targets of outputs are known, and outputs with the missing values filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Items, host
+from ..decoders.records import fields_of
+from ..kernels import Kernel
+from ..spaces import Records
+from ..spaces.records import filled, known_fields
+
+FEWEST = 4
+"""Rows that must know a target."""
+
+
+def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
+    """Return outputs with missing values filled in, and which values are known.
+
+    Missing values are replaced by other known values of their target, so that units are those of
+    the known values. The second array has a column for each target or field.
+    """
+    if isinstance(kernel.space, Records):
+        form, names = kernel.space.form(y), list(kernel.space.fields)
+        records = kernel.space.check(y)
+        known = known_fields(records, names)
+        _require(known, names)
+        complete = filled(records, names, known)
+        return (complete if form is None else form.restore(complete)), known
+    if not kernel.on_vectors:
+        raise ValueError(
+            f"outputs under {kernel} are known or missing as a whole: leave out the rows without "
+            "output, or give single targets as fields of records."
+        )
+    Y = np.asarray(y, dtype=float)
+    rows = Y.reshape(len(Y), -1)
+    known = ~np.isnan(rows)
+    _require(known, list(range(rows.shape[1])))
+    columns = [np.where(own, v, _other(v, own)) for v, own in zip(rows.T, known.T, strict=True)]
+    return np.stack(columns, axis=1).reshape(Y.shape), known
+
+
+def _other(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return known values at the places of the missing ones, in turn."""
+    found = values.copy()
+    found[~known] = np.resize(values[known], int((~known).sum()))
+    return found
+
+
+def _require(known: np.ndarray, names: list[Any]) -> None:
+    few = np.flatnonzero(known.sum(axis=0) < FEWEST)
+    if len(few):
+        raise ValueError(
+            f"target {names[few[0]]!r} must be known in at least {FEWEST} rows, got "
+            f"{int(known[:, few[0]].sum())}: leave it out."
+        )
+
+
+def known_coordinates(kernel: Kernel, y: Items, known: np.ndarray) -> np.ndarray:
+    """Return which coordinates are known, given which targets or fields are."""
+    if kernel.features is None:
+        raise ValueError(
+            f"targets cannot be missing under {kernel}, which has no finite features: use "
+            "Linear(), or a sum of kernels on fields such as On('a', Linear()) + On('b', Delta())."
+        )
+    if not isinstance(kernel.space, Records):
+        _require_columnwise(kernel, y)
+        return known
+    owner: dict[int, int] = {}
+    for number, field in enumerate(fields_of(kernel, y).values()):
+        owner |= dict.fromkeys(np.asarray(field.columns).tolist(), number)
+    return known[:, [owner[column] for column in sorted(owner)]]
+
+
+def _require_columnwise(kernel: Kernel, y: Items) -> None:
+    """Refuse a kernel on vectors whose features mix the targets."""
+    base = host(y)[:1].reshape(1, -1)
+    shifted = (base + np.vstack([0.0 * base, np.eye(base.shape[1])])).reshape(
+        -1, *host(y).shape[1:]
+    )
+    F = host(kernel.features(kernel.as_outputs(shifted)))
+    D = np.abs(F[1:] - F[:1])
+    if D.shape[0] != D.shape[1] or (D - np.diag(np.diag(D))).max() > 1e-9 * D.max():
+        raise ValueError(
+            f"targets cannot be missing under {kernel}, whose features mix them: use Linear()."
+        )
+
+
+def alike(known: np.ndarray) -> list[np.ndarray]:
+    """Return the sets of columns that are known in the same rows."""
+    _, first, number = np.unique(known, axis=1, return_index=True, return_inverse=True)
+    number = number.reshape(-1)
+    return [np.flatnonzero(number == number[j]) for j in np.sort(first)]
