@@ -80,6 +80,8 @@ class AutoDependency(LearntFromTable):
         A DataFrame of all candidates with their left-out scores, best first.
     baselines_
         The score of simple models on rows left out in five folds, by name.
+    importances_
+        A Series: by how much the metric falls when an input column is shuffled among left-out rows.
     loo_score_
         The left-out score of the model that was chosen; a little optimistic, because it was used
         for the choice.

@@ -22,6 +22,7 @@ from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
 from ..sets.models import Piped, SupportsSets
 from ..sets.records import RecordSets
+from .importance import importances
 from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
@@ -81,6 +82,23 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     def leaderboard_(self) -> pd.DataFrame:
         """Every candidate with its left-out score, best first."""
         return pd.DataFrame(self.board_)
+
+    @property
+    def importances_(self) -> pd.Series:
+        """By how much the metric falls when an input column is shuffled, largest first.
+
+        The chosen model is fitted on a part of the training rows, and columns are shuffled among
+        the others. This is computed on first use, and saved with the model from then on.
+        """
+        check_is_fitted(self)
+        if isinstance(self.best_estimator_, Letters):
+            raise ValueError("a model letter by letter has a single input column.")
+        if "fall_by_column_" not in vars(self):
+            pairs = self.training_.pairs
+            self.fall_by_column_ = importances(
+                self.best_estimator_, self.inputs_, pairs, self._metric
+            )
+        return pd.Series(self.fall_by_column_, name=f"fall of {self.metric_name_}", dtype=float)
 
     @property
     def metric_name_(self) -> str:

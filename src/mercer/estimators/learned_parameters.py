@@ -15,7 +15,7 @@ from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.wrapper import OnDevice
-from ..operators import ComponentKernel, OperatorKernel, Separable
+from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
 from ..solvers.coupled import fitted_kernel
@@ -229,11 +229,7 @@ class ParameterSearch:
 
 
 def _refuse(problem: Problem) -> None:
-    own = type(problem.kernel)
-    learns = issubclass(own, ComponentKernel) and (
-        own.component_gradient is not ComponentKernel.component_gradient
-    )
-    if not problem.separable and not learns:
+    if not (problem.separable or problem.kernel.differentiable):
         raise Refused(f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel "
                       "learnt by gradient.")  # fmt: skip
     if problem.loss is not None or (problem.separable and problem.kernel.operator.learnt):
