@@ -71,7 +71,7 @@ class RecordSets:
     >>> import numpy as np
     >>> from mercer import KernelDependency
     >>> from mercer.kernels import RBF, Delta, Linear, On
-    >>> from mercer.sets.records import RecordSets
+    >>> from mercer.sets import RecordSets
     >>> X = np.linspace(0, 1, 40)[:, None]
     >>> y = {"height": X[:, 0] ** 2, "side": np.where(X[:, 0] < 0.5, "left", "right")}
     >>> kernel = On("height", Linear()) + On("side", Delta())

@@ -11,7 +11,7 @@ import numpy as np
 from .._base.arrays import Array, Items, host, object_array, one, take
 from ..decoders.base import Ranked
 from ..embedding import Embedding
-from ..spaces import Space
+from ..spaces import Records, Space
 from .models import PointView
 
 Moves = Iterator[tuple[slice, Array]]
@@ -88,6 +88,11 @@ class CandidateScore(ListScore):
         self, model: PointView, candidates: Items | None, labels: np.ndarray | None = None
     ):
         kernel = self.kernel = model.output_kernel_
+        if candidates is None and isinstance(kernel.space, Records):
+            raise ValueError(
+                "records have one set for each field, not lists of records: use "
+                "RecordSets.of(model), or give candidates=."
+            )
         pool, self.alone = candidates, None
         self.complete = False
         if candidates is None:
