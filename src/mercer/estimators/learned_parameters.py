@@ -87,6 +87,7 @@ class ParameterSearch:
         self.problem = replace(problem, inputs=_held(problem.inputs))
         outputs = _balanced(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
+        self.alpha = 1.0  # until the unit of ridges is known
         self.alpha = self._first_ridge()
         self.vector = self._vector()
         self.start = self.vector.start
@@ -122,7 +123,7 @@ class ParameterSearch:
     # -- the objective ------------------------------------------------------------------------
 
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
-        """The problem and the ridge at a vector."""
+        """Return the problem and the ridge at a vector."""
         values, side = self.vector.values(vector), self.problem.inputs
         alpha = values.pop(RIDGE)
         kernel = self._kernel_at(values)
@@ -144,12 +145,12 @@ class ParameterSearch:
     def _factored(self, problem: Problem) -> Factorization:
         build = exact if problem.inputs.features is None else low_rank
         build = by_direction if self._components else build
-        want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
+        want = Want([self.alpha], left_out=True, moves=True)
         self.n_evaluations += 1
         return build(problem, want, self.cache)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """The penalised objective and its gradient.
+        """Return the penalised objective and its gradient.
 
         In nats: minus the log evidence, or half the number of residuals times the logarithm of the
         left-out error, which is comparable with it.
@@ -178,7 +179,7 @@ class ParameterSearch:
         return parameter_slopes(self._factored(problem), alpha, self.criterion)
 
     def _first_ridge(self) -> float:
-        """The best of a path of ridges at the starting parameters."""
+        """Return the best of a path of ridges at the starting parameters."""
         parts = self._factored(self.problem)
         alphas = [float(a) * parts.scale for a in RIDGES]
         if self.criterion == "evidence":
@@ -208,7 +209,7 @@ class ParameterSearch:
         return self._learnt(best.x, trace)
 
     def _tried(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
-        """The objective, noted; where numbers overflow, so bad that the step is taken back."""
+        """Record and return the objective; a large value where numbers overflow."""
         found = max(steps, default=0.0) + 1e6, np.zeros_like(vector)
         try:
             with np.errstate(all="ignore"):
@@ -238,7 +239,7 @@ def _refuse(problem: Problem) -> None:
         raise Refused(f"{what} has no closed form to be differentiated: use the square loss and "
                       "an operator made of the moments.")  # fmt: skip
     if problem.gathered is not None:
-        raise Refused("pairs in blocks are not held whole, as learning by gradient needs them.")
+        raise Refused("learning by gradient needs all pairs in memory, not a stream.")
 
 
 def _criterion(problem: Problem, criterion: str) -> str:
@@ -251,7 +252,7 @@ def _criterion(problem: Problem, criterion: str) -> str:
 
 
 def _balanced(problem: Problem) -> OutputRows:
-    """The outputs in coordinates; vectors of numbers with one spread in every column.
+    """Return the outputs in coordinates; vectors of numbers have one spread in every column.
 
     Under the identity columns are fitted apart, so that their units would only decide which of
     them parameters are learnt for.
@@ -267,7 +268,7 @@ def _balanced(problem: Problem) -> OutputRows:
 
 
 def _held(side: Side) -> Side:
-    """The inputs with the landmarks that their feature map draws, held from then on."""
+    """Return the inputs with the landmarks of their feature map fixed."""
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]

@@ -71,7 +71,7 @@ def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path
             "mercer, or call mercer.register on a custom class first."
         )
     if variance:
-        from ..estimators.ridge import with_posterior
+        from ..estimators.ridge_predictions import with_posterior
 
         model = with_posterior(model)
     writer = Writer()
