@@ -1,6 +1,8 @@
 """Imports go one way, and the public names are those that were meant."""
 
+import ast
 import importlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,30 @@ def test_the_package_does_not_import_the_experiments():
     """They are in the repository, not in the wheel."""
     names = {path: {name[0] for name in import_graph.imported_names(path)} for path in MODULES}
     assert not [path for path, found in names.items() if "experiments" in found]
+
+
+REPEATED = {
+    "Confidence",
+    "Fields",
+    "Grid",
+    "Inputs",
+    "Problem",
+    "Refused",
+    "Rows",
+    "Trees",
+    "Words",
+}
+"""Class names that are still used twice; the list may only become shorter."""
+
+
+def test_class_names_are_used_once():
+    names = Counter(
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse((import_graph.SOURCE / path).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, number in names.items() if number > 1} <= REPEATED
 
 
 def test_this_test_sees_imports():

@@ -405,7 +405,7 @@ class Route:
 INFINITE = {"evidence": "infinitely many directions", "density": "infinitely many directions"}
 IMAGES = {"evidence": "would count images", "density": "would count images"}
 PRODUCTS = {"left out": "no left-out predictions", "gcv": "no left-out predictions"}
-PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "solution alone")
+PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "no closed form")
 
 ROUTES = {
     "cholesky": Route("cholesky", "identity", ONE),

@@ -169,8 +169,9 @@ class Factorization:
         """Yield the parts; for a single ridge by inputs that are valid there, if faster."""
         if not len(self.parts):
             raise Refused(
-                f"{self.problem.kernel} solved so has the solution alone: no variance, evidence, "
-                "density, nor a closed form for left-out models."
+                f"{self.problem.kernel} has no closed form for left-out models, variances and "
+                "likelihoods: conjugate gradients, refits and streamed operator features give the "
+                "solution alone."
             )
         for part in self.parts:
             yield part.at(alphas[0]) if len(alphas) == 1 else part
