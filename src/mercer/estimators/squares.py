@@ -60,7 +60,7 @@ class Squares:
         return _nonnegative(np.tensordot(counts, self.Q, 1), counts @ self.r)
 
     def left_out_weights(self, robust: bool = False) -> np.ndarray:
-        """For each row the best c ≥ 0 on the rows of other folds."""
+        """Return for each row the best c ≥ 0 on the rows of other folds."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold

@@ -106,7 +106,7 @@ class RecordSets:
         if not fields:
             raise TypeError(f"{model.output_kernel_} is not a sum of kernels on fields.")
         if groups is None and isinstance(model, Blend):
-            groups = np.arange(count(model.outputs_))  # it leaves folds out, which are no groups
+            groups = np.arange(count(model.outputs_))  # it leaves folds out, not groups
         points = model.loo_embed()
         every = np.arange(count(model.outputs_))
         sets = {}
