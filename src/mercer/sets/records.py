@@ -14,7 +14,7 @@ from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
 from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
-from ..estimators.missing_targets import some_points
+from ..estimators.pattern_map import some_points
 from .checks import fraction
 from .left_out import LeftOutSets
 
@@ -106,7 +106,7 @@ class RecordSets:
         if not fields:
             raise TypeError(f"{model.output_kernel_} is not a sum of kernels on fields.")
         if groups is None and isinstance(model, Blend):
-            groups = np.arange(count(model.outputs_))  # it leaves folds out, which are no groups
+            groups = np.arange(count(model.outputs_))  # it leaves folds out, which are not groups
         points = model.loo_embed()
         every = np.arange(count(model.outputs_))
         sets = {}
