@@ -85,7 +85,7 @@ def load_label_ranking(
 
     Parameters
     ----------
-    name
+    name : str
         One of `LABEL_RANKING`.
 
     Examples

@@ -100,10 +100,10 @@ class PerPosition(PositionDecoder):
 
     Parameters
     ----------
-    length
+    length : "input", callable or None, default=None
         None for the best length under the objective; "input" for as many symbols as the input
         has; or a function of x. Positions beyond the longest training output are left out.
-    bonus
+    bonus : float or "auto", default=0.0
         Added for every symbol where the length is open; "auto" chooses it on left-out points.
 
     Examples
@@ -148,16 +148,18 @@ class Viterbi(PositionDecoder):
 
     Parameters
     ----------
-    order
+    order : int, default=1
         How many symbols a context has.
-    transitions
+    transitions : array or None, default=None
         None to learn log-probabilities from the training outputs; or scores, an array of `order`
         + 1 axes over the alphabet in its order (no scores then for the beginning and the end).
-    weight
+    weight : float or "auto", default="auto"
         The weight of the transitions; "auto" chooses it on left-out points.
-    length, bonus
-        As in `PerPosition`; the bonus is a number here.
-    smoothing
+    length : "input", callable or None, default=None
+        As in `PerPosition`.
+    bonus : float, default=0.0
+        Added for every symbol where the length is open.
+    smoothing : float, default=0.1
         Added to every count before log-probabilities are taken.
 
     Examples

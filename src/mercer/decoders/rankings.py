@@ -62,7 +62,7 @@ class Kemeny(RankingDecoder):
 
     Parameters
     ----------
-    time_limit
+    time_limit : float or None, default=60.0
         Seconds for an integer programme; None for no limit. A programme that runs out of time
         returns its best ranking so far (never worse than `Borda`) with a warning.
 

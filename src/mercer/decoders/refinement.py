@@ -133,11 +133,12 @@ class FixedPoint(Refinement):
 
     Parameters
     ----------
-    start
+    start : Candidates or None, default=None
         The `Candidates` to start from; None for the training outputs.
-    max_iter, tol
-        At most this many steps; a point rests when its objective gains less than `tol` times the
-        objective.
+    max_iter : int, default=100
+        The largest number of steps.
+    tol : float, default=1e-6
+        A point rests when its objective gains less than `tol` times the objective.
 
     Examples
     --------
@@ -196,10 +197,12 @@ class Gradient(Refinement):
 
     Parameters
     ----------
-    start
+    start : Candidates or None, default=None
         The `Candidates` to start from; None for the training outputs.
-    max_iter, tol
-        As in `scipy.optimize.minimize(method="L-BFGS-B")`.
+    max_iter : int, default=100
+        The largest number of iterations of `scipy.optimize.minimize(method="L-BFGS-B")`.
+    tol : float, default=1e-6
+        Its tolerance of the gradient.
 
     Examples
     --------

@@ -33,13 +33,13 @@ class TreeChart(Decoder):
 
     Parameters
     ----------
-    leaves
+    leaves : "input" or None, default="input"
         "input" if the leaves of a tree spell its input, as those of a parse tree do; None if
         they are free.
-    symbols
+    symbols : callable or None, default=None
         A function from an input to the list of its symbols. None: the words of a string that has
         blanks, else its characters; a list or tuple as it is.
-    max_size
+    max_size : int or None, default=None
         The largest number of nodes of a tree with free leaves; None for that of the largest
         training tree.
 

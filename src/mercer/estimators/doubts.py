@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,11 +10,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import count, dense, host
+from .._base.user_warnings import warn
 from ..problem import Problem
 from ..spaces import LabelSets
 
-CALLER = 8
-"""Frames from a warning here to the code that called `fit`."""
 GRID = 4
 """Values from which on a grid is a search whose end is worth a word."""
 WORTH = 0.02
@@ -63,10 +61,9 @@ def _warn_at_end(
     end, next_to = (0, 1) if chosen == values[0] else (-1, -2)
     if grid[next_to][1] - grid[end][1] > WORTH * variance:
         way = "smaller" if end == 0 else "larger"
-        warnings.warn(
+        warn(
             f"the choice sits at the edge of the {name}, {chosen:.3g}, and was still getting "
-            f"better there: give {way} ones too.",
-            stacklevel=CALLER,
+            f"better there: give {way} ones too."
         )
 
 
@@ -82,7 +79,7 @@ def _split(kernel: str) -> tuple[str, float] | None:
 def warn_of_data(problem: Problem) -> None:
     """Warn of what is odd about the data."""
     for doubt in doubts_of(problem):
-        warnings.warn(doubt, stacklevel=CALLER - 1)
+        warn(doubt)
 
 
 def doubts_of(problem: Problem) -> Iterator[str]:

@@ -13,11 +13,11 @@ from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
 from ..features import Explicit
 from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
-from .base import StructuredEstimator, afresh
-from .behind_predictions import LeftOutPoints
+from .base import on_fresh_state
 from .choice import AUTO, calibrated
 from .known_targets import alike, known_coordinates, split_missing
-from .pairs import counting_rows, group_labels, rows_of, sample_weights
+from .left_out_points import LeftOutPoints
+from .pairs import drop_zero_weights, group_labels, rows_of
 from .pattern_map import (
     PatternMap,
     SeparateWeights,
@@ -28,7 +28,7 @@ from .pattern_map import (
 
 
 @parameters
-class MissingTargets(LeftOutPoints, StructuredEstimator):
+class MissingTargets(LeftOutPoints):
     """A model of outputs some of whose values are missing: a row counts for those that it has.
 
     Under the identity operator the targets of a ridge problem do not depend on each other. Those
@@ -77,7 +77,7 @@ class MissingTargets(LeftOutPoints, StructuredEstimator):
         "known_": "the training outputs",
     }
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> MissingTargets:
@@ -96,11 +96,7 @@ class MissingTargets(LeftOutPoints, StructuredEstimator):
         """
         kernel = _output_kernel(self.estimator)
         y, known = split_missing(y, kernel)
-        weights = sample_weights(sample_weight, len(known))
-        kept = counting_rows(weights)
-        if kept is not None:
-            X, known, weights = (rows_of(part, kept) for part in (X, known, weights))
-            y, groups = rows_of(y, kept), None if groups is None else rows_of(groups, kept)
+        _, weights, groups, (known, X, y) = drop_zero_weights(sample_weight, groups, known, X, y)
         self.output_kernel_ = clone(kernel).fit(kernel.as_outputs(y))
         self.outputs_ = self.output_kernel_.as_outputs(y)
         self.known_ = known_coordinates(self.output_kernel_, self.outputs_, known)
