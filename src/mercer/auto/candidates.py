@@ -100,7 +100,7 @@ def _kernels(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
     }
 
 
-def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int) -> dict[str, Family]:
+def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int) -> dict[str, Family]:
     """Return kernels of patches and of neighbourhoods, where images are learnt from images.
 
     Parameters
@@ -111,6 +111,8 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int) -> dict[str, Famil
         That of one output.
     n : int
         The number of rows.
+    pixels : int
+        The pixels up to which neighbourhoods are tried.
     """
     alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
     if not alike or inputs.texts or not inputs.varies_.all():
@@ -119,7 +121,7 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int) -> dict[str, Famil
     overlap = tuple(side // 2 for side in size)
     typical = sqrt(size[0] * size[1])
     patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
-    quick = shape[0] * shape[1] * float(n) ** 3 <= NEIGHBOURHOODS
+    quick = inputs.width_ <= pixels and inputs.width_ * float(n) ** 3 <= NEIGHBOURHOODS
     local = {"neighbourhoods": Family([_on_neighbourhoods(shape)])} if quick else {}
     return {"patches": Family([patches]), **local}
 

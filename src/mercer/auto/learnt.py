@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
-from ..estimators.choice import Made, Told, scored
+from ..estimators.choice import FixedPredictions, Made, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
-from ..sets.models import Piped
+from ..sets.models import Piped, SupportsSets
 from ..sets.records import RecordSets
 from .importance import importances
 from .inputs import Inputs
@@ -63,7 +63,7 @@ class TableReader:
         return self.outputs.read(table)
 
 
-class LearntFromTable(FromFile, Reducible, BaseEstimator):
+class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     """A model of some columns of a table: the part of `AutoDependency` that comes after `fit`."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
@@ -111,7 +111,7 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        stub = Told(predicted, made if self.outputs_.kind_ == "class" else None)
+        stub = FixedPredictions(predicted, made if self.outputs_.kind_ == "class" else None)
         return scored(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Any) -> tuple[Table, Items]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators import Blend, KernelDependencyCV
-from ..estimators.choice import beyond_luck, some_rows
+from ..estimators.choice import exceeds_standard_error, some_rows
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
@@ -174,12 +174,15 @@ class Search:
     def _compare(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
         """Return whether a model is better than another, and by more than a standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
-        return _worth(one) > _worth(other), beyond_luck(np.asarray(losses[1] - losses[0]))
+        return _worth(one) > _worth(other), exceeds_standard_error(
+            np.asarray(losses[1] - losses[0])
+        )
 
     def _choices(self, pairs: Pairs) -> dict[str, Family]:
         """Return kernels by family; those of patches where inputs and outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
-        fields = on_fields(self.inputs, shape, pairs.n) if pairs.n <= self.preset.exact else {}
+        few = pairs.n <= self.preset.exact
+        fields = on_fields(self.inputs, shape, pairs.n, self.preset.pixels) if few else {}
         return families(self.inputs, pairs.X) | fields
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:

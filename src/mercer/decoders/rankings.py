@@ -23,7 +23,7 @@ POINTS = 1024
 
 
 class RankingDecoder(Decoder):
-    """Decodes into full rankings, rows of ranks of the type that the training outputs have."""
+    """A decoder into full rankings: rows of ranks, of the type of the training outputs."""
 
     KERNELS: tuple[type[Kernel], ...] = (Ranking,)
     wanted = "on rankings: Kendall(), Spearman() or Hamming()"

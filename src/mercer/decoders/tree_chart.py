@@ -16,7 +16,7 @@ from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
 from ._grammar import Grammar, Rules, bracketed, listed
-from ._tree_search import Search
+from ._tree_search import TreeSearch
 from .base import Decoder, Found, Ranked, unsuited
 from .candidates import Candidates
 
@@ -189,11 +189,11 @@ class TreeChart(Decoder):
 
     def _searched(
         self, g: np.ndarray, rules: Rules, symbols: list[Hashable] | None, incumbent: float
-    ) -> Search:
+    ) -> TreeSearch:
         """Search trees whose productions stand where such did; else wherever their label allows."""
         size = self.max_size or rules.largest
         for seen in (True, False):
-            search = Search(self._grammar, g, partial(Chart, rules, symbols, size, seen))
+            search = TreeSearch(self._grammar, g, partial(Chart, rules, symbols, size, seen))
             last = search.climb()
             if last is None:
                 continue
@@ -213,7 +213,7 @@ class TreeChart(Decoder):
         scores = host(points[t : t + 1].scores(object_array(outputs)))[0]
         return [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
 
-    def _gap(self, search: Search, best: float) -> float:
+    def _gap(self, search: TreeSearch, best: float) -> float:
         """Return how much better another tree can be; NaN where nothing is known of it."""
         if not search.found or not self._exact:
             return np.nan

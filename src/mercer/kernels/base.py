@@ -66,7 +66,7 @@ class Kernel(BaseEstimator):
     unit_norm = False
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
-    frozen_: bool | None = None  # files may set it, which they may not of a bool
+    frozen_: bool | None = None  # None, not False: a file may not set an attribute that is a bool
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:

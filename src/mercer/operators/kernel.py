@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from .._base.arrays import Array, Items
 from ..kernels import Kernel
 from ..kernels.gradients import ParameterGradient
+from ..spaces import Fields
 from .block_gram import BlockGram
 
 if TYPE_CHECKING:
@@ -55,6 +56,12 @@ class OperatorKernel(BaseEstimator):
 
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
+
+    fields: Fields | None = None
+    """The grid of input fields that it was given."""
+
+    output_fields: Fields | None = None
+    """The grid of output fields that it was given."""
 
     at_places = False
     """Whether all places of a field share its weights, so that each is an example of its own."""

@@ -12,8 +12,8 @@ from .._base.arrays import Items, count, take
 from .._base.from_file import Reducible
 from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
-from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
+from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.missing_targets import some_points
 from .checks import fraction
 from .left_out import LeftOutSets
