@@ -120,7 +120,7 @@ def test_the_edge_of_a_grid_is_worth_a_warning():
 
 def test_copies_in_other_groups_are_worth_a_warning():
     twice, outputs = np.repeat(X, 2, axis=0), np.repeat(Y, 2, axis=0)
-    with pytest.warns(UserWarning, match="100% of the pairs come again"):
+    with pytest.warns(UserWarning, match="100% of the pairs repeat"):
         KernelDependencyCV(RBF(2.0)).fit(twice, outputs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

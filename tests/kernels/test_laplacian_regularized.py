@@ -142,7 +142,7 @@ def test_left_out_outputs_leave_their_inputs_in_the_graph(data):
         assert_allclose(model.loo_predict()[i], refit[0], rtol=0, atol=10 * LEFT_OUT)
 
 
-@pytest.mark.filterwarnings("ignore:the choice sits at the edge")
+@pytest.mark.filterwarnings("ignore:the choice is at the edge")
 def test_leave_one_out_chooses_the_weight_of_the_graph():
     """Two moons, four labels each: neighbours say more than distance."""
     t = np.linspace(0, 3, 40)

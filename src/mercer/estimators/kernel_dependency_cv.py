@@ -20,8 +20,8 @@ from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
 from .base import on_fresh_state
 from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
+from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
-from .doubts import warn_at_edges, warn_of_data
 from .gathered import check_stream_choice, held_out, stream_trials
 from .pairs import TrainingPairs, split_unlabelled
 from .refuse_symmetries import check_symmetries
@@ -214,7 +214,7 @@ class KernelDependencyCV(RidgeEstimator):
         if best.factorization.problem.symmetry is not None:
             check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
-        warn_at_edges(rows, best.row, scales=not self._open_choice)
+        warn_at_edges(rows, best.row, [] if self._open_choice else choices.kernels)
         warn_of_data(best.factorization.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(

@@ -16,6 +16,7 @@ from ..estimators.base import StructuredEstimator
 from ..estimators.head import RegressorDependency
 from ..kernels import Delta, Kernel
 from ..spaces import Sequences
+from .field_model import FieldModel
 
 BEST, EVERY = 100, 10**9
 """Outputs that are requested of a model that ranks outputs itself, and all of a list."""
@@ -187,7 +188,7 @@ class RankedLists(Listing):
         return self.model.predict_top(X, EVERY, **extras)
 
 
-PointView = StructuredEstimator | Behind
+PointView = StructuredEstimator | Behind | FieldModel
 """A fitted model as prediction sets see it: with the points of inputs."""
 View = PointView | Listing
 """A fitted model as prediction sets see it: with points or ranked lists of inputs."""
