@@ -133,7 +133,7 @@ class Fitted:
         return made
 
     def with_folds(self, folds: np.ndarray) -> Fitted:
-        """Return the same model with these groups left out together; nothing is factored again."""
+        """Return the same model with these groups left out together."""
         problem = replace(self.problem, labels=folds)
         made = Fitted(problem, self.want, self.alpha)
         if self.kept is not None and self.kept.reusable and self.kept.images is None:
