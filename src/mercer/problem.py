@@ -225,7 +225,7 @@ class Want:
 
 
 def positive_alpha(alpha: Any) -> float:
-    """A ridge is a positive finite number."""
+    """Return a ridge is a positive finite number."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     try:

@@ -162,7 +162,7 @@ class LocalLawMap(FeatureMap):
     # -- fields -------------------------------------------------------------------------------
 
     def transform(self, A: Items) -> Array:
-        """The fields that obey the law, one row each."""
+        """Return the fields that obey the law, one row each."""
         given, A = A, self.moved(A)
         marks, weights = like(self.marks, A), like(self.weights, A)
         step = max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // len(self.constant))
@@ -173,7 +173,7 @@ class LocalLawMap(FeatureMap):
         return namespace(A).concat(found) if is_foreign(given) else host(namespace(A).concat(found))
 
     def moved(self, A: Array) -> Array:
-        """An array on the device, where there is one."""
+        """Return an array on the device, where there is one."""
         if self.device is None or is_foreign(A):
             return A
         import torch
@@ -187,7 +187,7 @@ class LocalLawMap(FeatureMap):
         return C
 
     def equation(self, C: Array) -> tuple[Array, Array]:
-        """The weights of the neighbours of each place, and the constant, of a law."""
+        """Return the weights of the neighbours of each place, and the constant, of a law."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         own = deviations - xp.mean(deviations, axis=2)[:, :, None]
         return own + (1.0 + mean) / own.shape[2], C[:, :, 0]
@@ -202,7 +202,7 @@ class LocalLawMap(FeatureMap):
         return np.linalg.norm(rest, axis=1) / lengths
 
     def solved(self, C: Array, damping: Any = None) -> Array:
-        """The fields of coefficients, flat; zero at masked places."""
+        """Return the fields of coefficients, flat; zero at masked places."""
         own, right = self.equation(C)
         damping = np.broadcast_to(self.damping if damping is None else damping, len(C))
         solve = self._by_tables if is_foreign(C) else self._by_rows
@@ -228,7 +228,7 @@ class LocalLawMap(FeatureMap):
         return np.stack(found) * self.bound
 
     def _system(self, own: np.ndarray) -> csc_array:
-        """The matrix of the law of one field."""
+        """Return the matrix of the law of one field."""
         inside, P = self._near.inside, own.shape[0]
         rows = np.append(np.nonzero(inside)[0], np.arange(P))
         columns = np.append(self._columns[inside], np.arange(P))

@@ -136,7 +136,7 @@ class Reduction:
 
 
 def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
-    """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
+    """Return a - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
         made = -namespace(A).matrix_transpose(left) @ right
@@ -154,7 +154,7 @@ def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:
-    """The weighted mean of the rows."""
+    """Return the weighted mean of the rows."""
     if weights is None:
         return namespace(A).mean(A, axis=0)
     return like(weights / weights.sum(), A) @ A

@@ -72,7 +72,7 @@ class Refit(Method):
         self.number, self.weights = folds, weights
 
     def settled(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """The factorisation with the operator learnt at α, and the loss with its threshold."""
+        """Return the factorisation with the operator learnt at α, and the fitted loss."""
         return closed(self.problem, self.inputs, self.outputs, alpha), None
 
     def solution(self, alpha: float) -> Solution:
@@ -114,7 +114,7 @@ class Refit(Method):
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """The inputs of a fold, factored, and the projections of those left out.
+        """Return the inputs of a fold, factored, and the projections of those left out.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
@@ -165,14 +165,14 @@ def _factored_inputs(problem: Problem) -> InputSpectrum:
 def closed(
     problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
 ) -> Factorization:
-    """The factorisation once the operator is learnt at α, of outputs as they are."""
+    """Return the factorisation once the operator is learnt at α, of outputs as they are."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
 
 
 def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
-    """The fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
+    """Return the fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
     from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
 
     if whole_number(folds, "cv") < 2:
@@ -210,7 +210,7 @@ class RobustRefit(Refit):
         return closed(self.problem, self.inputs, self.tamed, 1.0)
 
     def settled(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """The problem of the cleaned outputs, the loss's threshold settled."""
+        """Return the problem of the cleaned outputs, the loss's threshold settled."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
             base = closed(self.problem, self.inputs, self.tamed, alpha)
@@ -228,7 +228,7 @@ class RobustRefit(Refit):
         return parts, used
 
     def _cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
-        """The problem of the outputs that the loss leaves at α."""
+        """Return the problem of the outputs that the loss leaves at α."""
         (part,) = base.parts
         given, tamed = (base.rotated(V.coordinates) for V in (self.outputs, self.tamed))
         start = tamed if self.reached is None else self.reached
@@ -244,7 +244,7 @@ class RobustRefit(Refit):
 
 
 def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
-    """The same problem of other outputs, the operator kept."""
+    """Return the same problem of other outputs, the operator kept."""
     (part,) = base.parts
     T = base.rotated(outputs.rows)
     inside = namespace(T).matrix_transpose(part.inputs.E) @ T
