@@ -152,7 +152,7 @@ class SpanFrame(Frame):
         return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the weights are the coordinates."""
+        """Return the coordinates, which are the weights, and the outputs."""
         return C, self.outputs
 
     def kernel_features(self, C: Array) -> Array:
@@ -230,7 +230,7 @@ class Embedding(FromFile):
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:
-        """‖g(x_t) - Φ(y_t)‖² for each point and the output of the same row."""
+        """Return ‖g(x_t) - Φ(y_t)‖² for each point and the output of the same row."""
         C, E, points, outputs = self._beside(Y)
         xp = namespace(E)
         D2 = points - 2.0 * xp.sum(C * E, axis=1) + outputs
@@ -386,7 +386,7 @@ class PointMap:
         return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
 
     def without_training_data(self) -> PointMap:
-        """Return the same map without training data that it does not itself stand on."""
+        """Return the same map without training data that it does not need itself."""
         return replace(
             self,
             weigher=None if self.weigher is None else self.weigher.without_training_data(self.map),

@@ -18,7 +18,7 @@ from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
 FRESH = 50
-"""Rounds after which the residual is computed afresh: rounding makes the running one drift."""
+"""Rounds after which the residual is computed again: rounding makes the running one drift."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ class ConjugateGradient:
     def _solved(
         self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Return the a_j as they are done, with their j: products are with the rest only."""
+        """Yield the a_j as they are done, with their j: products are with the rest only."""
         columns = np.arange(V.shape[1])
         A, R, P = np.zeros_like(V), V.copy(), V.copy()
         now = np.einsum("ij,ij->j", R, R)

@@ -13,7 +13,7 @@ from ..operators import OperatorKernel
 from .part import Part
 
 DIAGONAL = 64
-"""Inputs whose values against each other are made where only k(x, x) is wanted."""
+"""Inputs whose values against each other are made where only k(x, x) is needed."""
 
 
 @dataclass(frozen=True)

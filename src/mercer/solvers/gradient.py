@@ -72,7 +72,7 @@ class RidgeObjective:
         return self.xp.matrix_transpose(A)
 
     def outside(self, A: Array) -> Array:
-        """Return a less its projections on E and on the constants."""
+        """Return A less its projections on E and on the constants."""
         N = self.part.inputs.N
         rest = A - self.E @ (self.turn(self.E) @ A)
         return rest if N is None else rest - N @ (self.turn(N) @ rest)

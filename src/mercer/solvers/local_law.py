@@ -99,13 +99,16 @@ class LocalLawMap(FeatureMap):
 
     def check_loaded(self, limits: Limits) -> None:
         """One row a mark, one constant a place; neighbours are no more than a file may ask for."""
-        must(isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4, "shape is no shape")
+        must(
+            isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4,
+            "shape is not a tuple of sizes",
+        )
         for size in self.shape:
             bounded(size, "shape", 1, limits.size)
         must(isinstance(self.fields, Fields), "fields are none")
         grid, number = self._grid, float(np.prod([float(s) for s in self.shape]))
         for radius in (self.radius, self.reach):
-            must(isinstance(radius, float) and radius > 0, "radius and reach are no lengths")
+            must(isinstance(radius, float) and radius > 0, "radius and reach are not lengths")
             lines = zip(grid.shape, grid.spacing, strict=True)
             around = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in lines])
             must(number * around <= limits.size, "places and their neighbours are too many")
@@ -113,11 +116,11 @@ class LocalLawMap(FeatureMap):
         array(self.weights, "weights", np.float64, m, 2 + self._near.places.shape[1])
         for name in ("constant", "centre"):
             array(getattr(self, name), name, np.float64, len(grid.live))
-        must(isinstance(self.bound, float) and self.bound > 0, "bound is no length")
+        must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
         must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")
         for name in ("shift", "spread"):
             array(getattr(self, name), name, np.float64, grid.channels)
-        must(self.device is None or isinstance(self.device, str), "device is no name")
+        must(self.device is None or isinstance(self.device, str), "device is not a name")
 
     # -- what places see ------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
 """Fields and landmarks that a choice is made with, and rounds over the parameters: a first look on
-few, whose choice is mended on many. The second numbers are for an accelerator."""
+few, whose choice is improved on many. The second numbers are for an accelerator."""
 SCORED = 64
 """Fields that a choice is scored on, left out."""
 

@@ -66,7 +66,7 @@ class DualWeights(FeatureMap):
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
 
     def transform(self, A: Items) -> Array:
-        """Return the weights of g(a), one row an input."""
+        """Return the weights of g(a), one row per input."""
         gram = self.factored[0]
         K = gram.against(A)
         turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
@@ -85,7 +85,7 @@ class DualWeights(FeatureMap):
         return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
 
     def weights(self, X: Items, C: Array) -> Array:
-        """As a weigher: the same."""
+        """Return the weights of g(x)."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
@@ -116,7 +116,7 @@ class LeastWeights:
 
 
 class NoWeights:
-    """A streamed model has let go of the training outputs that weights would refer to."""
+    """The weights of a streamed model, which has released its training outputs."""
 
     def weights(self, X: Items, C: Array) -> Array:
         """Refused."""
