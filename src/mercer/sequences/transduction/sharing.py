@@ -43,7 +43,7 @@ class SharedMap:
     column: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """A row of coefficients for each key, and columns within it."""
+        """Check that there is a row of coefficients for each key, and that columns exist."""
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         width = array(self.coef, "coef", np.float32, len(self.keys), None).shape[1]
@@ -69,7 +69,7 @@ def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
 
     They are the letters around the position, whether it is a vowel, the distance to the ends, the
     word and the place in it, the classes of characters around it, and products with the context.
-    Labels and marks of the ends have none. `vowels` says for each input symbol whether it is one.
+    Labels and marks of the ends have no features. `vowels` says which input symbols are vowels.
     """
     codes, rows = inputs.source, inputs.source.rows
     around = {offset: _shifted(codes, codes.flat, offset) for offset in (-2, -1, 1, 2, 3)}
