@@ -245,7 +245,7 @@ def fit_emissions(
             V -= base[rows][:, shared.column[own]]
             left = max(float(np.linalg.norm(V)), 1e-30)
             tolerance = min(TOLERANCE * float(length) / left, 0.1)
-        coef = ConjugateGradient(tolerance).solve(U, V, alpha, spectrum)
+        coef = ConjugateGradient(tolerance, warn=False).solve(U, V, alpha, spectrum)
         kept = abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= SMALL
         return keys[kept], coef[kept]
 

@@ -149,5 +149,5 @@ def fit_shared(
     data, shape = np.ones(indptr[-1], np.float32), (len(letters), int(kept.sum()))
     U = sparse.csr_array((data, new[at[there]], indptr), shape)
     V = (numbers[letters][:, None] == common).astype(np.float32)
-    coef = ConjugateGradient(TOLERANCE).solve(U, V, alpha, np.ones(len(common)))
+    coef = ConjugateGradient(TOLERANCE, warn=False).solve(U, V, alpha, np.ones(len(common)))
     return SharedMap(names[kept], np.asarray(coef, dtype=np.float32), column)
