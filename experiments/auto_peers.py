@@ -10,7 +10,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.multiclass import OneVsRestClassifier
@@ -48,6 +54,8 @@ def regressor(name: str, n: int, d: int, folds: list, quick: bool = False) -> An
         "random forest": (RandomForestRegressor(trees, random_state=0), grown),
         "SVM": (MultiOutputRegressor(SVR()), costs),
         "kNN": (KNeighborsRegressor(weights="distance"), near),
+        "kernel ridge": (KernelRidge(kernel="rbf"), _kernel_grid(d)),
+        "boosting": (MultiOutputRegressor(HistGradientBoostingRegressor()), BOOSTING),
     }
     model, grid = choices[name]
     pipeline = make_pipeline(StandardScaler(), model)
@@ -55,6 +63,14 @@ def regressor(name: str, n: int, d: int, folds: list, quick: bool = False) -> An
     if not named:
         return pipeline
     return GridSearchCV(pipeline, named, cv=folds, scoring="neg_mean_squared_error")
+
+
+BOOSTING = {"estimator__max_leaf_nodes": [7, 31], "estimator__learning_rate": [0.05, 0.1]}
+
+
+def _kernel_grid(d: int) -> dict[str, Any]:
+    """The ridges and widths of kernel ridge regression on d standardised columns."""
+    return {"alpha": np.logspace(-4, 1, 6), "gamma": [c / d for c in (0.03, 0.1, 0.3, 1.0)]}
 
 
 def predicted(
@@ -124,6 +140,14 @@ def _classifiers(name: str, size: int, d: int, quick: bool) -> Iterator[tuple[An
             yield OneVsRestClassifier(SVC(C=cost, gamma=1.0 / d)), _decisions
     elif name == "RidgeCV":
         yield RidgeCV(np.logspace(-2, 6, 17)), _values
+    elif name == "kernel ridge":
+        for alpha in (0.1, 1.0, 10.0):
+            for narrow in (0.1, 0.3, 1.0):
+                yield KernelRidge(alpha=alpha, kernel="rbf", gamma=narrow / d), _values
+    elif name == "boosting":
+        for leaves in (7, 31):
+            trees = HistGradientBoostingClassifier(max_leaf_nodes=leaves)
+            yield OneVsRestClassifier(trees), _probabilities
     elif name == "kNN":
         for k in (5, 10, 20, 40):
             yield KNeighborsRegressor(k, weights="distance"), _values

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.datasets import load_bibtex
-from mercer.datasets.label_sets import LabelSets
+from mercer.datasets.label_sets import LabelData
 from mercer.kernels import Gaussian, Linear, Normalized, Tanimoto
 
 from .label_sets import add_baseline, compare, model
@@ -26,7 +26,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     data = load_bibtex()
     if quick:
         X, y = data.X_train[:800], data.y_train[:800]
-        data = LabelSets(X, y, data.X_test, data.y_test, data.labels)
+        data = LabelData(X, y, data.X_test, data.y_test, data.labels)
     report = Report("bibtex")
     with console.status("fitting"):
         fitted = compare(report, data, model(KERNELS, ALPHAS, "f1"), {} if quick else PUBLISHED)

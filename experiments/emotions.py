@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from mercer.datasets import load_emotions
-from mercer.datasets.label_sets import LabelSets
+from mercer.datasets.label_sets import LabelData
 from mercer.kernels import RBF, Kernel, Laplacian
 
 from .label_sets import METRICS, add_baseline, compare, model
@@ -29,7 +29,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     X, X_test = (scaler.transform(A.toarray()) for A in (data.X_train, data.X_test))
     report = Report("emotions")
     for metric in list(METRICS)[: 1 if quick else None]:
-        scaled = LabelSets(X, data.y_train, X_test, data.y_test, data.labels)
+        scaled = LabelData(X, data.y_train, X_test, data.y_test, data.labels)
         compare(report, scaled, model(KERNELS, ALPHAS, metric), {})
         add_baseline(report, scaled, metric, quick)
     report.notes.append(

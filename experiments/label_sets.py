@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import make_scorer
 
-from mercer.datasets.label_sets import LabelSets
+from mercer.datasets.label_sets import LabelData
 from mercer.decoders import Threshold
 from mercer.estimators import KernelDependencyCV
 from mercer.kernels import Kernel, Labels
@@ -34,7 +34,7 @@ def model(kernels: Sequence[Kernel], alphas: np.ndarray, metric: str) -> KernelD
 
 
 def compare(
-    report: Report, data: LabelSets, model: KernelDependencyCV, published: dict[str, float]
+    report: Report, data: LabelData, model: KernelDependencyCV, published: dict[str, float]
 ) -> Any:
     """Fit, predict and add a row for each metric; the fitted model comes back."""
     start = perf_counter()
@@ -49,7 +49,7 @@ def compare(
     return fitted
 
 
-def add_baseline(report: Report, data: LabelSets, metric: str, quick: bool = False) -> None:
+def add_baseline(report: Report, data: LabelData, metric: str, quick: bool = False) -> None:
     """Add rows of one-vs-rest logistic regression, tuned for a metric on the training data."""
     start = perf_counter()
     costs = COSTS[2:3] if quick else COSTS

@@ -47,7 +47,7 @@ class Loss(BaseEstimator):
     factor: float
     threshold_: float
 
-    def settle(self, lengths: Array) -> Loss:
+    def resolved(self, lengths: Array) -> Loss:
         """Return a copy whose threshold is determined from the lengths of left-out residuals."""
         fitted = copy.copy(self)
         fitted.threshold_ = self._threshold(lengths)
@@ -69,11 +69,11 @@ class Loss(BaseEstimator):
         return isinstance(self.length, str)
 
     def value(self, r: Array) -> Array:
-        """The loss at lengths r, h(r)."""
+        """Return the loss at lengths r, h(r)."""
         raise NotImplementedError(f"{type(self).__name__} must implement value(r)")
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """The length that minimises h(·) + τ(· - r)²."""
+        """Return the length that minimises h(·) + τ(· - r)²."""
         raise NotImplementedError(f"{type(self).__name__} must implement proximal(r, tau)")
 
     def check(self) -> None:
@@ -92,7 +92,7 @@ class Loss(BaseEstimator):
 
 
 def checked_loss(loss: Any) -> Loss | None:
-    """A loss with parameters that make sense, or None for the square."""
+    """Return a loss with valid parameters, or None for the square."""
     if loss is None:
         return None
     if not isinstance(loss, Loss):
@@ -109,14 +109,14 @@ REACH = 3.0
 
 
 def typical(lengths: Array) -> float:
-    """The median of the lengths that are not zero: where most outputs are nothing, of the rest."""
+    """Return the median of the lengths that are not zero."""
     known = host(lengths)
     known = known[known > 0]
     return float(np.median(known)) if len(known) else 1.0
 
 
 def tau_risk(residuals: Array) -> float:
-    """The mean squared length of residuals, each counted as at most three medians long.
+    """Return the mean squared length of residuals, each counted as at most three medians long.
 
     A τ-estimate of scale (Yohai and Zamar 1988): outputs that are wrong beyond repair do not
     decide between fits. Where no residual is three medians long it is the mean squared length.
@@ -128,7 +128,7 @@ def tau_risk(residuals: Array) -> float:
 
 
 def shortened(V: Array, centre: Array | None) -> Array:
-    """Outputs no further from the centre (the origin for None) than three medians.
+    """Shorten outputs that are further than three medians from the centre (None: the origin).
 
     What the covariance of outputs is taken of where some of them may be wrong.
     """
@@ -142,7 +142,7 @@ def shortened(V: Array, centre: Array | None) -> Array:
 
 
 def middle(V: Array) -> Array:
-    """The median of every column."""
+    """Return the median of every column."""
     return like(np.array([median(V[:, j]) for j in range(V.shape[1])]), V)
 
 
@@ -152,13 +152,15 @@ class Huber(Loss):
 
     Parameters
     ----------
-    delta
+    delta : float or "median", default="median"
         A length in the output feature space; "median" is `factor` times the median length of the
         left-out residuals, determined for each alpha.
-    factor
-        What the median is multiplied by.
-    max_iter, tol
-        Of the iteration: how many steps at most, and how exact as a fraction of the outputs.
+    factor : float, default=1.0
+        The factor of the median.
+    max_iter : int, default=1000
+        The largest number of steps.
+    tol : float, default=1e-5
+        The tolerance of the iteration, as a fraction of the outputs.
 
     References
     ----------
@@ -169,7 +171,7 @@ class Huber(Loss):
     --------
     >>> import numpy as np
     >>> from mercer.losses import Huber
-    >>> Huber(1.0).settle(np.array([])).value(np.array([0.5, 3.0]))
+    >>> Huber(1.0).resolved(np.array([])).value(np.array([0.5, 3.0]))
     array([0.25, 5.  ])
     """
 
@@ -201,13 +203,15 @@ class EpsilonInsensitive(Loss):
 
     Parameters
     ----------
-    epsilon
+    epsilon : float or "median", default="median"
         A length in the output feature space; "median" is `factor` times the median length of the
         left-out residuals, determined for each alpha.
-    factor
-        What the median is multiplied by.
-    max_iter, tol
-        Of the iteration: how many steps at most, and how exact as a fraction of the outputs.
+    factor : float, default=0.5
+        The factor of the median.
+    max_iter : int, default=2000
+        The largest number of steps.
+    tol : float, default=1e-5
+        The tolerance of the iteration, as a fraction of the outputs.
 
     References
     ----------
@@ -217,7 +221,7 @@ class EpsilonInsensitive(Loss):
     --------
     >>> import numpy as np
     >>> from mercer.losses import EpsilonInsensitive
-    >>> EpsilonInsensitive(1.0).settle(np.array([])).value(np.array([0.5, 3.0]))
+    >>> EpsilonInsensitive(1.0).resolved(np.array([])).value(np.array([0.5, 3.0]))
     array([0., 2.])
     """
 
@@ -234,7 +238,7 @@ class EpsilonInsensitive(Loss):
             super()._check_length(value)
 
     def value(self, r: Array) -> Array:
-        """What exceeds epsilon."""
+        """Return what exceeds epsilon."""
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:

@@ -135,7 +135,7 @@ def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(np.array([a == b for a, b in pairs], dtype=float), average)
 
 
-class ListScore(NamedTuple):
+class ListAccuracy(NamedTuple):
     """How often the right one of a list was chosen.
 
     Attributes
@@ -147,8 +147,8 @@ class ListScore(NamedTuple):
 
     Examples
     --------
-    >>> from mercer.metrics import ListScore
-    >>> score = ListScore(accuracy=0.6, chance=0.2, lists=50)
+    >>> from mercer.metrics import ListAccuracy
+    >>> score = ListAccuracy(accuracy=0.6, chance=0.2, lists=50)
     >>> score.accuracy > score.chance
     True
     """
@@ -158,7 +158,7 @@ class ListScore(NamedTuple):
     lists: int
 
 
-def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListScore:
+def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListAccuracy:
     """Return the exact matches among lists of candidates, next to what chance would reach.
 
     Lists of one candidate do not count.
@@ -167,7 +167,7 @@ def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> 
     --------
     >>> from mercer.metrics import list_accuracy
     >>> list_accuracy(["a", "b", "c"], ["a", "c", "c"], [["a", "b"], ["b", "c"], ["c"]])
-    ListScore(accuracy=0.5, chance=0.5, lists=2)
+    ListAccuracy(accuracy=0.5, chance=0.5, lists=2)
     """
     _same_length(y_true, y_pred)
     key, pairs = Opaque().key, list(zip(y_true, y_pred, strict=True))
@@ -177,7 +177,7 @@ def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> 
     hits = np.array([key(a) == key(b) for a, b in pairs], dtype=float)[sizes > 1]
     if not len(hits):
         raise ValueError("no list has two candidates: there is nothing to choose.")
-    return ListScore(float(hits.mean()), float((1.0 / sizes[sizes > 1]).mean()), len(hits))
+    return ListAccuracy(float(hits.mean()), float((1.0 / sizes[sizes > 1]).mean()), len(hits))
 
 
 def graph_distance(

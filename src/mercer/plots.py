@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base.arrays import Items, count, host
 from ._base.extras import require
+from .estimators import KernelDependencyCV
 from .sets import Ball, Band
 
 Axes = Any
@@ -24,9 +25,9 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model
+    model : KernelDependencyCV
         A fitted `KernelDependencyCV`.
-    ax
+    ax : matplotlib axes, default=None
         Where to draw.
 
     Examples
@@ -44,10 +45,9 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
     'alpha'
     """
     check_is_fitted(model)
-    if not hasattr(model, "cv_results_"):
+    if not isinstance(model, KernelDependencyCV):
         raise TypeError(
-            f"risk is a picture of a choice, which {type(model).__name__} did not make: fit a "
-            "KernelDependencyCV."
+            f"risk plots the choices of a KernelDependencyCV, got a {type(model).__name__}."
         )
     results, axes = model.cv_results_, _axes(ax)
     scored = not np.isnan(results["score"]).all()
@@ -70,9 +70,9 @@ def spectrum(model: Any, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    model
+    model : estimator
         A fitted model with a kernel that is a scalar kernel times an operator.
-    ax
+    ax : matplotlib axes, default=None
         Where to draw.
 
     Examples
@@ -118,13 +118,13 @@ def embedding(
 
     Parameters
     ----------
-    model
+    model : estimator
         A fitted model.
-    X
+    X : inputs, default=None
         Inputs whose points are drawn too, as crosses.
-    color
+    color : array, default=None
         A value for each training output, such as its class.
-    ax
+    ax : matplotlib axes, default=None
         Where to draw.
 
     Examples
@@ -162,15 +162,15 @@ def scores(model: Any, x: Any, k: int = 10, names: Sequence[str] | None = None,
 
     Parameters
     ----------
-    model
+    model : estimator
         A fitted model whose decoder ranks outputs.
-    x
+    x : input
         One input.
-    k
+    k : int, default=10
         How many candidates.
-    names
+    names : sequence of str, default=None
         What to call them; None for their own text.
-    ax
+    ax : matplotlib axes, default=None
         Where to draw.
 
     Examples
@@ -201,11 +201,11 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
 
     Parameters
     ----------
-    given
+    given : array of images
         The upper halves, (examples, height, width).
-    columns
+    columns : dict of array
         Lower halves by title, each (examples, height, width); "truth" first reads best.
-    figure
+    figure : matplotlib figure, default=None
         A matplotlib figure to draw on.
 
     Examples
@@ -245,13 +245,13 @@ def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | N
 
     Parameters
     ----------
-    predicted
+    predicted : array or Band
         Values on the grid, or a `Band` of `ConformalSets(kind="band")`.
-    truth
+    truth : array, default=None
         The true values.
-    grid
+    grid : array, default=None
         Where the values are; None is 0 to 1.
-    ax
+    ax : matplotlib axes, default=None
         Where to draw.
 
     Examples
@@ -291,11 +291,11 @@ def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axe
 
     Parameters
     ----------
-    model
+    model : estimator
         A fitted `KernelDependency` or `KernelDependencyCV`.
-    metric
+    metric : callable, default=None
         As in `model.confidence`; the loss is one minus it.
-    ax
+    ax : matplotlib axes, default=None
         Where to draw.
 
     Examples

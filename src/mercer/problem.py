@@ -20,7 +20,7 @@ from .losses import Loss
 from .operators import Moments, OperatorKernel
 from .spaces.symmetries import Group
 
-__all__ = ["Data", "Moments", "Problem", "Side", "Want", "positive_alpha"]
+__all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
 
 MOST = 10**6
@@ -238,59 +238,6 @@ def positive_alpha(alpha: Any) -> float:
             "solution is not unique. Try alpha=1e-6."
         )
     return value
-
-
-@dataclass(frozen=True)
-class Data:
-    """Training data held whole: checked inputs and outputs, and what goes with each pair.
-
-    Attributes
-    ----------
-    X, y
-        The checked items.
-    labels, weights
-        The group of each pair, None where each is alone; the sample weights, None for ones.
-    given
-        The inputs as the user gave them.
-    sample
-        The rows that length scales and landmarks are settled on, where the same pairs could come
-        in blocks; None for all.
-    """
-
-    X: Items
-    y: Items
-    labels: np.ndarray | None
-    weights: np.ndarray | None
-    given: Items
-    sample: np.ndarray | None = None
-
-    def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
-        """Inputs or outputs under a kernel, a clone of which is fitted here.
-
-        It is fitted on the sample, each item as often as it weighs, as sources that are not held
-        whole do. Finite features of structures name what occurs in the data (labels, n-grams), and
-        so does whatever a kernel that has seen the sample alone refuses: then on all.
-        """
-        fitted = clone(kernel)
-        seen = kernel.check(items, "X") if items is self.X else items
-        rows = self.sample
-        if rows is not None and kernel.features is not None and not kernel.on_vectors:
-            rows = None
-        if self.weights is not None and not kernel.pairwise:
-            every = np.arange(len(self.weights)) if rows is None else rows
-            rows = every[repeats(self.weights[every])]
-        fitted.fit(seen if rows is None else take(seen, rows))
-        if self.sample is not None:
-            try:
-                fitted.check(seen)
-            except ValueError:
-                fitted = clone(kernel).fit(seen)
-        map = None
-        if features is not None and features.weighs and self.weights is not None:
-            weighted: Any = clone(features)
-            every = np.arange(count(items)) if self.sample is None else self.sample
-            map = weighted.fit(fitted, take(items, every), self.weights[every])
-        return Side(fitted, items, features, self.sample, map)
 
 
 def repeats(weights: np.ndarray) -> np.ndarray:

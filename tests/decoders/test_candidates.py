@@ -154,7 +154,7 @@ def test_an_empty_list_is_named(fitted):
 def test_training_outputs_in_some_lists_only(convert, fitted):
     model = fitted(None)
     seen, unseen = convert(model.outputs_[0]), convert(np.ones(3))
-    with pytest.warns(UserWarning, match="1 of 2 candidate lists hold training outputs beside"):
+    with pytest.warns(UserWarning, match="1 of 2 candidate lists mix training outputs"):
         model.predict(np.zeros((2, 2)), candidates=[[seen, unseen], [unseen]])
     model.predict(np.zeros((2, 2)), candidates=[[seen], [unseen]])  # nothing to compare: fair
 

@@ -80,6 +80,13 @@ def test_fit_predict_evaluate_in_every_format(run, flats, name):
     assert "R²" in run("evaluate", "m.mercer", "new-" + name).stdout
 
 
+def test_the_kind_of_one_of_several_outputs(run, flats):
+    flats.to_csv("flats.csv", index=False)
+    run("fit", "flats.csv", "--output", "rent,city", "--space", "city=text", "-o", "m.mercer")
+    columns = json.loads(run("info", "m.mercer", "--json").stdout)["columns"]
+    assert (columns["rent"], columns["city"]) == ("number", "text")
+
+
 def test_a_report(run, flats):
     pytest.importorskip("matplotlib")
     flats.to_csv("flats.csv", index=False)

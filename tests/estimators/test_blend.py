@@ -196,4 +196,4 @@ def test_models_share_an_output_kernel_that_learns(kernel, monkeypatch, tmp_path
     np.testing.assert_allclose(again.predict(X), blend.predict(X))
     fresh = clone(blend).fit(X, Y[::-1]).models_[0].output_kernel_  # nothing stays frozen
     np.testing.assert_allclose(fresh(Y[::-1]), clone(kernel).fit(Y[::-1])(Y[::-1]))
-    assert not hasattr(kernel, "kernel_")
+    assert kernel.kernel_ is None

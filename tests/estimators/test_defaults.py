@@ -10,7 +10,7 @@ from sklearn.linear_model import RidgeCV
 
 from mercer import KernelDependencyCV
 from mercer.decoders import Candidates, ExpectedF1, Kemeny, Threshold
-from mercer.estimators.choice import beyond_luck
+from mercer.estimators.choice import exceeds_standard_error
 from mercer.estimators.default_kernels import are_curves, default_kernels
 from mercer.kernels import RBF, Kendall, Labels, Laplacian, Linear, Standardized, TfIdf
 from mercer.metrics import kendall_tau, sample_f1
@@ -120,7 +120,7 @@ def test_the_edge_of_a_grid_is_worth_a_warning():
 
 def test_copies_in_other_groups_are_worth_a_warning():
     twice, outputs = np.repeat(X, 2, axis=0), np.repeat(Y, 2, axis=0)
-    with pytest.warns(UserWarning, match="100% of the pairs come again"):
+    with pytest.warns(UserWarning, match="100% of the pairs repeat"):
         KernelDependencyCV(RBF(2.0)).fit(twice, outputs)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -193,6 +193,6 @@ def test_what_depends_on_slopes_is_learnt_from_them():
 
 def test_a_gain_counts_beyond_its_standard_error():
     gains = np.array([1.0, -1.0, 1.0, -1.0, 0.5])
-    assert not beyond_luck(gains)
-    assert beyond_luck(gains + 0.6)
-    assert beyond_luck(gains, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
+    assert not exceeds_standard_error(gains)
+    assert exceeds_standard_error(gains + 0.6)
+    assert exceeds_standard_error(gains, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))

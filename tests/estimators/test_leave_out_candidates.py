@@ -55,7 +55,7 @@ def test_scores_are_those_of_refits(name, intercept, weighted):
 def test_the_default_leaves_out_and_says_so():
     model = KernelDependencyCV(RBF(1.0), RBF(1.0)).fit(X, Y)
     asked = model.predict(X_NEW, candidates=LISTS, leave_out_candidates=True)
-    with pytest.warns(UserWarning, match="6 of 6 candidate lists hold training outputs beside"):
+    with pytest.warns(UserWarning, match="6 of 6 candidate lists mix training outputs"):
         found = model.predict(X_NEW, candidates=LISTS)
     assert (found == asked).all()
     whole = model.predict(X_NEW, candidates=LISTS, leave_out_candidates=False)
@@ -160,7 +160,7 @@ def test_a_molecule_written_in_another_way_is_the_same_training_output():
     pytest.importorskip("rdkit")
     model = KernelDependency(RBF(1.0), Fingerprint(), alpha=0.1)
     model.fit(X[:4], ["CCO", "CCN", "CCC", "C=O"])
-    with pytest.warns(UserWarning, match="1 of 1 candidate lists hold training outputs beside"):
+    with pytest.warns(UserWarning, match="1 of 1 candidate lists mix training outputs"):
         found = model.predict_top(X[:1], 2, candidates=[["OCC", "OCCC"]])
     plain = model.predict_top(X[:1], 2, [["CCO", "OCCC"]], leave_out_candidates=True)
     assert [score for _, score in found[0]] == [score for _, score in plain[0]]

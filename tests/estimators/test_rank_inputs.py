@@ -33,7 +33,7 @@ def test_scores_are_those_of_refits(kernel, outputs, intercept):
 def test_the_default_leaves_out_and_says_so_and_lists_may_come_one_by_one():
     model = KernelDependency(RBF(1.0), RBF(1.0), alpha=0.3).fit(X, Y)
     asked = model.rank_inputs(Y_NEW, iter(LISTS), 2, leave_out_candidates=True)
-    with pytest.warns(UserWarning, match="6 of 6 candidate lists hold training inputs beside"):
+    with pytest.warns(UserWarning, match="6 of 6 candidate lists mix training inputs"):
         found = model.rank_inputs(Y_NEW, LISTS, 2)
     assert str(found) == str(asked) and [len(row) for row in found] == [2] * 6
     whole = model.rank_inputs(Y_NEW, LISTS, 2, leave_out_candidates=False)

@@ -162,5 +162,5 @@ def test_kernels_that_do_not_separate_have_the_square_loss(data):
 def test_streams_have_none_of_it(Model, data):
     learnt = {"kernel": RBF(1.0) * LearnedOperator()}  # one is made of moments, several need refits
     for params in ({"loss": Huber()}, *([learnt] if Model is KernelDependencyCV else [])):
-        with pytest.raises(ValueError, match="come in blocks"):
+        with pytest.raises(ValueError, match="streams have no robust loss"):
             Model(**params, features=IncompleteCholesky(5)).fit(iter([data]))

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, FixedPoint
-from mercer.estimators.base import afresh
+from mercer.estimators.base import on_fresh_state
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Function, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
@@ -328,7 +328,7 @@ def test_score_with_weights_equals_score_with_repeated_rows(rng, output_kernel):
 
 def test_a_fit_on_a_fresh_copy_may_call_the_one_below():
     class Counted(KernelDependency):
-        @afresh
+        @on_fresh_state
         def fit(self, X, y, **given):
             super().fit(X, y, **given)
             self.rows_ = len(X)

@@ -102,5 +102,5 @@ def test_nested_is_refused(rng):
     X, Y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
     with pytest.raises(ValueError, match="nested must be a number of folds from 2 to 20"):
         KernelDependencyCV(RBF(1.0), nested=1).fit(X, Y)
-    with pytest.raises(ValueError, match="nested= is for pairs held whole"):
+    with pytest.raises(ValueError, match="nested= is for pairs in memory"):
         KernelDependencyCV(RBF(1.0), nested=3, features=Nystroem(landmarks=X[:3])).fit([(X, Y)])

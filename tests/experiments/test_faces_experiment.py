@@ -22,7 +22,7 @@ def file(rng, tmp_path):
     return tmp_path / "faces.npy"
 
 
-@pytest.mark.filterwarnings("ignore:the choice sits at the edge")
+@pytest.mark.filterwarnings("ignore:the choice is at the edge")
 def test_every_row_runs_on_a_file_of_subjects_and_views(file, tmp_path, monkeypatch):
     monkeypatch.setattr(face_models, "COSTS", (0.3, 1.0))
     monkeypatch.setattr(face_models, "MARGIN_SCALES", (1.0,))

@@ -133,7 +133,7 @@ def test_streams_of_kernels_that_do_not_separate(rng):
     for Model in (KernelDependency, KernelDependencyCV):
         with pytest.raises(ValueError, match="does not separate: learn it from a stream with"):
             Model(CurlFree(1.0), features=RandomFourier(8)).fit([(X, X)])
-    with pytest.raises(ValueError, match="over pairs held whole only"):
+    with pytest.raises(ValueError, match="can only be chosen for pairs in memory"):
         KernelDependencyCV(
             CurlFree(1.0), features=RandomOperatorFourier(8), fit_intercept=False
         ).fit([(X, X)])

@@ -142,7 +142,7 @@ def test_left_out_outputs_leave_their_inputs_in_the_graph(data):
         assert_allclose(model.loo_predict()[i], refit[0], rtol=0, atol=10 * LEFT_OUT)
 
 
-@pytest.mark.filterwarnings("ignore:the choice sits at the edge")
+@pytest.mark.filterwarnings("ignore:the choice is at the edge")
 def test_leave_one_out_chooses_the_weight_of_the_graph():
     """Two moons, four labels each: neighbours say more than distance."""
     t = np.linspace(0, 3, 40)
@@ -162,9 +162,9 @@ def test_leave_one_out_chooses_the_weight_of_the_graph():
 @pytest.mark.parametrize(
     ("model", "y", "more", "message"),
     [
-        (KernelDependency(fit_intercept=False), [[1.0], None, [2.0]], None, "can learn nothing"),
-        (KernelDependencyCV(fit_intercept=False), [[1.0], None, [2.0]], None, "can learn nothing"),
-        (KernelDependency(), [[1.0], [2.0], [3.0]], [[1.0, 2.0]], "can learn nothing"),
+        (KernelDependency(fit_intercept=False), [[1.0], None, [2.0]], None, "cannot learn"),
+        (KernelDependencyCV(fit_intercept=False), [[1.0], None, [2.0]], None, "cannot learn"),
+        (KernelDependency(), [[1.0], [2.0], [3.0]], [[1.0, 2.0]], "cannot learn"),
         (KernelDependency(fit_intercept=False), [None, None, None], None, "None in every row"),
         (KernelDependency(fit_intercept=False), [[1.0], None], None, "same length"),
         (KernelDependency(LaplacianRegularized(RBF(), -1.0)), [1.0, 2.0, 3.0], None, "gamma must"),

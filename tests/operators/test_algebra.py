@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
+from mercer._base.symmetric import full
 from mercer.kernels import RBF, Function, Kernel, Linear
 from mercer.operators import (
     ConditionalCovariance,
@@ -172,3 +173,20 @@ def test_lambdas_can_be_chosen_from(rng):
     ).fit(X, Y)
     wanted = KernelDependencyCV([Linear(), RBF(1.0)], alphas=[0.1], fit_intercept=False).fit(X, Y)
     assert_allclose(model.cv_results_["risk"], wanted.cv_results_["risk"], rtol=IDENTITY)
+
+
+@pytest.mark.parametrize(
+    "operator", [Identity(), Covariance(), Covariance(0.5), ConditionalCovariance(0.1)], ids=str
+)
+def test_eigenvalues_and_eigenvectors_are_those_of_the_matrix(operator, rng):
+    moments = Moments.of(rng.normal(size=(9, 2)), rng.normal(size=(9, 3)))
+    for one in (operator, 2.0 * operator, operator + Identity()):
+        b, Q = one.eigh(moments)
+        Q = np.eye(3) if Q is None else Q
+        assert_allclose((Q * b) @ Q.T, full(one.matrix(moments)), rtol=0, atol=IDENTITY)
+
+
+def test_what_inputs_explain_up_to_rounding_is_zero(rng):
+    U = rng.normal(size=(50, 4))
+    b, _ = ConditionalCovariance(1e-15).eigh(Moments.of(U, 1e3 * U))
+    assert b.min() >= 0 and b.max() < 1e-6

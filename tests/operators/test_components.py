@@ -10,7 +10,14 @@ import mercer
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Linear
-from mercer.operators import Covariance, Identity, Patchwise, Pointwise
+from mercer.operators import (
+    ComponentGram,
+    ComponentKernel,
+    Covariance,
+    Identity,
+    Patchwise,
+    Pointwise,
+)
 from mercer.operators.local import starts
 from mercer.testing import check_operator_kernel
 from tolerances import IDENTITY, LEFT_OUT
@@ -196,3 +203,27 @@ def test_a_saved_model_predicts_the_same(data, tmp_path):
         model = KernelDependency(kernel, alpha=0.1, fit_intercept=True).fit(X, Y)
         again = mercer.load(mercer.save(model, tmp_path / "model.mercer"))
         assert_allclose(again.predict(X), model.predict(X), atol=1e-12)
+
+
+class ByColumn(ComponentKernel):
+    """Output component c depends on input column c alone."""
+
+    def by_component(self, A, B=None):
+        B = A if B is None else B
+
+        def scalar(c):
+            return RBF(1.0)(A[:, [c]], B[:, [c]])
+
+        return ComponentGram(np.arange(A.shape[1]), scalar, len(A), len(B))
+
+
+def test_a_multiple_of_a_custom_kernel_stays_componentwise(rng):
+    X = rng.normal(size=(15, 3))
+    kernel = 0.5 * ByColumn() * 0.5
+    assert kernel.componentwise
+    check_operator_kernel(kernel, X, X)
+    found, wanted = (
+        KernelDependency(k, alpha=a).fit(X, np.sin(X)).predict(X)
+        for k, a in ((kernel, 0.1), (ByColumn(), 0.4))
+    )
+    assert_allclose(found, wanted, rtol=0, atol=1e-10)

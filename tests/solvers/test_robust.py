@@ -30,7 +30,7 @@ def data(rng):
 
 @given(r=st.floats(0, 10), tau=st.floats(0.05, 20), loss=st.sampled_from(LOSSES))
 def test_proximal_steps_minimise_what_they_should(r, tau, loss):
-    loss = loss.settle(None)
+    loss = loss.resolved(None)
 
     def cost(t):
         return float(loss.value(np.array([abs(t)]))[0]) + tau * (t - r) ** 2
@@ -85,7 +85,7 @@ def test_fits_are_the_minimisers(alpha, intercept, data):
     model = KernelDependency(
         RBF(1.0) * Matrix(B), alpha=alpha, loss=loss, fit_intercept=intercept
     ).fit(X, Y)
-    wanted = brute_force(X, Y, B, loss.settle(None), alpha, intercept)
+    wanted = brute_force(X, Y, B, loss.resolved(None), alpha, intercept)
     assert_allclose(model.predict(X), wanted, rtol=0, atol=1e-5)
 
 
@@ -94,7 +94,7 @@ def test_insensitive_fits_cost_no_more_than_brute_force(data):
     X, Y = data
     loss, alpha = EpsilonInsensitive(0.3, **EXACT), 0.3
     G = KernelDependency(RBF(1.0), alpha=alpha, loss=loss, fit_intercept=False).fit(X, Y).predict(X)
-    found = brute_force(X, Y, np.eye(Q), loss.settle(None), alpha, False)
+    found = brute_force(X, Y, np.eye(Q), loss.resolved(None), alpha, False)
     K = RBF(1.0)(X) + 1e-12 * np.eye(N)
 
     def cost(G):

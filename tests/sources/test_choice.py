@@ -100,7 +100,7 @@ def test_refusals():
         choice.fit(BLOCKS, validation=[(XV, YV), (XV, YV[1:])])
     with pytest.raises(ValueError, match="validation is an empty stream"):
         choice.fit(BLOCKS, validation=iter([]))
-    with pytest.raises(ValueError, match="validation= is judged by its moments alone"):
+    with pytest.raises(ValueError, match="validation= is compared by its moments"):
         KernelDependencyCV(Linear(), scoring="r2").fit(BLOCKS, validation=HELD_OUT)
     with pytest.raises(ValueError, match="on a stream give one output kernel"):
         KernelDependencyCV(Linear(), criterion="gcv").fit(BLOCKS)

@@ -375,9 +375,9 @@ def test_moments_that_have_no_room(pairs, monkeypatch):
 
 
 WRONG = {
-    "sample": ({"sample": 1}, "sample must be a whole number of pairs, at least 2"),
-    "block": ({"block": 0}, "block must be a positive whole number"),
-    "every": ({"every": 0}, "every must be a positive whole number"),
+    "sample": ({"sample": 1}, "sample must be an integer ≥ 2"),
+    "block": ({"block": 0}, "block must be a positive integer"),
+    "every": ({"every": 0}, "every must be a positive integer"),
     "precision": ({"precision": "float16"}, "precision must be one of"),
     "seed": ({"random_state": None}, "random_state of a stream must be a number"),
 }
@@ -401,7 +401,7 @@ def test_what_is_no_stream(pairs):
         KernelDependency("precomputed", features=Nystroem(3)).fit([pairs])
     with pytest.raises(ValueError, match="the stream is empty"):
         KernelDependency(Linear()).fit(iter([]))
-    with pytest.raises(ValueError, match="groups are for pairs held whole"):
+    with pytest.raises(ValueError, match="groups are for pairs in memory"):
         KernelDependency(Linear()).fit([pairs], groups=np.arange(150))
     with pytest.raises(ValueError, match="got 150 inputs and 149 outputs"):
         Stream(pairs[0], pairs[1][1:])
@@ -411,8 +411,8 @@ def test_what_is_no_stream(pairs):
 def test_symmetries_are_refused(Model):
     X = np.random.default_rng(0).normal(size=(20, 4))
     model = Model(Linear(), symmetries=("shift:x",))
-    with pytest.raises(ValueError, match="blocks have no .* symmetries"):
+    with pytest.raises(ValueError, match="streams have no .* symmetries"):
         model.fit([(X, X)])
     if Model is KernelDependency:
-        with pytest.raises(ValueError, match="blocks have no .* symmetries"):
+        with pytest.raises(ValueError, match="streams have no .* symmetries"):
             model.fit(X, np.roll(X, 1, axis=1)).partial_fit(X, X)

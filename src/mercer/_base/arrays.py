@@ -110,7 +110,7 @@ def as_items(A: Items, name: str = "X") -> Items:
         items = A
     elif isinstance(A, str | bytes | dict | set | frozenset) or not hasattr(A, "__len__"):
         raise TypeError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
-    elif hasattr(A, "columns"):
+    elif has_columns(A):
         items = object_array(list(_single_column(A, name)))
     else:
         items = object_array(list(A))
@@ -153,15 +153,32 @@ def own_copy(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if isinstance(value, np.memmap) or not _writable(value):
             return value
-        return object_array([own_copy(a) for a in value]) if _is_batch(value) else value.copy()
+        batch = value.dtype == object and value.ndim == 1
+        return object_array([own_copy(a) for a in value]) if batch else value.copy()
     if is_foreign(value):
         return namespace(value).asarray(value, copy=True)
-    table = hasattr(type(value), "iloc")  # not of the object: lazy ones have every attribute
-    return value.copy() if table or sparse.issparse(value) else value
+    return value.copy() if is_table(value) or sparse.issparse(value) else value
 
 
-def _is_batch(A: np.ndarray) -> bool:
-    return A.dtype == object and A.ndim == 1
+def is_table(value: Any) -> bool:
+    """Return whether a value is a frame or a series of pandas."""
+    return hasattr(type(value), "iloc")  # not of the object: lazy ones have every attribute
+
+
+def has_columns(value: Any) -> bool:
+    """Return whether a value is a table with named columns, of any library."""
+    return hasattr(value, "columns")
+
+
+def is_array(value: Any) -> bool:
+    """Return whether a value is an array of any library, a sparse matrix or a table."""
+    known = isinstance(value, np.ndarray) or sparse.issparse(value) or is_table(value)
+    return known or is_foreign(value)
+
+
+def dtype_name(items: Any) -> str:
+    """Return the name of the dtype of an array or a series; empty where items have no dtype."""
+    return str(getattr(items, "dtype", ""))
 
 
 def _writable(A: Any) -> bool:
@@ -193,7 +210,7 @@ def concatenated(parts: Sequence[Items]) -> Items:
         return parts[0]
     if any(sparse.issparse(part) for part in parts):
         return sparse.vstack(parts, format="csr")
-    known = [part if hasattr(part, "shape") else as_items(part) for part in parts]
+    known = [part if is_array(part) else as_items(part) for part in parts]
     return namespace(*known).concat(known, axis=0)
 
 

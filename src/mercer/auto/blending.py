@@ -13,7 +13,7 @@ from .._base.arrays import Items, count
 from ..decoders import Borda, Decoder, ExpectedF1
 from ..defaults import evaluate
 from ..estimators import Blend
-from ..estimators.choice import beyond_luck, calibrated
+from ..estimators.choice import calibrated, exceeds_standard_error
 from .measures import left_out_probabilities
 from .outputs import ARRAYS
 
@@ -68,7 +68,7 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
     if linear:
         best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
         alone = np.eye(len(weights))[best]
-        if not beyond_luck(squares.losses(alone) - squares.losses(each)):
+        if not exceeds_standard_error(squares.losses(alone) - squares.losses(each)):
             weights, each, how = (weights + alone) / 2.0, (each + alone) / 2.0, f"{how} and linear"
     share = squares.safe_share(each)
     return how, blend.reweighted(share * weights, share * each)
@@ -85,7 +85,7 @@ def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
         np.asarray(evaluate(space, truth, blend.decoder_.decode(points), average=False))
         for points in (blend.left_out_, blend.left_out_models_[best])
     )
-    if beyond_luck(ours - theirs):
+    if exceeds_standard_error(ours - theirs):
         return None
     return blend.reweighted((blend.weights_ + np.eye(len(scores))[best]) / 2.0)
 
@@ -120,4 +120,4 @@ def clearly_better(best: int, single: float, blended: float, blend: Blend, kind:
         return False
     squares, alone = blend.squares_, np.eye(len(blend.weights_))[best]
     gains = squares.losses(blend.left_out_weights_) - squares.losses(alone)
-    return kind not in ARRAYS or beyond_luck(gains)
+    return kind not in ARRAYS or exceeds_standard_error(gains)

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from .._base.arrays import Items
 from .._base.parameters import parameters
 from ..estimators.base import warn_if_constant
-from ..estimators.doubts import doubts_of
+from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
 from .arguments import check_arguments, check_enough, check_scoring, several
@@ -80,6 +80,8 @@ class AutoDependency(LearntFromTable):
         A DataFrame of all candidates with their left-out scores, best first.
     baselines_
         The score of simple models on rows left out in five folds, by name.
+    importances_
+        A Series: by how much the metric falls when an input column is shuffled among left-out rows.
     loo_score_
         The left-out score of the model that was chosen; a little optimistic, because it was used
         for the choice.
@@ -206,7 +208,7 @@ class AutoDependency(LearntFromTable):
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search.score_of(best)
         self.chosen_ = _called(best, self.best_estimator_, search)
-        self.notes_ += _doubts(search)
+        self.notes_ += _notes_on_data(search)
         if self.coverage is not None or pairs.n <= SETS:
             self.sets_ = self._calibrated(pairs)
 
@@ -247,7 +249,7 @@ def _called(best: str, model: Any, search: Search) -> str:
     return " + ".join(parts) or "the mean of the outputs"
 
 
-def _doubts(search: Search) -> list[str]:
+def _notes_on_data(search: Search) -> list[str]:
     """Return what is odd about the data: labels that never occur, rows that repeat."""
     model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
-    return [] if model is None else list(doubts_of(model.fitted_.problem))
+    return [] if model is None else list(notes_on_data(model.fitted_.problem))

@@ -155,6 +155,25 @@ class Inputs(BaseEstimator):
         """Return the numbers of rows that `transform` made, in units of the columns."""
         return np.stack([row[self.block_] for row in X]) if self.texts else np.asarray(X)
 
+    def shuffled(self, X: Any, name: Name, order: np.ndarray) -> Any:
+        """Return rows that `transform` made, with the cells of one column in another order."""
+        if name in self.texts:
+            return object_array(
+                [{**row, str(name): X[i][str(name)]} for row, i in zip(X, order, strict=True)]
+            )
+        Z = self.scaled_numbers(X).copy()
+        own = self._positions(name)
+        Z[:, own] = Z[np.ix_(order, np.flatnonzero(own))]
+        if not self.texts:
+            return Z
+        return object_array([{**row, self.block_: z} for row, z in zip(X, Z, strict=True)])
+
+    def _positions(self, name: Name) -> np.ndarray:
+        """Return which of the scaled numbers are made of a column."""
+        owners = np.repeat(np.arange(len(self.widths_)), list(self.widths_.values()))
+        own = owners == list(self.widths_).index(name)
+        return np.concatenate([own[self.varies_], own[self.holes_]])
+
     def numbers_of(self, X: Any) -> np.ndarray:
         """Return the numbers of rows that `transform` made, in their original units."""
         Z = self.scaled_numbers(X)

@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
-from ..estimators.choice import Made, Told, scored
+from ..estimators.choice import FixedPredictions, Made, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
-from ..sets.models import Piped
+from ..sets.models import Piped, SupportsSets
 from ..sets.records import RecordSets
+from .importance import importances
 from .inputs import Inputs
 from .letters import Letters
 from .measures import diagnosis, measures, scorer_of
@@ -62,7 +63,7 @@ class TableReader:
         return self.outputs.read(table)
 
 
-class LearntFromTable(FromFile, Reducible, BaseEstimator):
+class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     """A model of some columns of a table: the part of `AutoDependency` that comes after `fit`."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
@@ -83,6 +84,23 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         return pd.DataFrame(self.board_)
 
     @property
+    def importances_(self) -> pd.Series:
+        """By how much the metric falls when an input column is shuffled, largest first.
+
+        The chosen model is fitted on a part of the training rows, and columns are shuffled among
+        the others. This is computed on first use, and saved with the model from then on.
+        """
+        check_is_fitted(self)
+        if isinstance(self.best_estimator_, Letters):
+            raise ValueError("a model letter by letter has a single input column.")
+        if "fall_by_column_" not in vars(self):
+            pairs = self.training_.pairs
+            self.fall_by_column_ = importances(
+                self.best_estimator_, self.inputs_, pairs, self._metric
+            )
+        return pd.Series(self.fall_by_column_, name=f"fall of {self.metric_name_}", dtype=float)
+
+    @property
     def metric_name_(self) -> str:
         """The name of the metric that `score` returns."""
         return self.outputs_.metric_name if self.scoring is None else "score"
@@ -93,7 +111,7 @@ class LearntFromTable(FromFile, Reducible, BaseEstimator):
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        stub = Told(predicted, made if self.outputs_.kind_ == "class" else None)
+        stub = FixedPredictions(predicted, made if self.outputs_.kind_ == "class" else None)
         return scored(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Any) -> tuple[Table, Items]:

@@ -19,7 +19,7 @@ class Preset:
     exact
         Rows up to which ridge models are exact; with more rows they have low rank.
     rank
-        That rank; half of it from `search.MANY` rows on.
+        That rank; less beyond `search.MANY` rows.
     families
         The number of kernel families that are fitted on all rows, where these are more than the
         sample, in addition to the linear one.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from ..estimators import Blend, KernelDependencyCV
-from ..estimators.choice import beyond_luck, some_rows
+from ..estimators.choice import exceeds_standard_error, some_rows
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
@@ -32,7 +33,7 @@ COUPLED = 100
 """Rows from which on the covariance of outputs is tried: it is held fixed when rows are left out,
 which is optimistic on few rows."""
 MANY = 10_000
-"""Rows beyond which low ranks are halved."""
+"""Rows beyond which low ranks are smaller: by the root of the number of rows, at most by half."""
 
 
 @dataclass
@@ -173,7 +174,9 @@ class Search:
     def _compare(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
         """Return whether a model is better than another, and by more than a standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
-        return _worth(one) > _worth(other), beyond_luck(np.asarray(losses[1] - losses[0]))
+        return _worth(one) > _worth(other), exceeds_standard_error(
+            np.asarray(losses[1] - losses[0])
+        )
 
     def _choices(self, pairs: Pairs) -> dict[str, Family]:
         """Return kernels by family; those of patches where inputs and outputs are images."""
@@ -186,7 +189,7 @@ class Search:
         one = self.outputs.kind_ == "number" and np.shape(pairs.y)[1:] == (1,)
         coupled = exact and COUPLED <= pairs.n <= self.preset.exact and not one
         operators = [Identity(), Covariance()] if coupled else [Identity()]
-        rank = self.preset.rank if pairs.n <= MANY else self.preset.rank // 2
+        rank = int(self.preset.rank * min(1.0, max(0.5, sqrt(MANY / pairs.n))))
         return pairs.fitted(
             KernelDependencyCV(
                 kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],

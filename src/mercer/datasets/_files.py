@@ -14,7 +14,7 @@ from .._base.files import NO_ARCHIVE
 
 
 class DataNotFound(FileNotFoundError):
-    """A data set is not on this machine; the message says which file to put where.
+    """Error of a data set that is not on this machine; it says which file to put where.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class DataNotFound(FileNotFoundError):
 
 
 class WrongData(ValueError):
-    """A data file is there, but it is not the one expected.
+    """Error of a data file that is not the expected one.
 
     Examples
     --------

@@ -69,7 +69,7 @@ class Faces:
 
         Parameters
         ----------
-        views
+        views : sequence of str, default=None
             The views to take; None for all but the frontal one.
         """
         keys = list(zip(self.subject.tolist(), self.setting.tolist(), strict=True))
@@ -103,11 +103,11 @@ def load_cmu_faces(
 
     Parameters
     ----------
-    data_home
+    data_home : path, default=None
         The data folder; None for MERCER_DATA or the cache.
-    size
+    size : str, default="quarter"
         "quarter" for 30 × 32 pixels, "half" for 60 × 64.
-    sha256
+    sha256 : str or None
         What the file must hash to; None for any of that form.
 
     Examples

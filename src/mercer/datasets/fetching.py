@@ -141,9 +141,9 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
 
     Parameters
     ----------
-    name
+    name : str
         One of `FETCHABLE`.
-    data_home
+    data_home : path, default=None
         The data folder; None for MERCER_DATA or the cache.
 
     Returns

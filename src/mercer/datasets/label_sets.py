@@ -15,7 +15,7 @@ EMOTIONS_HASH = "083117052c214c75d08feca7b5cdfa3d2a92d25006ac0eaef0775db858f7894
 ORIGIN = "the data folder of Mulan (github.com/tsoumakas/mulan), re-encoded as CSR parts in an npz"
 
 
-class LabelSets(NamedTuple):
+class LabelData(NamedTuple):
     """A multi-label data set in its given split; indicators are sparse, one column a label."""
 
     X_train: csr_array
@@ -27,7 +27,7 @@ class LabelSets(NamedTuple):
 
 def load_bibtex(
     data_home: str | Path | None = None, *, sha256: str | None = BIBTEX_HASH
-) -> LabelSets:
+) -> LabelData:
     """Load Bibtex: tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags.
 
     Examples
@@ -42,7 +42,7 @@ def load_bibtex(
 
 def load_emotions(
     data_home: str | Path | None = None, *, sha256: str | None = EMOTIONS_HASH
-) -> LabelSets:
+) -> LabelData:
     """Load Emotions: moods of songs, 391 to train and 202 to test, 72 features, 6 moods.
 
     Examples
@@ -55,10 +55,10 @@ def load_emotions(
     return _load("emotions", data_home, sha256)
 
 
-def _load(name: str, data_home: str | Path | None, sha256: str | None) -> LabelSets:
+def _load(name: str, data_home: str | Path | None, sha256: str | None) -> LabelData:
     z = arrays(f"{name}/{name}.npz", data_home, sha256=sha256, origin=ORIGIN)
     X, y, X_test, y_test = (_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
-    return LabelSets(X, y, X_test, y_test, z["label_names"])
+    return LabelData(X, y, X_test, y_test, z["label_names"])
 
 
 def _matrix(z: Any, part: str) -> csr_array:
@@ -85,7 +85,7 @@ def load_label_ranking(
 
     Parameters
     ----------
-    name
+    name : str
         One of `LABEL_RANKING`.
 
     Examples

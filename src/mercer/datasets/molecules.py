@@ -27,7 +27,7 @@ MASSES = {
 ELECTRON = 0.00054858
 
 
-class Spectrum(NamedTuple):
+class TandemSpectrum(NamedTuple):
     """A tandem mass spectrum of a compound whose formula is known."""
 
     mz: np.ndarray
@@ -55,7 +55,7 @@ def load_massbank(
     Returns
     -------
     MassBank
-        `spectra` (`Spectrum` tuples, 100 peaks at most), `molecules` (SMILES), `formulas`, and
+        `spectra` (`TandemSpectrum`, up to 100 peaks), `molecules` (SMILES), `formulas`, and
         `pool`: for each formula the SMILES of all its molecules, the true one among them. Where
         a record lacks the mass of its precursor, it is that of the protonated formula.
 
@@ -99,10 +99,10 @@ def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HA
     return object_array(path.read_text(encoding="utf-8").split())
 
 
-def _spectrum(record: dict) -> Spectrum:
+def _spectrum(record: dict) -> TandemSpectrum:
     precursor = record["precursor_mz"] or protonated_mass(record["formula"])
     mz, intensity = (np.array(record[name]) for name in ("mz", "intensity"))
-    return Spectrum(mz, intensity, float(precursor), record["formula"])
+    return TandemSpectrum(mz, intensity, float(precursor), record["formula"])
 
 
 def protonated_mass(formula: str) -> float:

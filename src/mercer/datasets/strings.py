@@ -38,9 +38,9 @@ def load_transliteration(
 
     Parameters
     ----------
-    data_home
+    data_home : path, default=None
         The data folder; None for MERCER_DATA or the cache.
-    verify
+    verify : bool, default=True
         Whether the files must be those of the published set.
 
     Returns
@@ -80,13 +80,13 @@ def load_inflection(
 
     Parameters
     ----------
-    language
+    language : str, default="german"
         "german" or "turkish"; any other whose files are in the folder, which are not verified.
-    part
+    part : str, default="train"
         "train" (some 12,400 rows) or "dev" (some 1,600).
-    data_home
+    data_home : path, default=None
         The data folder; None for MERCER_DATA or the cache.
-    verify
+    verify : bool, default=True
         Whether the files must be those of the published set.
 
     Returns
@@ -155,11 +155,11 @@ def load_cmudict(
 
     Parameters
     ----------
-    data_home
+    data_home : path, default=None
         The data folder; None for MERCER_DATA or the cache.
-    stress
+    stress : bool, default=False
         Whether vowels carry the digit of their stress (69 phones); otherwise there are 39.
-    sha256
+    sha256 : str or None
         What the content must hash to; None where any file of that form will do.
 
     Returns

@@ -21,7 +21,7 @@ CLOSE = 1e-9
 
 
 @dataclass
-class Search:
+class TreeSearch:
     """The search for the best tree of a point.
 
     Attributes

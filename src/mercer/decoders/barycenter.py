@@ -32,18 +32,18 @@ class GromovWassersteinBarycenter(Decoder):
 
     Parameters
     ----------
-    graphs
+    graphs : int, default=5
         How many training graphs are averaged.
-    trade_off
+    trade_off : float, default=0.5
         The weight of structure against labels in FGW, between 0 and 1.
-    thresholds
+    thresholds : tuple of float, default=(0.3, 0.5, 0.7)
         An edge is drawn where the averaged adjacency exceeds it.
-    compete
+    compete : bool, default=True
         Whether the best training graph competes too, so that the answer never scores worse than
         that of `Candidates`; without it every answer is a barycentre.
-    max_iter
+    max_iter : int, default=10
         Rounds of matching and averaging.
-    node_label, edge_label
+    node_label, edge_label : str or None, default="label"
         Attributes of networkx graphs that hold the labels; (adjacency, labels) need no name.
 
     Notes

@@ -104,8 +104,7 @@ def features(points: Embedding, kernel: Kernel) -> Array:
 
 def restore(vectors: Array, like: Items) -> Array:
     """Return rows of numbers in the shape that outputs such as `like` have."""
-    shape = tuple(getattr(like, "shape", (0, vectors.shape[1])))[1:]
-    return namespace(vectors).reshape(vectors, (vectors.shape[0], *shape))
+    return namespace(vectors).reshape(vectors, (vectors.shape[0], *like.shape[1:]))
 
 
 def unsuited(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:

@@ -35,15 +35,15 @@ class ByLoss(Decoder):
 
     Parameters
     ----------
-    loss
+    loss : str, callable or None, default=None
         "f1", "hamming" or "subset" (one minus these) of label sets; "kendall" or "spearman" of
         rankings; "edit", the edit distance of sequences; a function Δ of two outputs; or None for
         that of the space: "f1", "kendall", "edit".
-    candidates
+    candidates : outputs, "training" or None, default=None
         The outputs to choose from; "training" for the training outputs; None for all outputs by
         the search of the loss (exact for label sets and rankings, local for sequences), or for a
         function the training outputs.
-    price
+    price : float or None, default=None
         Of label sets that are searched for: what each label adds to the expected loss (over the
         number of labels for "hamming"). 0 leaves the expected loss as it is; None chooses the
         price of the least loss on left-out points.

@@ -36,10 +36,10 @@ class Candidates(Reducible, Decoder):
 
     Parameters
     ----------
-    candidates
+    candidates : outputs, callable or None, default=None
         The outputs to choose from; None for the training outputs; or a function that names, for
         an input x, the list of its own candidates. Of equal scores the first candidate wins.
-    index
+    index : {None, "faiss", "hnsw"}, default=None
         None; "faiss" to search millions of candidates at the speed of single precision, with the
         same answers; "hnsw" for an approximate search that looks at a few thousand of them
         (`recall` says how good it is). Both need ``pip install "mercer[faiss]"`` and outputs in
@@ -218,9 +218,9 @@ class Candidates(Reducible, Decoder):
 
         Parameters
         ----------
-        points
+        points : Embedding
             The points to compare; each is searched in full.
-        k
+        k : int, default=10
             How many candidates of each.
         """
         k = min(k, count(self.outputs_))

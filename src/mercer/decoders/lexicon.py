@@ -50,18 +50,18 @@ class Lexicon(Decoder):
 
     Parameters
     ----------
-    words
+    words : sequence of words or None, default=None
         The lexicon; None for the distinct training outputs.
-    restrict
+    restrict : "length", callable or None, default=None
         None; "length" for words as long as the input; or a function of an input and a word that
         says whether the word may be its output. An input that no word suits gets the best of all
         words, with a warning.
-    background
+    background : float or "auto", default=0.0
         How much of the mean Φ of the training outputs (of those that suit the input) is
         subtracted from g(x) before words are scored; "auto" chooses it on left-out points. A ridge
         shrinks g(x) towards what is frequent, at the cost of rare words; 0 leaves the objective
         unchanged.
-    rarity
+    rarity : float or "auto", default=0.0
         A word gains rarity · Σ_p (H - log f(w_p)) by its symbols, f being their frequencies in
         the training outputs and H the mean of log f: Bayes' rule where the words to come are others
         than those learnt from, so that rare symbols are as likely as frequent ones. "auto" chooses

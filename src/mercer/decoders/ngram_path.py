@@ -34,15 +34,17 @@ class NGramPath(Decoder):
 
     Parameters
     ----------
-    ngrams
+    ngrams : {"seen", "all"}, default="seen"
         "seen" for strings made of n-grams of training outputs only; "all" for all strings over
         their symbols.
-    max_length, min_length
-        Limits to the length; None for the longest training output, and 1 at least.
-    bonus
+    max_length : int or None, default=None
+        The largest length; None for that of the longest training output.
+    min_length : int, default=1
+        The smallest length.
+    bonus : float or "auto", default="auto"
         Added for every symbol, in units of Σ_m w_m, which is what a symbol costs in ‖Φ(s)‖²;
         "auto" chooses it on left-out points (a ridge shrinks g, which favours short strings).
-    max_nodes
+    max_nodes : int, default=100000
         Prefixes that are looked at for one point before its search is given up.
 
     Attributes

@@ -20,8 +20,8 @@ WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """What calibration chooses from."""
 
 
-class PlaceDecoder(Decoder):
-    """A decoder on the scores 2 g_pc - 1 of symbol c at place p.
+class PositionDecoder(Decoder):
+    """A decoder on the scores 2 g_pc - 1 of symbol c at position p.
 
     Attributes
     ----------
@@ -36,32 +36,34 @@ class PlaceDecoder(Decoder):
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
         """Whether the parameter is to be chosen."""
-        return automatic(getattr(self, self.chosen), self.chosen)
+        return automatic(self._value, self.chosen)
 
-    def calibrate(self, points: Embedding, y: Items) -> PlaceDecoder:
+    @property
+    def _value(self) -> float | str:
+        """The parameter that may be "auto"."""
+        raise NotImplementedError
+
+    def calibrate(self, points: Embedding, y: Items) -> PositionDecoder:
         """Choose the value that recovers most outputs."""
         scores, fixed = self._scores(points), lengths(points, self.length)
-        best = best_of(self.grid, lambda value: self._best(scores, fixed, value), y)
-        setattr(self, f"{self.chosen}_", best)
+        self.value_ = best_of(self.grid, lambda value: self._best(scores, fixed, value), y)
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
         """Return the best sequence of every point."""
-        value = getattr(self, self.chosen)
-        if isinstance(value, str):
-            value = getattr(self, f"{self.chosen}_", 0.0)
-        return self._best(self._scores(points), lengths(points, self.length), float(value))
+        return self._best(self._scores(points), lengths(points, self.length), self.value_)
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:
         raise NotImplementedError
 
-    def fit(self, kernel: Kernel, y: Items) -> PlaceDecoder:
+    def fit(self, kernel: Kernel, y: Items) -> PositionDecoder:
         """Keep the alphabet and the kind of sequence."""
         core = kernel.multiple.kernel
         known = isinstance(core, Positions) and core.features is not None
         if not known:
             raise unsuited(self, kernel, "Positions() of symbols")
         self.kernel_: Any = kernel
+        self.value_ = 0.0 if isinstance(self._value, str) else float(self._value)
         self.like_ = y[0]
         return self
 
@@ -90,18 +92,18 @@ class PlaceDecoder(Decoder):
 
 
 @parameters
-class PerPosition(PlaceDecoder):
-    """The best symbol at every place of a sequence, each place alone.
+class PerPosition(PositionDecoder):
+    """The best symbol at every position of a sequence, each position alone.
 
-    For `Positions` the pre-image objective is a sum over places of 2 g_pc - 1, so that the best
+    For `Positions` the pre-image objective is a sum over positions of 2 g_pc - 1, so that the best
     symbol is an argmax, and the best length the best prefix sum: exact, for every length rule.
 
     Parameters
     ----------
-    length
+    length : "input", callable or None, default=None
         None for the best length under the objective; "input" for as many symbols as the input
-        has; or a function of x. Places beyond the longest training output are left out.
-    bonus
+        has; or a function of x. Positions beyond the longest training output are left out.
+    bonus : float or "auto", default=0.0
         Added for every symbol where the length is open; "auto" chooses it on left-out points.
 
     Examples
@@ -124,6 +126,10 @@ class PerPosition(PlaceDecoder):
         """Whether the bonus is to be chosen: only where the length is open."""
         return super().calibrates and self.length is None
 
+    @property
+    def _value(self) -> float | str:
+        return self.bonus
+
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, bonus: float) -> np.ndarray:
         codes = scores.argmax(axis=2)
         if fixed is None:
@@ -133,8 +139,8 @@ class PerPosition(PlaceDecoder):
 
 
 @parameters
-class Viterbi(PlaceDecoder):
-    """The best sequence under scores of symbols at places and of symbols in their context.
+class Viterbi(PositionDecoder):
+    """The best sequence under scores of symbols at positions and of symbols in their context.
 
     Maximises Σ_p (2 g_pc - 1) + weight · Σ_p transition(context, c_p), where the context is the
     `order` symbols before and the end of the sequence is a symbol of its own; exactly, by dynamic
@@ -142,16 +148,18 @@ class Viterbi(PlaceDecoder):
 
     Parameters
     ----------
-    order
+    order : int, default=1
         How many symbols a context has.
-    transitions
+    transitions : array or None, default=None
         None to learn log-probabilities from the training outputs; or scores, an array of `order`
         + 1 axes over the alphabet in its order (no scores then for the beginning and the end).
-    weight
+    weight : float or "auto", default="auto"
         The weight of the transitions; "auto" chooses it on left-out points.
-    length, bonus
-        As in `PerPosition`; the bonus is a number here.
-    smoothing
+    length : "input", callable or None, default=None
+        As in `PerPosition`.
+    bonus : float, default=0.0
+        Added for every symbol where the length is open.
+    smoothing : float, default=0.1
         Added to every count before log-probabilities are taken.
 
     Examples
@@ -177,6 +185,10 @@ class Viterbi(PlaceDecoder):
     length: str | Callable[[Any], int] | None = None
     bonus: float = 0.0
     smoothing: float = 0.1
+
+    @property
+    def _value(self) -> float | str:
+        return self.weight
 
     def check_loaded(self, limits: Limits) -> None:
         """Refuse transitions without a row for every context and a column for every symbol."""

@@ -23,7 +23,7 @@ POINTS = 1024
 
 
 class RankingDecoder(Decoder):
-    """Decodes into full rankings, rows of ranks of the type that the training outputs have."""
+    """A decoder into full rankings: rows of ranks, of the type of the training outputs."""
 
     KERNELS: tuple[type[Kernel], ...] = (Ranking,)
     wanted = "on rankings: Kendall(), Spearman() or Hamming()"
@@ -62,7 +62,7 @@ class Kemeny(RankingDecoder):
 
     Parameters
     ----------
-    time_limit
+    time_limit : float or None, default=60.0
         Seconds for an integer programme; None for no limit. A programme that runs out of time
         returns its best ranking so far (never worse than `Borda`) with a warning.
 

@@ -20,7 +20,7 @@ from .candidates import Candidates
 
 @parameters
 class Refinement(Decoder):
-    """Start from the best candidate, climb 2⟨g, Φ(y)⟩ - l(y, y), never end below the start.
+    """A decoder that climbs 2⟨g, Φ(y)⟩ - l(y, y) from the best candidate, and never ends below it.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Refinement(Decoder):
             some = Embedding(take(points.coordinates, rows), points.frame)
             starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
             ends = self._climbed(some, self.kernel_.check(starts, "y"))
-            objective = Objective.of(self.kernel_, some)
+            objective = PreimageObjective.of(self.kernel_, some)
             scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
             for j, t in enumerate(rows):
@@ -76,18 +76,18 @@ class Refinement(Decoder):
         return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
 
     def _climbed(self, points: Embedding, starts: Array) -> Array:
-        objective = Objective.of(self.kernel_, points)
+        objective = PreimageObjective.of(self.kernel_, points)
         ends = self._climb(objective, starts)
         xp = namespace(ends)
         better = objective.values(ends) > objective.values(starts)
         return xp.where(better[:, None], ends, starts)
 
-    def _climb(self, objective: Objective, Y: Array) -> Array:
+    def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Objective:
+class PreimageObjective:
     """2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points, each at an output of its own.
 
     m is the least l(y, y) of the outputs that points are written in: added to l(y, y) itself small
@@ -100,14 +100,14 @@ class Objective:
     least: float
 
     @classmethod
-    def of(cls, kernel: Any, points: Embedding) -> Objective:
+    def of(cls, kernel: Any, points: Embedding) -> PreimageObjective:
         """Return the objective of points that are sums over outputs."""
         weights, outputs = points.frame.expansion(points.coordinates)
         outputs = kernel.check(outputs, "y")
         norms = kernel._diag(outputs)
         return cls(kernel, weights, outputs, float(namespace(norms).min(norms)))
 
-    def rows(self, index: np.ndarray) -> Objective:
+    def rows(self, index: np.ndarray) -> PreimageObjective:
         """Return the objective of some of the points."""
         return replace(self, weights=take(self.weights, index))
 
@@ -133,11 +133,12 @@ class FixedPoint(Refinement):
 
     Parameters
     ----------
-    start
+    start : Candidates or None, default=None
         The `Candidates` to start from; None for the training outputs.
-    max_iter, tol
-        At most this many steps; a point rests when its objective gains less than `tol` times the
-        objective.
+    max_iter : int, default=100
+        The largest number of steps.
+    tol : float, default=1e-6
+        A point rests when its objective gains less than `tol` times the objective.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class FixedPoint(Refinement):
     def _suits(self, kernel: Kernel) -> bool:
         return kernel.radial is not None
 
-    def _climb(self, objective: Objective, Y: Array) -> Array:
+    def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
         Y = Y + 0.0
         value = objective.values(Y)
         active = np.arange(Y.shape[0])
@@ -169,7 +170,7 @@ class FixedPoint(Refinement):
             active = active[moving]
         return Y
 
-    def _step(self, objective: Objective, Y: Array, before: Array) -> tuple[Array, Array]:
+    def _step(self, objective: PreimageObjective, Y: Array, before: Array) -> tuple[Array, Array]:
         """Return every point after one step, halved until it climbs, and the objective there."""
         xp = namespace(Y)
         M = objective.weights * self.kernel_.radial.slope(squared(Y, objective.outputs))
@@ -196,10 +197,12 @@ class Gradient(Refinement):
 
     Parameters
     ----------
-    start
+    start : Candidates or None, default=None
         The `Candidates` to start from; None for the training outputs.
-    max_iter, tol
-        As in `scipy.optimize.minimize(method="L-BFGS-B")`.
+    max_iter : int, default=100
+        The largest number of iterations of `scipy.optimize.minimize(method="L-BFGS-B")`.
+    tol : float, default=1e-6
+        Its tolerance of the gradient.
 
     Examples
     --------
@@ -217,7 +220,7 @@ class Gradient(Refinement):
     def _suits(self, kernel: Kernel) -> bool:
         return kernel.item_gradient is not None
 
-    def _climb(self, objective: Objective, Y: Array) -> Array:
+    def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
         if self.max_iter == 0:
             return Y  # L-BFGS-B would take a step all the same
         # One point at a time: a shared line search would make answers depend on the batch.
@@ -227,7 +230,7 @@ class Gradient(Refinement):
         ]
         return namespace(Y).concat(ends, axis=0)
 
-    def _climb_one(self, objective: Objective, y: Array) -> Array:
+    def _climb_one(self, objective: PreimageObjective, y: Array) -> Array:
         unit = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:

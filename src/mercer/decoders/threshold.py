@@ -30,14 +30,14 @@ class Threshold(LabelDecoder):
 
     Parameters
     ----------
-    threshold
+    threshold : float or None, default=None
         A number, or None.
-    metric
+    metric : str, default="f1"
         What is best: "f1" (the mean over examples of 2|y ∩ ŷ| / (|y| + |ŷ|)), "hamming" (the
         fraction of right entries), "subset" (the fraction of examples that are right as a whole)
         or "macro" (the mean over labels of their F1: each label has its own threshold, shrunk
         towards that of all labels as if that had been found on ten more examples with the label).
-    at_least_one
+    at_least_one : bool or None, default=None
         Whether the best label is predicted where none reaches the threshold, or None.
 
     Attributes
@@ -96,7 +96,7 @@ class Threshold(LabelDecoder):
         return self
 
     def _calibrate_each(self, G: np.ndarray, T: np.ndarray) -> Threshold:
-        """Return a threshold for each label, by its F1 on left-out points."""
+        """Choose a threshold for each label by its F1 on left-out points."""
         if self.threshold is None:
             level = best_threshold(G.ravel(), T.ravel())
             own = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])

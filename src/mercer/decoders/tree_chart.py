@@ -16,7 +16,7 @@ from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
 from ._grammar import Grammar, Rules, bracketed, listed
-from ._tree_search import Search
+from ._tree_search import TreeSearch
 from .base import Decoder, Found, Ranked, unsuited
 from .candidates import Candidates
 
@@ -33,13 +33,13 @@ class TreeChart(Decoder):
 
     Parameters
     ----------
-    leaves
+    leaves : "input" or None, default="input"
         "input" if the leaves of a tree spell its input, as those of a parse tree do; None if
         they are free.
-    symbols
+    symbols : callable or None, default=None
         A function from an input to the list of its symbols. None: the words of a string that has
         blanks, else its characters; a list or tuple as it is.
-    max_size
+    max_size : int or None, default=None
         The largest number of nodes of a tree with free leaves; None for that of the largest
         training tree.
 
@@ -189,11 +189,11 @@ class TreeChart(Decoder):
 
     def _searched(
         self, g: np.ndarray, rules: Rules, symbols: list[Hashable] | None, incumbent: float
-    ) -> Search:
+    ) -> TreeSearch:
         """Search trees whose productions stand where such did; else wherever their label allows."""
         size = self.max_size or rules.largest
         for seen in (True, False):
-            search = Search(self._grammar, g, partial(Chart, rules, symbols, size, seen))
+            search = TreeSearch(self._grammar, g, partial(Chart, rules, symbols, size, seen))
             last = search.climb()
             if last is None:
                 continue
@@ -213,7 +213,7 @@ class TreeChart(Decoder):
         scores = host(points[t : t + 1].scores(object_array(outputs)))[0]
         return [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
 
-    def _gap(self, search: Search, best: float) -> float:
+    def _gap(self, search: TreeSearch, best: float) -> float:
         """Return how much better another tree can be; NaN where nothing is known of it."""
         if not search.found or not self._exact:
             return np.nan

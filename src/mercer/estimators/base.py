@@ -1,18 +1,16 @@
-"""What every structured estimator does alike: validate, fit on a fresh state, predict, score."""
+"""The base of all structured estimators: validate, fit on a fresh state, predict, score."""
 
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -23,8 +21,12 @@ from .._base.arrays import (
     blocks,
     concatenated,
     count,
+    dtype_name,
+    has_columns,
     host,
+    is_array,
     is_foreign,
+    is_table,
     like,
     namespace,
     own_copy,
@@ -34,6 +36,7 @@ from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import whole
 from .._base.progress import WATCHERS, Observed, observed, unreported
+from .._base.user_warnings import warn
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
@@ -54,8 +57,8 @@ _copied: ContextVar[bool] = ContextVar("copied", default=False)
 
 
 @contextmanager
-def own_data(*given: Any) -> Iterator[list[Any]]:
-    """Copy the arrays of the user once, for this fit and for those that it starts.
+def own_data(given: Iterable[Any]) -> Iterator[list[Any]]:
+    """Copy the user's arrays once, for this fit and for the fits that it starts.
 
     What a model keeps then cannot be changed from outside.
     """
@@ -67,34 +70,23 @@ def own_data(*given: Any) -> Iterator[list[Any]]:
         _copied.reset(token)
 
 
-def afresh(fit: Fit) -> Fit:
-    """Fit a bare copy, on data of its own, and take its state over last.
+def on_fresh_state(fit: Fit) -> Fit:
+    """Fit a bare copy on its own data, and take over its state last.
 
     A fit that fails changes nothing.
     """
 
     @wraps(fit)
-    def fitted(self: Any, X: Items, y: Items = None, *args: Any, **params: Any) -> Any:
-        with own_data(X, y, *args, *params.values()) as data:
-            named = dict(zip(params, data[2 + len(args) :], strict=True))
-            return on_fresh_state(self, *data[: 2 + len(args)], **named)
-
-    def on_fresh_state(self: Any, X: Items, y: Items, *args: Any, **params: Any) -> Any:
+    def fitted(self: Any, X: Items, y: Items = None, *args: Any, **named: Any) -> Any:
         fresh = copy.copy(self)
         for name in vars(self):
             if name.endswith("_") or name == MARK:
                 delattr(fresh, name)
-        fresh._steps = unreported
-        if self.verbose or WATCHERS & vars(self).keys():
-
-            def told(steps: Any) -> None:
-                fresh._steps = steps
-                fit(fresh, X, y, *args, **params)
-
-            observed(fresh, fresh._most_steps(), told, X, y)
-        else:
-            fit(fresh, X, y, *args, **params)
-        vars(fresh).pop("_steps", None)  # a fit that this one calls has taken it along
+        with own_data([X, y, *args, *named.values()]) as data:
+            named = dict(zip(named, data[2 + len(args) :], strict=True))
+            run = partial(fit, fresh, *data[: 2 + len(args)], **named)
+            watched = self.verbose or WATCHERS & vars(self).keys()
+            fresh._fit_watched(run, X, y) if watched else run()
         self.__dict__ = fresh.__dict__
         return self
 
@@ -112,7 +104,7 @@ class StructuredEstimator(
 ):
     """A model that embeds inputs as points of an output feature space and decodes them.
 
-    The `fit` of a subclass, decorated by `afresh`, sets `points_` (the fitted `PointMap`),
+    The `fit` of a subclass, decorated by `on_fresh_state`, sets `points_` (the fitted `PointMap`),
     `input_kernel_`, `output_kernel_`, `outputs_` and `decoder_`.
     """
 
@@ -123,17 +115,17 @@ class StructuredEstimator(
     outputs_: Items
     form_: Any = None
     output_shape_: tuple[int, ...]
-    _steps: Any
+    _steps: Any = staticmethod(unreported)
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",
     }
 
     def without_training_data(self) -> Any:
-        """A copy with what prediction needs: at low rank nothing is as long as the training data.
+        """Return a copy that can predict, without training data where it is not needed.
 
-        The model that is saved. Gone are the training outputs, left-out predictions and, at low
-        rank, the weights of predictions on the training outputs.
+        This is what is saved. Training outputs and left-out predictions are dropped, and at low
+        rank the weights of predictions on the training outputs.
         """
         bare = super().without_training_data()
         if "points_" in vars(self):
@@ -143,21 +135,31 @@ class StructuredEstimator(
         return bare
 
     def _output_shape(self) -> tuple[int, ...]:
-        """The shape of one output, where outputs are arrays."""
+        """Return the shape of one output, where outputs are arrays."""
         if "output_shape_" in vars(self):
             return self.output_shape_
-        return tuple(getattr(self.outputs_, "shape", (0,))[1:])
+        return tuple(self.outputs_.shape[1:]) if is_array(self.outputs_) else ()
 
     # -- fit ----------------------------------------------------------------------------------
 
     def _most_steps(self) -> int:
-        """How many steps a fit has at most that `_steps` tells of; none is one whole."""
+        """Return how many steps of a fit `_steps` can show at most; 0 for a fit in one step."""
         return 0
+
+    def _fit_watched(self, fit: Callable[[], Any], X: Items, y: Items) -> None:
+        """Run a fit whose steps are shown to a bar or to callbacks."""
+
+        def run(steps: Any) -> None:
+            self._steps = steps
+            fit()
+
+        observed(self, self._most_steps(), run, X, y)
+        self.__dict__.pop("_steps", None)  # a fit that this one calls may have replaced the state
 
     def _check_pairs(
         self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
     ) -> tuple:
-        """Validated inputs and outputs of equal number; the form of both is kept."""
+        """Return validated inputs and outputs of equal number, and remember their form."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -182,12 +184,12 @@ class StructuredEstimator(
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
-        if hasattr(X, "columns"):
+        if has_columns(X):
             _refuse_repeated(list(X.columns))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
-            named = X if hasattr(X, "columns") else checked
+            named = X if has_columns(X) else checked
             if reset and named is checked:  # nothing but the number is to be remembered
                 self.n_features_in_ = int(checked.shape[1])
             else:
@@ -195,7 +197,7 @@ class StructuredEstimator(
         return checked
 
     def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
-        """A decoder as given, or the natural one, fitted on the training outputs."""
+        """Return the given decoder, or the default one, fitted on the training outputs."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
         decoder = natural(kernel) if given is None else clone(given)
@@ -204,7 +206,7 @@ class StructuredEstimator(
     # -- predict ------------------------------------------------------------------------------
 
     def embed(self, X: Items) -> Embedding:
-        """The predicted points g(x) of the output feature space.
+        """Return the predicted points g(x) of the output feature space.
 
         Parameters
         ----------
@@ -220,17 +222,16 @@ class StructuredEstimator(
         )
 
     def _posterior(self, X: Items) -> Any:
-        """What knows the variance of points; None where nothing does."""
+        """Return the posterior of the points of some inputs; None where there is none."""
         return None
 
     def _given(self, X: Items, checked: Items) -> Items:
-        """The inputs for decoders that ask them: as the user gave them, in a form to slice."""
+        """Return the inputs as the user gave them, in a form that decoders can slice."""
         if isinstance(self.input_kernel_.space, Rows):
             return checked  # tables slice by columns
-        if hasattr(X, "iloc"):
+        if is_table(X):
             return X.to_numpy()
-        known = isinstance(X, list | tuple | np.ndarray) or is_foreign(X) or issparse(X)
-        return X if known else np.asarray(X)
+        return X if isinstance(X, list | tuple) or is_array(X) else np.asarray(X)
 
     def predict(
         self,
@@ -238,19 +239,19 @@ class StructuredEstimator(
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
     ) -> Items:
-        """The decoded output of every input.
+        """Return the decoded output of every input.
 
         Parameters
         ----------
         X
             Inputs such as the model was fitted on.
         candidates
-            For each input a list of the outputs to choose from, which may come one by one; None
-            leaves it to the decoder.
+            For each input a list of the outputs to choose from, or an iterator of such lists; None
+            lets the decoder choose.
         leave_out_candidates
             Whether the training examples whose outputs are in a list are left out of the model
-            that ranks it, in closed form: a training output votes for itself. None does so for
-            lists that have other outputs too, with a warning.
+            that ranks it, in closed form, because a training output favours itself. None does so
+            for lists that also hold other outputs, with a warning.
         """
         check_is_fitted(self)
         if candidates is not None:
@@ -267,7 +268,7 @@ class StructuredEstimator(
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
-        """For each input the best `k` outputs with their scores, best first."""
+        """Return the best `k` outputs of each input with their scores, best first."""
         k = whole(k, "k")
         check_is_fitted(self)
         if candidates is not None:
@@ -284,17 +285,17 @@ class StructuredEstimator(
         k: int = 5,
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
-        """For each output the `k` inputs of a list whose points are nearest, with -‖g(x) - Φ(y)‖².
+        """Return for each output the `k` inputs of a list with the nearest points.
 
-        The other way round than `predict`: which input has such an output? A model that predicts
-        spectra of molecules finds molecules by their spectra.
+        This is the inverse of `predict`: a model that predicts spectra of molecules finds molecules
+        by their spectra. Inputs come with -‖g(x) - Φ(y)‖², nearest first.
 
         Parameters
         ----------
         Y
             Outputs such as the model was fitted on.
         candidates
-            A list of inputs for each of them, which may come one by one.
+            A list of inputs for each of them, or an iterator of such lists.
         k
             How many inputs are returned.
         leave_out_candidates
@@ -304,14 +305,14 @@ class StructuredEstimator(
         return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
-        """The points of a batch, some thousand inputs at a time, each with its inputs."""
+        """Yield the points of a batch with their inputs, some thousand inputs at a time."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._given(X, checked)
         for rows in blocks(count(checked), ROWS):
             yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
-        """1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖²; for linear outputs the pooled R².
+        """Return 1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖², for linear outputs the pooled R².
 
         Comparable between models with the same output kernel only.
 
@@ -333,7 +334,7 @@ class StructuredEstimator(
             errors += float(like(w[rows], lost) @ lost)
         variance = feature_variance(self.output_kernel_, y, w)
         if variance <= 0:
-            warnings.warn("score is not defined for equal outputs: it is set to 0.", stacklevel=2)
+            warn("score is not defined for equal outputs: it is set to 0.")
             return 0.0
         return 1.0 - errors / variance
 
@@ -368,8 +369,8 @@ class StructuredEstimator(
         return tags
 
     def _known_kernels(self) -> list[Kernel]:
-        """The fitted kernel, else those given; none where they make no sense: fit says why."""
-        if hasattr(self, "input_kernel_"):
+        """Return the fitted kernel, else the given ones; an empty list if they are invalid."""
+        if "input_kernel_" in vars(self):
             return [self.input_kernel_]
         try:
             return self._scalar_kernels()
@@ -377,7 +378,7 @@ class StructuredEstimator(
             return []
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """The input kernels as given, from which scikit-learn learns what X is."""
+        """Return the given input kernels, from which scikit-learn learns what X is."""
         raise NotImplementedError
 
 
@@ -389,13 +390,11 @@ def _refuse_repeated(columns: list[Any]) -> None:
 
 
 def warn_if_constant(kernel: Kernel, y: Items) -> None:
-    """Outputs that are all one output are nearly always a mistake."""
+    """Warn if all outputs are equal, which is nearly always a mistake."""
     space, xp = kernel.space, namespace(y)
-    if space.on_vectors and str(getattr(y, "dtype", "object")) != "object":
+    if space.on_vectors and dtype_name(y) not in ("", "object"):
         equal = bool(xp.all(y == y[:1, ...]))
     else:
         equal = len(space.unique(y)[0]) == 1
     if equal:
-        warnings.warn(
-            "all outputs in y are equal: the model can only predict that one.", stacklevel=4
-        )
+        warn("all outputs in y are equal: the model can only predict that one.")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
 from .._base.parameters import whole
 from ..embedding import Embedding, Frame
-from ..kernels import Kernel, Linear, as_kernel
 from ..solvers.weights import LeastWeights
-from .probabilities import Probabilities, has_classes, in_order
 
 BLOCK = 1024
 """Inputs whose weights are held at once."""
@@ -42,7 +37,7 @@ class BehindPredictions:
         return self.points_.map.coefficients
 
     def targets(self, y: Items) -> Array:
-        """The outputs as coordinates of their feature space: what another model may regress on.
+        """Return outputs as coordinates of their feature space, which another model may learn.
 
         Parameters
         ----------
@@ -52,7 +47,7 @@ class BehindPredictions:
         return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
 
     def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
-        """Predicted coordinates (of `targets`) as points, which decoders and metrics take.
+        """Return predicted coordinates (of `targets`) as points, for decoders and metrics.
 
         Parameters
         ----------
@@ -140,87 +135,3 @@ class BehindPredictions:
                 for w, row in zip(W, best, strict=True)
             ]
         return named
-
-
-class LeftOutPoints:
-    """A model with left-out points, and probabilities of classes and labels calibrated on them.
-
-    `fit` leaves it with `left_out_`: out of the bag, out of folds, or blended.
-    """
-
-    left_out_: Embedding
-    decoder_: Any
-    output_kernel_: Kernel
-    outputs_: Items
-
-    def loo_embed(self) -> Embedding:
-        """The left-out point of every training example."""
-        check_is_fitted(self)
-        return self.left_out_
-
-    def loo_predict(self) -> Items:
-        """Return the decoded left-out prediction of every training example (or of its group).
-
-        The output of a left-out example is no candidate, unless another example has it too.
-        Constants that a decoder learns from all outputs are kept (``decoder_.constants`` names
-        them): the threshold of `Threshold`, the bonus of `NGramPath` and `PerPosition`, the weight
-        and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
-        """
-        points = self.loo_embed()  # says so where nothing is fitted
-        return self._flattened(self.decoder_.decode(points))  # type: ignore[attr-defined]
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes or labels, the columns of `predict_proba`."""
-        if not has_classes(self):
-            raise AttributeError("only models of classes and label sets have classes_.")
-        return in_order(self.output_kernel_.multiple.kernel.classes_)
-
-    def _probabilities(self) -> Probabilities:
-        """Calibrated when first asked for."""
-        if "probabilities_" not in vars(self):
-            fitted = vars(self).get("fitted_")
-            weights = None if fitted is None else fitted.problem.weights
-            made = Probabilities(self.output_kernel_)
-            self.probabilities_ = made.fit(self.loo_embed(), self.outputs_, weights)
-        return self.probabilities_
-
-    @available_if(has_classes)
-    def predict_proba(self, X: Items) -> np.ndarray:
-        """The probability of every class, or of every label by itself.
-
-        Scores are calibrated on the left-out predictions of the training examples.
-
-        Parameters
-        ----------
-        X
-            Inputs such as the model was fitted on.
-
-        Returns
-        -------
-        One row an input, one column for each of `classes_`. Rows of classes sum to one; labels of
-        a set have probabilities of their own.
-        """
-        return self._predict_proba(X)
-
-    def _predict_proba(self, X: Items) -> np.ndarray:
-        made = self._probabilities()
-        return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])  # type: ignore[attr-defined]
-
-    def without_training_data(self) -> Any:
-        """With calibrated probabilities, which need the left-out predictions that are dropped."""
-        if has_classes(self):
-            with suppress(ValueError, AttributeError):  # has no left-out predictions
-                self._probabilities()
-        return super().without_training_data()  # type: ignore[misc]
-
-
-def finite_kernel(kernel: Any, why: str) -> Kernel:
-    """The kernel on inputs of a model that sees their finite features; None is the linear one."""
-    kernel = clone(Linear() if kernel is None else as_kernel(kernel))
-    if kernel.features is None:
-        raise ValueError(
-            f"{why}, and {kernel} has no finite ones: use a linear kernel, such as Linear() or "
-            "Words()."
-        )
-    return kernel

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,12 +17,12 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..features import FeatureMap
 from ..kernels import Kernel
-from .base import StructuredEstimator, afresh
-from .behind_predictions import LeftOutPoints
+from .base import on_fresh_state
 from .choice import calibrated
 from .known_targets import split_missing
+from .left_out_points import LeftOutPoints
 from .one_output_kernel import with_one_output_kernel
-from .pairs import counting_rows, folds_of, group_labels, rows_of, sample_weights
+from .pairs import drop_zero_weights, folds_of, group_labels
 from .squares import Squares
 
 FOLDS = 10
@@ -33,7 +34,7 @@ CHECKED = 5
 
 
 @parameters
-class Blend(LeftOutPoints, StructuredEstimator):
+class Blend(LeftOutPoints):
     """Several models of one output kernel, their points averaged in the output feature space.
 
     g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
@@ -43,13 +44,13 @@ class Blend(LeftOutPoints, StructuredEstimator):
 
     Parameters
     ----------
-    models
+    models : sequence of estimators, default=()
         Models with left-out points (`KernelDependency`, `KernelDependencyCV`,
         `ForestDependency`), all with the same output kernel.
-    decoder
-        A decoder of the blended points; None for the natural one of the output kernel.
-    prefit
-        Whether the models are fitted already, on the pairs that `fit` is given; else copies of
+    decoder : Decoder, default=None
+        A decoder of the blended points; None for the default of the output kernel.
+    prefit : bool, default=False
+        Whether the models are already fitted, on the pairs that `fit` is given; else copies of
         them are fitted.
 
     Attributes
@@ -89,7 +90,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         "left_out_weights_": "left-out predictions",
     }
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> Blend:
@@ -107,16 +108,12 @@ class Blend(LeftOutPoints, StructuredEstimator):
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
         for model in self.models:
-            if not hasattr(model, "loo_embed"):
+            if not isinstance(model, LeftOutPoints):
                 raise ValueError(
                     f"{type(model).__name__} has no left-out points, which the weights of models "
                     "are chosen on: blend models such as KernelDependencyCV."
                 )
-        weights = sample_weights(sample_weight, count(y))
-        kept = counting_rows(weights)
-        if kept is not None:  # the models leave the other pairs out too
-            X, y, weights = (rows_of(part, kept) for part in (X, y, weights))
-            groups = None if groups is None else rows_of(groups, kept)
+        _, weights, groups, (X, y) = drop_zero_weights(sample_weight, groups, X, y)
         keywords = {"groups": groups, "sample_weight": weights}
         models = self.models if self.prefit else with_one_output_kernel(self.models, y, weights)
         self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
@@ -127,7 +124,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
         labels = group_labels(groups, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        drawn = (getattr(model, "folds_", None) for model in self.models_)
+        drawn = (vars(model).get("folds_") for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
         left_out = [_left_out(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in left_out], self.outputs_)
@@ -154,7 +151,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
     def reweighted(self, weights: Array, left_out: Array | None = None) -> Blend:
-        """A copy with given weights, its decoder calibrated anew; no model is fitted again.
+        """Return a copy with given weights and a recalibrated decoder; no model is fitted again.
 
         Parameters
         ----------
@@ -173,7 +170,7 @@ class Blend(LeftOutPoints, StructuredEstimator):
         return other
 
     def without_training_data(self) -> Any:
-        """With the maps of its models as light as they can be, and without the models."""
+        """Return a copy with the reduced maps of its models, and without the models."""
         bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
@@ -206,12 +203,12 @@ class BlendedMap(FeatureMap):
         self.frame = frame
 
     def transform(self, A: Items) -> np.ndarray:
-        """The coordinates of the blended points."""
+        """Return the coordinates of the blended points."""
         parts = (w * in_frame(map(A), self.frame) for w, map in self._pairs())
         return functools.reduce(np.add, parts)
 
     def on_outputs(self, A: Items) -> np.ndarray:
-        """The weights of the blended points on the training outputs, which may not sum to one."""
+        """Return the weights of blended points on training outputs; they may not sum to one."""
         return functools.reduce(np.add, (w * host(map(A).weights) for w, map in self._pairs()))
 
     def _pairs(self) -> Iterator[tuple[float, PointMap]]:
@@ -231,7 +228,7 @@ class BlendedWeights(BaseEstimator):
         self.map = map
 
     def weights(self, X: Items, C: Array) -> Array:
-        """The weights of the points of some inputs."""
+        """Return the weights of the points of some inputs."""
         W = self.map.on_outputs(X)
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
@@ -240,7 +237,7 @@ class BlendedWeights(BaseEstimator):
 
 
 def _left_out(model: Any, folds: np.ndarray | None) -> Embedding:
-    """The left-out points of a model, by given folds where those of another are by folds.
+    """Return the left-out points of a model, by given folds if another model has folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
     it would get too much weight. With many rows the difference is small, and takes long.
@@ -262,7 +259,7 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
     if not compact:
         return frames[0]
     common = next((frame for frame in compact if frame.explicit), compact[0])
-    few = y[:CHECKED] if not hasattr(y, "tocsr") else y.tocsr()[:CHECKED]
+    few = y.tocsr()[:CHECKED] if issparse(y) else y[:CHECKED]
     expected = host(common.evaluate(few))
     for frame in compact:
         found = _converted(host(frame.evaluate(few)), frame, common)
@@ -290,7 +287,7 @@ def _converted(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
 
 
 def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
-    """The training outputs in the frame."""
+    """Return the training outputs in the frame."""
     return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))
 
 

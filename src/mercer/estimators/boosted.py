@@ -11,7 +11,7 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import afresh
+from .base import on_fresh_state
 from .boosted_trees import BoostedMap, BoostedTrees
 from .on_features import OnFeatures, output_problem
 from .pairs import folds_of
@@ -77,7 +77,7 @@ class BoostedDependency(OnFeatures):
 
     needs_features = "trees examine features"
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> BoostedDependency:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sized
 from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, host, take
+from .._base.user_warnings import warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists
@@ -19,7 +19,7 @@ OBJECTS, ENTRIES = 2**14, 2**20
 """Different candidates, and candidates in all, that are held at once, if one list has no more."""
 
 FORGOTTEN = (
-    "leaving examples out needs the training data, which this model has let go of, as saved models "
+    "leaving examples out needs the training data, which this model has released, as saved models "
     "have. Predict with the model that was fitted."
 )
 
@@ -27,7 +27,7 @@ FORGOTTEN = (
 def ranked_lists(
     model: Any, X: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
 ) -> Iterator[Ranked]:
-    """The best `k` candidates of each input, list after list.
+    """Yield the best `k` candidates of each input, list after list.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def ranked_lists(
 def ranked_inputs(
     model: Any, Y: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
 ) -> Iterator[Ranked]:
-    """The `k` inputs of each list whose points are nearest to an output, with -‖g(x) - Φ(y)‖².
+    """Yield the `k` inputs of each list with the nearest points, with -‖g(x) - Φ(y)‖².
 
     Parameters are those of `ranked_lists`, with outputs and lists of inputs.
     """
@@ -86,7 +86,7 @@ def ranked_inputs(
 
 
 def _counted(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
-    """The lists one by one; refuse too few or too many."""
+    """Yield the lists one by one, and refuse too few or too many."""
     got: Any = len(candidates) if isinstance(candidates, Sized) else n
     if got == n:
         got = 0
@@ -101,13 +101,14 @@ def _counted(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]
 
 
 def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
-    """The next n lists, as many at a time as are held at once."""
+    """Yield the next n lists in batches."""
     batch: list[Items] = []
     seen: set[int] = set()
     entries = 0
     for _ in range(n):
         row = next(lists)
-        row = row if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__") else [*row]
+        if isinstance(row, Iterable) and not isinstance(row, str | bytes | dict):
+            row = [*row]
         batch.append(row)
         if isinstance(row, list):
             seen.update(map(id, row))
@@ -120,7 +121,7 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
 
 
 def _trained_on(model: Any, kind: str) -> Items:
-    """The training inputs or outputs; of a saved model the outputs its decoder chooses from."""
+    """Return the training inputs or outputs; for a saved model, the outputs of its decoder."""
     if kind == "input":
         fitted = vars(model).get("fitted_")
         return [] if fitted is None else fitted.problem.inputs.items
@@ -152,7 +153,7 @@ class _Fair:
     def points(
         self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
     ) -> Embedding:
-        """The points of some inputs by the models that leave out their sets."""
+        """Return the points of some inputs by the models that leave out their sets."""
         if not any(map(len, sets)):
             return points
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
@@ -170,7 +171,7 @@ class _Fair:
         return found
 
     def sets(self, lists: CandidateLists) -> list[np.ndarray]:
-        """The training examples that each list leaves out."""
+        """Return the training examples that each list leaves out."""
         if self.leave_out is False:
             return []
         trained = {
@@ -194,7 +195,7 @@ class _Fair:
         """Say what was left out unasked, or could not be."""
         if self.leave_out is not None or not self.unfair:
             return
-        mixed = f"{self.unfair} of {n} candidate lists hold training {self.kind}s beside others"
+        mixed = f"{self.unfair} of {n} candidate lists mix training {self.kind}s with others"
         if self.left:
             text = (
                 f"{mixed}: their examples were left out of the model that ranks the list, because "
@@ -206,4 +207,4 @@ class _Fair:
                 f"{mixed} and were ranked by the whole model, in which a training {self.kind} "
                 f"votes for itself: {self.why} leave_out_candidates=False says that this is meant."
             )
-        warnings.warn(text, stacklevel=5)
+        warn(text)

@@ -1,10 +1,10 @@
-"""The parts of a choice of parameters: what is chosen from, a trial, and what judges it."""
+"""What a choice of parameters is made from, a trial, and how decoded predictions are scored."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from .._base.parameters import fingerprint
 from ..decoders import Decoder
 from ..defaults import evaluate
 from ..embedding import Embedding
-from ..kernels import RBF, Kernel
+from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.base import as_output_kernel
+from ..kernels.wrapper import OnDevice
 from ..losses import Loss, checked_loss
-from ..operators import OperatorKernel, as_operator_kernel
+from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import positive_alpha
 from ..solvers import Factorization
-from ..solvers.route import check_name
 from ..spaces import LabelSets, Rankings
 
 
@@ -35,8 +35,8 @@ class Trial:
     factorization, decoder
         What was tried: the factorisation of a problem.
     row
-        What is reported of it: both kernels, decoder and loss in words, "alpha", the left-out
-        "risk", the "score" where it is asked for, and the log "evidence", or with
+        What is reported of it: both kernels, decoder and loss as text, "alpha", the left-out
+        "risk", the "score" if there is scoring, and the log "evidence", or with
         criterion="density" the log density of left-out outputs.
     """
 
@@ -54,7 +54,7 @@ AUTO = "auto"
 """The default of `scoring`: the metric of the outputs' space where that is not the risk."""
 
 
-def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
+def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     """Whether decoded predictions are scored, rather than points by their risk.
 
     By themselves only label sets and rankings are: for other outputs the risk says as much. To
@@ -65,34 +65,36 @@ def judges(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
 
-def own_score(kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None) -> float:
-    """The metric of the outputs' space; greater is better, whatever the metric."""
+def space_score(
+    kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None
+) -> float:
+    """Return the metric of the outputs' space, with a sign so that greater is better."""
     values = evaluate(kernel.space, truth, predicted, average=False)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * float(np.average(values, weights=weights))
 
 
 def some_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
-    """About so many rows drawn at random, whole groups, in their order."""
+    """Draw about `size` rows at random, in whole groups, and return them in order."""
     drawn = np.random.RandomState(seed).permutation(int(labels.max()) + 1)
     sizes = np.cumsum(np.bincount(labels)[drawn])
     kept = drawn[: max(2, int(np.searchsorted(sizes, size, side="right")))]
     return np.flatnonzero(np.isin(labels, kept))
 
 
-def beyond_luck(gains: np.ndarray, weights: np.ndarray | None = None) -> bool:
-    """Whether the mean of what is gained on each row exceeds its standard error."""
+def exceeds_standard_error(gains: np.ndarray, weights: np.ndarray | None = None) -> bool:
+    """Return whether the mean gain of the rows exceeds its standard error."""
     mean = np.average(gains, weights=weights)
     spread = np.sqrt(np.average((gains - mean) ** 2, weights=weights))
     return bool(mean > spread / np.sqrt(len(gains)))
 
 
 def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
-    """A decoder with what it leaves open chosen on left-out points; the one given stays as is."""
+    """Return a copy of the decoder, its open parameters chosen on left-out points."""
     return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
 
 
-class Told(BaseEstimator):
+class FixedPredictions(BaseEstimator):
     """Stub with fixed predictions, for scikit-learn's scorers.
 
     Parameters
@@ -108,12 +110,12 @@ class Told(BaseEstimator):
         self.predictions = predictions
         self.made = made
 
-    def fit(self, X: Items, y: Items) -> Told:
-        """Nothing to learn."""
+    def fit(self, X: Items, y: Items) -> FixedPredictions:
+        """Return itself."""
         return self
 
     def predict(self, X: Items) -> Items:
-        """The fixed predictions."""
+        """Return the fixed predictions."""
         return host(self.predictions)
 
     @property
@@ -123,7 +125,7 @@ class Told(BaseEstimator):
 
     @available_if(lambda self: self.made is not None)
     def predict_proba(self, X: Items) -> np.ndarray:
-        """Their probabilities."""
+        """Return the probabilities of the classes."""
         return self.made()[1]  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -136,13 +138,17 @@ class Told(BaseEstimator):
 
 
 def scored(
-    told: Told, scoring: Any, truth: Items, X: Items = None, weights: np.ndarray | None = None
+    stub: FixedPredictions,
+    scoring: Any,
+    truth: Items,
+    X: Items = None,
+    weights: np.ndarray | None = None,
 ) -> float:
-    """What a scorer of scikit-learn's says of fixed predictions."""
+    """Return the score that a scorer of scikit-learn gives to fixed predictions."""
     from sklearn.metrics import check_scoring  # slow to import, not always needed
 
     more = {} if weights is None else {"sample_weight": weights}
-    return float(check_scoring(told, scoring=scoring)(told, X, truth, **more))
+    return float(check_scoring(stub, scoring=scoring)(stub, X, truth, **more))
 
 
 @dataclass(frozen=True)
@@ -157,9 +163,11 @@ class Choices:
 
     @classmethod
     def of(cls, model: Any) -> Choices:
-        """Those of a `KernelDependencyCV`; each list has at least one entry."""
+        """Read the choices of a `KernelDependencyCV`; each list has at least one entry."""
         outputs = [as_output_kernel(kernel) for kernel in listed(model, "output_kernel")]
-        if len(outputs) > 1 and not all(judges(model.scoring, kernel) for kernel in outputs):
+        if len(outputs) > 1 and not all(
+            scores_decoded(model.scoring, kernel) for kernel in outputs
+        ):
             raise ValueError(
                 "several output kernels cannot be compared by risk, which is measured in a "
                 "different space for each: give scoring=, a metric of the decoded outputs."
@@ -173,17 +181,40 @@ class Choices:
         losses = [checked_loss(loss) for loss in listed(model, "loss")]
         return cls(kernels_of(model), outputs, decoders, losses, ridges_of(model))
 
+    def with_unlabelled(self, unlabelled: Items) -> Choices:
+        """Return the choices with kernels that know the inputs without output, if any can."""
+        if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in self.kernels):
+            raise ValueError(
+                f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
+                "its scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
+            )
+        return self._with_scalars(lambda scalar: scalar.with_unlabelled(unlabelled))
+
+    def on_device(self, device: str) -> Choices:
+        """Return the choices with kernels whose values are computed on a device."""
+        coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
+        if coupled:
+            raise ValueError(f"device={device!r} is for kernel * operator, got {coupled[0]}.")
+        outputs = [OnDevice(kernel, device) for kernel in self.outputs]
+        moved = self._with_scalars(lambda scalar: OnDevice(scalar, device))
+        return replace(moved, outputs=outputs)
+
+    def _with_scalars(self, change: Callable[[Kernel], Kernel]) -> Choices:
+        """Return the choices with the scalar kernels of those that separate changed."""
+        parts = [kernel.separated() if kernel.separable else kernel for kernel in self.kernels]
+        kernels = [
+            Separable(change(as_kernel(part.scalar)), part.operator) if part.separable else part
+            for part in parts
+        ]
+        return replace(self, kernels=kernels)
+
     @property
     def robust(self) -> bool:
         """Whether a loss is not the square."""
         return any(loss is not None for loss in self.losses)
 
     def check(self, model: Any, groups: Items | None) -> None:
-        """Refuse choices that cannot be compared, or not by the criterion asked for."""
-        coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
-        if model.device is not None and coupled:
-            raise ValueError(f"device={model.device!r} is for kernel * operator, got {coupled[0]}.")
-        check_name(model.solver)
+        """Refuse choices that cannot be compared, or not by the given criterion."""
         if model.search not in ("grid", "gradient"):
             raise ValueError(f'search must be "grid" or "gradient", got {model.search!r}.')
         scalars = [kernel.inputs for kernel in self.kernels]
@@ -232,8 +263,8 @@ class Choices:
 
 
 def listed(model: Any, name: str) -> list:
-    """A parameter that may be a list to choose from, as a list."""
-    given = getattr(model, name)
+    """Return a parameter as a list to choose from."""
+    given = model.get_params(deep=False)[name]
     given = list(given) if isinstance(given, list | tuple) else [given]
     if not given:
         kind = name.replace("_", " ")
@@ -242,13 +273,13 @@ def listed(model: Any, name: str) -> list:
 
 
 def kernels_of(model: Any) -> list[OperatorKernel]:
-    """The kernels that a model names; None is a scale for each feature where they are learnt."""
+    """Return the kernels of a model; None means one scale for each feature if they are learnt."""
     default = RBF("ard") if model.search == "gradient" else None
     return [as_operator_kernel(default if k is None else k) for k in listed(model, "kernel")]
 
 
 def ridges_of(model: Any) -> Sequence[float]:
-    """The ridges that a model names, in units of the data for "auto"."""
+    """Return the ridges of a model, for "auto" in units of the data."""
     if isinstance(model.alphas, str):
         if model.alphas != "auto":
             raise ValueError(f'alphas must be numbers or "auto", got {model.alphas!r}.')
@@ -259,7 +290,7 @@ def ridges_of(model: Any) -> Sequence[float]:
 
 
 def by_scalar(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
-    """Kernels gathered by scalar kernel, which is factored once; coupled kernels by themselves."""
+    """Group kernels by their scalar kernel, which is factored once; others stay alone."""
     gathered: dict[str, list[OperatorKernel]] = {}
     for i, kernel in enumerate(kernels):
         key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"

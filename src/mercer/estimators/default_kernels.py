@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Items, count, host, is_foreign
+from .._base.arrays import Items, count, has_columns, host, is_array, is_foreign, is_table
 from ..kernels import (
     RBF,
     Kernel,
@@ -22,6 +23,7 @@ from ..kernels import (
     WeisfeilerLehman,
     Words,
 )
+from ..spaces.graphs import is_networkx
 
 SCALES = (1.0, 3.0, 0.4, 12.0)
 """Length scales in units of the distance that standardised rows have, likely ones first."""
@@ -38,7 +40,7 @@ def default_kernels(X: Items) -> list[Kernel]:
     first = _first(X)
     if isinstance(first, str):
         return on_texts([str(text) for text in list(X)[:200]])
-    if hasattr(first, "nodes") and hasattr(first, "adjacency"):
+    if is_networkx(first):
         return [Normalized(WeisfeilerLehman()), Normalized(ShortestPath())]
     try:
         A = RBF().check(X, "X")
@@ -89,9 +91,9 @@ def are_curves(A: Any) -> bool:
 
 
 def _first(X: Items) -> Any:
-    if issparse(X) or is_foreign(X) or hasattr(X, "columns") or not hasattr(X, "__len__"):
+    if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict):
         return None
-    if isinstance(X, dict):
+    if not (isinstance(X, Sequence) or is_array(X)):
         return None
-    items = X.to_numpy() if hasattr(X, "iloc") else X
+    items = X.to_numpy() if is_table(X) else X
     return items[0] if len(items) else None

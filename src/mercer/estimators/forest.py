@@ -12,7 +12,7 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..solvers import Cache
-from .base import afresh
+from .base import on_fresh_state
 from .on_features import OnFeatures, output_problem
 from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
@@ -32,29 +32,33 @@ class ForestDependency(OnFeatures):
 
     Parameters
     ----------
-    kernel
-        A kernel with finite features, which the trees ask about; None for `Linear`, the vectors
+    kernel : Kernel, default=None
+        A kernel with finite features, on which trees split; None for `Linear`, the vectors
         themselves.
-    output_kernel, decoder
+    output_kernel : Kernel, default=None
         As in `KernelDependency`.
-    n_trees
+    n_trees : int, default=200
         The number of trees.
-    random_splits
+    random_splits : bool, default=True
         Whether thresholds are drawn at random (extremely randomised trees) rather than the best.
-    max_features, min_samples_leaf
+    max_features : int, float or str, default=1.0
         As in scikit-learn's trees.
-    bootstrap
-        Whether each tree learns from examples drawn with replacement, whole groups where there are
-        groups. Left-out predictions are the out-of-bag ones then.
-    standardize
-        Whether output coordinates are grown on in units of their spread; else as they are.
+    min_samples_leaf : int, default=1
+        As in scikit-learn's trees.
+    bootstrap : bool, default=False
+        Whether each tree learns from examples (or groups) drawn with replacement. Left-out
+        predictions are then the out-of-bag ones.
+    standardize : bool, default=True
+        Whether trees are grown on output coordinates in units of their spread.
     tol : float, default=0
         With a bootstrap, the forest is complete when twice as many trees lower the out-of-bag error
         by less than this fraction; 0 for all trees.
-    cv
-        The number of folds that left-out predictions are made by where there is no bootstrap.
-    random_state
-        What the trees are drawn by.
+    cv : int, default=5
+        The number of folds of left-out predictions if there is no bootstrap.
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    random_state : int, RandomState or None, default=None
+        The seed of the trees.
 
     Notes
     -----
@@ -92,7 +96,7 @@ class ForestDependency(OnFeatures):
 
     needs_features = "trees ask about features"
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> ForestDependency:
@@ -144,7 +148,7 @@ class ForestDependency(OnFeatures):
     def _grown(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
     ) -> Forest:
-        """The trees, each on its bag; one without weight is grown for folds alone."""
+        """Grow the trees, each on its bag."""
         from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor  # slow to import
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
@@ -178,22 +182,22 @@ def _grown_until_flat(
 
 
 def _written(V: np.ndarray, frame: Frame) -> np.ndarray:
-    """The training outputs in the frame: their coordinates, or themselves with weight one."""
+    """Return the training outputs in the frame: coordinates, or weights on themselves."""
     return V if frame.compact else np.eye(len(V))
 
 
 def _point_map(
     kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
 ) -> PointMap:
-    weigher = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.shares.T))
+    leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.shares.T))
     if not frame.compact:
-        return PointMap(weigher, None, frame, weigher)
+        return PointMap(leaf_weights, None, frame, leaf_weights)
     map = LeafMeans(kernel, scaling, forest.trees, forest.means(V))
-    return PointMap(map, None, frame, weigher)
+    return PointMap(map, None, frame, leaf_weights)
 
 
 def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
-    """What trees are grown on: output coordinates in units of their spread, the main ones."""
+    """Return what trees are grown on: the leading output coordinates in units of their spread."""
     V = V - V.mean(axis=0)
     if V.shape[1] > DIRECTIONS:
         U, s, _ = np.linalg.svd(V, full_matrices=False)
@@ -205,7 +209,7 @@ def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
 
 
 def _bags(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
-    """How often each example is in the bag of each tree: groups are drawn whole."""
+    """Return how often each example is in the bag of each tree; whole groups are drawn."""
     n = int(labels.max()) + 1
     drawn = [np.bincount(random.randint(n, size=n), minlength=n) for _ in range(n_trees)]
     return np.stack(drawn, axis=1)[labels]

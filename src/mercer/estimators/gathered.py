@@ -1,4 +1,4 @@
-"""The walk of a fit over a stream: sample, kernels, maps, moments, and the choice by them."""
+"""A fit over a stream: sample, kernels, feature maps, moments, and the choice by moments."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from .._base.parameters import boolean
 from .._base.plan import require_moments
 from ..features import Explicit, FeatureMap, check_map
 from ..kernels import Kernel
-from ..kernels.wrapper import on_device
+from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
-from ..problem import Data, Problem, Side, Want
+from ..problem import Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming
 from .choice import AUTO, Choices, Trial, by_scalar
-from .judge import Judge, ridges
+from .pairs import TrainingPairs
+from .selection import Selection, ridges
 
 
 @dataclass(frozen=True)
@@ -61,21 +62,23 @@ class Gathered:
         check_map(features, "features")
         check_map(output_features, "output_features")
         intercept = boolean(model.fit_intercept, "fit_intercept")
-        kernels = [on_device(clone(kernel), model.device) for kernel in kernels]
-        output_kernel = on_device(clone(output_kernel), model.device)
+        kernels, output_kernel = [*map(clone, kernels)], clone(output_kernel)
+        if model.device is not None:
+            kernels = [OnDevice(kernel, model.device) for kernel in kernels]
+            output_kernel = OnDevice(output_kernel, model.device)
         expected = source.expected(tuple(kernels), output_kernel)
         size = source.size or sample_size(features, output_features)
         sample = _sample(source, expected, size)
-        data = Data(sample.X, sample.y, None, sample.w, sample.X)
-        outputs = _side(data, sample.y, output_kernel, "output_features", output_features)
+        pairs = TrainingPairs(sample.X, sample.y, None, sample.w, sample.X)
+        outputs = _side(pairs, sample.y, output_kernel, "output_features", output_features)
         gatherings, sides = [], []
         for kernel in kernels:
             if features is None or not features.operator_valued:
-                side = _side(data, sample.X, kernel, "features", features)
+                side = _side(pairs, sample.X, kernel, "features", features)
             else:
                 whole = clone(as_operator_kernel(model.kernel))
                 whole.fit(sample.X, outputs.map.transform(sample.y))
-                side = data.side(kernel, sample.X, None)
+                side = pairs.side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
             gatherings.append(_gathering(side, outputs, sample, intercept, source.precision))
@@ -102,7 +105,7 @@ class Gathered:
         return cls(expected, sample, [gathering], pairs=count(y))
 
     def plus(self, block: tuple) -> Gathered:
-        """The same with one more block; this one stays as it is."""
+        """Return a copy with one more block."""
         X, y, w = self.expected.checked(self.blocks, block)
         with naming(self.blocks):
             more = [gathering.plus(gathering.moments_of(X, y, w)) for gathering in self.gatherings]
@@ -110,7 +113,7 @@ class Gathered:
         return Gathered(self.expected, sample, more, self.blocks + 1, self.pairs + count(y))
 
     def problem(self, number: int, kernel: OperatorKernel, intercept: bool) -> Problem:
-        """The ridge problem of one of its scalar kernels, under an operator-valued kernel."""
+        """Return the problem of an operator-valued kernel with one of the scalar kernels."""
         gathering, sample = self.gatherings[number], self.sample
         scalar, output_kernel = self.expected.kernels[number], self.expected.output_kernel
         if not gathering.inputs.operator_valued:
@@ -128,7 +131,7 @@ class Gathered:
 
 
 def _sample(source: Source, expected: Expected, size: int) -> Sample:
-    """The sample of a source, of two pairs at least."""
+    """Return the sample of a source, at least two pairs."""
     sample = source.sample(expected, size)
     if sample is None or sample.y is None:
         raise ValueError(
@@ -141,7 +144,7 @@ def _sample(source: Source, expected: Expected, size: int) -> Sample:
 
 
 def held_out(validation: Any, known: Gathered) -> list[Gathering]:
-    """The moments of pairs that took no part, under the maps of those that did."""
+    """Return the moments of validation pairs under the feature maps of the training pairs."""
     whole = isinstance(validation, tuple) and len(validation) in (2, 3) and not _blocks(validation)
     source = as_source([validation] if whole else validation)
     if source is None:
@@ -153,14 +156,14 @@ def held_out(validation: Any, known: Gathered) -> list[Gathering]:
     with source.running():
         found = gathered(source, known.expected, blank)
     if not found[0].n:
-        raise ValueError("validation is an empty stream: it has no block to judge by.")
+        raise ValueError("validation is an empty stream: it has no block.")
     return found
 
 
 def left_out(
     expected: Expected, sums: list[LeftOutSums], number: int, start: int, block: Any
 ) -> np.ndarray:
-    """The sums of squared left-out residuals of one block."""
+    """Return the sums of squared left-out residuals of one block."""
     X, y, w = expected.checked(number, block)
     with naming(number):
         return np.concatenate([one(X, y, w) for one in sums])
@@ -171,7 +174,7 @@ def _blocks(validation: tuple) -> bool:
 
 
 def separated(kernel: OperatorKernel) -> Separable:
-    """A kernel as one scalar kernel times one operator, whose moments solve every equation."""
+    """Return a kernel as one scalar kernel times one operator, or refuse it in a stream."""
     if not kernel.separable:
         raise ValueError(
             f"{kernel} does not separate: learn it from a stream with "
@@ -181,9 +184,11 @@ def separated(kernel: OperatorKernel) -> Separable:
     return kernel.separated()
 
 
-def _side(data: Data, items: Items, kernel: Kernel, name: str, given: FeatureMap | None) -> Side:
-    """Inputs or outputs of a sample; a kernel without a map needs finite features."""
-    side = data.side(kernel, items, Explicit() if given is None else given)
+def _side(
+    pairs: TrainingPairs, items: Items, kernel: Kernel, name: str, given: FeatureMap | None
+) -> Side:
+    """Return inputs or outputs of a sample; a kernel without a map needs finite features."""
+    side = pairs.side(kernel, items, Explicit() if given is None else given)
     if given is None and side.kernel.features is None:
         raise ValueError(streamless(name, side.kernel))
     return side
@@ -197,10 +202,10 @@ def _gathering(
 
 
 def streamless(name: str, kernel: Kernel) -> str:
-    """Why a kernel without finite features is not learnt from a stream, and the way out."""
+    """Return why a kernel without finite features cannot be fitted to a stream, and a remedy."""
     return (
-        f"{name}=None is exact, which needs all pairs at once, but a stream is never held whole "
-        f"and {kernel} has no finite features: give a map of low rank, such as "
+        f"{name}=None is exact, which needs all pairs at once, but a stream is never in memory "
+        f"as a whole, and {kernel} has no finite features: give a map of low rank, such as "
         f"{name}=mercer.features.IncompleteCholesky(rank=1000)."
     )
 
@@ -208,7 +213,7 @@ def streamless(name: str, kernel: Kernel) -> str:
 def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
     """Refuse what cannot be chosen from moments and a sample."""
     if model.nested is not None:
-        raise ValueError("nested= is for pairs held whole, not for streams or validation=.")
+        raise ValueError("nested= is for pairs in memory, not for streams or validation=.")
     several = len(choices.outputs) > 1 or len(choices.decoders) > 1
     if several or model.criterion not in ("loo", "evidence"):
         raise ValueError(
@@ -216,24 +221,28 @@ def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
         )
     if validation is not None and model.scoring not in (None, AUTO):
         raise ValueError(
-            "validation= is judged by its moments alone, which know the risk but no scoring: "
-            "leave one of the two out (without validation, scoring judges the sample)."
+            "validation= is compared by its moments, which give the risk but no score: "
+            "leave one of the two out (without validation, the sample is scored)."
         )
     if model.features is not None and model.features.operator_valued:
-        raise ValueError(f"features={model.features} are chosen over pairs held whole only.")
+        raise ValueError(f"features={model.features} can only be chosen for pairs in memory.")
 
 
 def stream_trials(
-    judge: Judge, source: Source, gathered: Gathered, others: list[Gathering] | None, want: Want
+    selection: Selection,
+    source: Source,
+    gathered: Gathered,
+    others: list[Gathering] | None,
+    want: Want,
 ) -> Iterator[Trial]:
-    """Every kernel and ridge, judged together.
+    """Yield the trials of every kernel and ridge.
 
-    By the risk on pairs held out (`others`), else by that of all pairs left out, in one more
-    reading; of a generator, which cannot be read again, the sample judges.
+    They are compared by the risk on validation pairs (`others`), else by the risk of all left-out
+    pairs, in one more reading. A generator cannot be read again: its sample is left out.
     """
-    model, cache = judge.model, Cache()
+    model, cache = selection.model, Cache()
     ways: list[list[tuple[Any, list[float]]]] = []
-    for number, group in enumerate(by_scalar(judge.choices.kernels)):
+    for number, group in enumerate(by_scalar(selection.choices.kernels)):
         problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
         found = [factor(problem, want, cache) for problem in problems]
         ways.append([(way, ridges(way, want)) for way in found])
@@ -250,4 +259,4 @@ def stream_trials(
         total = source.map_reduce(partial(left_out, gathered.expected, sums), add)
         risks = np.split(total / gathered.gatherings[0].n, len(each))
     for way, own in zip(each, risks, strict=True):
-        yield from judge.trials(way, [model.decoder_], want, own)
+        yield from selection.trials(way, [model.decoder_], want, own)

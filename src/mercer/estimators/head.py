@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
-from .base import afresh
+from .base import on_fresh_state
 from .choice import calibrated
 from .on_features import OnFeatures, output_problem
 from .trees import features_of
@@ -35,16 +35,20 @@ class RegressorDependency(OnFeatures):
 
     Parameters
     ----------
-    regressor
-        A regressor of several numbers with scikit-learn's ``fit`` and ``predict``; None where the
+    regressor : estimator, default=None
+        A multi-output regressor with scikit-learn's ``fit`` and ``predict``; None if the
         predictions come from elsewhere (`fit_outputs`).
-    output_kernel, output_features, decoder
-        As in `KernelDependency`. Outputs of infinitely many features, or of more than there are
-        examples, are written in their 128 principal directions where no feature map is given.
-    kernel
-        A kernel with finite features, which the regressor sees; None for vectors as they are.
-    cv
-        The number of folds that left-out predictions are made by, groups kept whole.
+    output_kernel : Kernel, default=None
+        As in `KernelDependency`.
+    output_features : FeatureMap, default=None
+        As in `KernelDependency`. If None, outputs of infinitely many features, or of more than
+        there are examples, are written in their 128 leading principal directions.
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    kernel : Kernel, default=None
+        A kernel with finite features, which the regressor sees; None for the vectors themselves.
+    cv : int, default=5
+        The number of folds of left-out predictions; groups stay together.
 
     References
     ----------
@@ -78,7 +82,7 @@ class RegressorDependency(OnFeatures):
 
     needs_features = "a regressor sees features"
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> RegressorDependency:
@@ -118,15 +122,16 @@ class RegressorDependency(OnFeatures):
         labels: np.ndarray,
         weights: np.ndarray | None,
     ) -> Embedding:
-        fitted, weigher = _fitted(self.regressor, A, V, weights), LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, frame, weigher)
+        fitted = _fitted(self.regressor, A, V, weights)
+        on_outputs = LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, frame, on_outputs)
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             w = None if weights is None else weights[seen]
             return _predicted(_fitted(self.regressor, A[seen], V[seen], w), A[out])
 
         C = self._by_folds(predict, V.shape, labels)
-        return Embedding(C, frame, weigh=partial(weigher.weights, None, C))
+        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Prepare coordinates and decoder for a model that is trained elsewhere.
@@ -158,7 +163,7 @@ class RegressorDependency(OnFeatures):
         return self
 
     def decode(self, predicted: Array) -> Items:
-        """The outputs of predicted coordinates."""
+        """Return the outputs of predicted coordinates."""
         return self._flattened(self.decoder_.decode(self.points_from(predicted)))
 
 
@@ -178,7 +183,7 @@ class Predicted(FeatureMap):
         self.regressor = regressor
 
     def transform(self, A: Items) -> Array:
-        """The predictions, one row an input."""
+        """Return the predictions, one row for each input."""
         return _predicted(self.regressor, features_of(self.kernel, A))
 
 

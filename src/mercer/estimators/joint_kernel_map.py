@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, like, take
 from .._base.parameters import parameters, positive, whole
+from .._base.user_warnings import warn
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..kernels import Kernel, as_kernel
@@ -21,7 +21,7 @@ from ..problem import Problem, Side
 from ..solvers import Cache
 from ..solvers.margins import SMALL, JointMargins, PointMargins, margin_ascent
 from ..solvers.weights import CoupledMap, LeastWeights
-from .base import StructuredEstimator, afresh, warn_if_constant
+from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, every_pair
 
 Ascent = Callable[..., Any]
@@ -42,27 +42,27 @@ class JointKernelMap(StructuredEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : OperatorKernel, Kernel or JointKernel, default=None
         An operator-valued kernel, such as ``Patchwise(RBF(3.0))``; a joint kernel that
-        `mercer.operators.joint` made (its output kernel then stands for `output_kernel`); a
+        `mercer.operators.joint` made (its output kernel then replaces `output_kernel`); a
         scalar kernel, for the tensor product with the output kernel; None is ``RBF("median")``.
-    joint
-        In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
-        It need not be bilinear in Φ(y), so that there are no points to centre or to decode: the
-        prediction is the best training output.
-    output_kernel
+    output_kernel : Kernel, default=None
         The kernel l on outputs; None is `Linear`.
-    C
-        What a unit of slack costs.
-    decoder
-        None predicts the point itself where the output kernel allows it (`Linear`: an image that
-        no training output need be), else the best training output.
-    tol
-        Stop when the duality gap is at most this share of the objective.
-    max_iter
-        Passes over the training examples at most; a warning says when they were not enough.
-    random_state
-        Of the order of examples.
+    C : float, default=1.0
+        The cost of a unit of slack.
+    decoder : Decoder, default=None
+        None predicts the point itself where the output kernel allows it (with `Linear` an image
+        that need not be a training output), else the best training output.
+    tol : float, default=0.001
+        Stop when the duality gap is at most this fraction of the objective.
+    max_iter : int, default=5000
+        The largest number of passes over the training examples; a warning says if it was reached.
+    random_state : int, RandomState or None, default=0
+        The seed of the order of examples.
+    joint : Kernel or callable, default=None
+        In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
+        It need not be bilinear in Φ(y); then there are no points to centre or to decode, and the
+        prediction is the best training output.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class JointKernelMap(StructuredEstimator):
     random_state: Any = 0
     joint: Any = None
 
-    @afresh
+    @on_fresh_state
     def fit(self, X: Items, y: Items) -> JointKernelMap:
         """Learn from pairs.
 
@@ -184,16 +184,15 @@ class JointKernelMap(StructuredEstimator):
     def _ascend(
         self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
-        """The weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
+        """Return the weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
         found = ascent(margins, losses, own)
         if not found.converged:
-            warnings.warn(
+            warn(
                 f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
                 f"{found.gap:.3g}, {found.gap / abs(found.objective):.2%} of the objective: raise "
                 "max_iter or tol, or lower C.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         self.candidates_, self.dual_coef_ = y, found.weights
         self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter

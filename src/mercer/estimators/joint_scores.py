@@ -16,7 +16,7 @@ from ..kernels import Kernel
 
 @dataclass(frozen=True)
 class CandidateFrame(Frame):
-    """Coordinates that are scores, one for each candidate; other outputs have none."""
+    """Coordinates that are scores, one for each candidate; other outputs have no coordinates."""
 
     kernel: Kernel
     candidates: Items
@@ -34,7 +34,7 @@ class CandidateFrame(Frame):
         return np.eye(len(known))[np.array(found, dtype=np.intp)]
 
     def sqnorms(self, Y: Items) -> Array:
-        """The output kernel's diagonal."""
+        """Return the diagonal of the output kernel."""
         return self.kernel.diag(Y)
 
     def points_sqnorm(self, C: Array) -> Array:
@@ -59,7 +59,7 @@ class ScoreMap(FeatureMap):
     weights: np.ndarray
 
     def transform(self, A: Items) -> np.ndarray:
-        """The scores, (inputs, candidates)."""
+        """Return the scores, (inputs, candidates)."""
         scores = self.joint(every_pair(A, self.candidates), self.pairs) @ self.weights
         return scores.reshape(count(A), count(self.candidates))
 

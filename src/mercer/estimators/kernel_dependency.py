@@ -16,9 +16,8 @@ from ..losses import Loss, checked_loss
 from ..operators import as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
 from ..solvers import Cache, route
-from ..solvers.route import check_name
-from ..sources import Stream
-from .base import afresh
+from ..sources import Source, Stream
+from .base import on_fresh_state
 from .choice import Choices
 from .gathered import Gathered, streamless
 from .refuse_symmetries import check_symmetries
@@ -42,44 +41,44 @@ class KernelDependency(RidgeEstimator):
 
     Parameters
     ----------
-    kernel
-        The operator-valued kernel, such as ``RBF(6.0) * Covariance()``; a scalar kernel means the
+    kernel : OperatorKernel or Kernel, default=None
+        The operator-valued kernel, such as ``RBF(6.0) * Covariance()``. A scalar kernel means the
         identity operator; None is ``RBF("median")``.
-    output_kernel
+    output_kernel : Kernel, default=None
         The kernel l on outputs; None is `Linear`.
-    alpha
+    alpha : float, default=1.0
         The ridge, the paper's λ; there is no hidden factor n.
-    decoder
-        The pre-image; None is the natural one of the output kernel (`mercer.decoders.natural`).
-    features, output_features
+    decoder : Decoder, default=None
+        The pre-image; None is the default of the output kernel (`mercer.decoders.natural`).
+    features, output_features : FeatureMap, default=None
         Coordinates of the inputs and outputs, such as ``IncompleteCholesky(rank=500)`` for a fit
         at low rank or ``KernelPCA(3)`` for Weston's method; None is exact.
-    fit_intercept
+    fit_intercept : bool, default=True
         Whether a constant is added to g that the ridge does not shrink. False gives the paper's
         equations and scikit-learn's `KernelRidge`.
-    solver
+    solver : str or BlockConjugateGradient, default="auto"
         "cholesky" (identity operator only), "spectral" (any scalar kernel times an operator);
         for kernels that do not separate "dense", "cg" or a
-        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheaper of those that have room,
-        as `plan` tells.
-    loss
-        None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` where some
+        `mercer.solvers.BlockConjugateGradient`; or "auto": the cheapest of those that fit into
+        memory, as `plan` reports.
+    loss : Loss, default=None
+        None for the square; ``Huber()`` or ``EpsilonInsensitive()`` of `mercer.losses` if some
         outputs may be wrong. Needs a kernel that separates.
-    device
-        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is
-        where X is: arrays of PyTorch or CuPy stay on their device anyway.
-    symmetries
+    device : str, default=None
+        Where to compute, as PyTorch names it ("cuda"); outputs come back to the host. None is the
+        device of X: arrays of PyTorch or CuPy stay on their device.
+    symmetries : sequence of str, default=None
         What may be done to input and output fields together, such as ``("shift:x",)``,
-        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``: every pair is learnt
-        with its images, left out and scored as one. Refused where left-out errors rise. Axes are
-        called x; y, x; or z, y, x unless the kernels know `Fields`.
+        ``("transpose", "mirror:x")``, ``("rotate",)`` or ``("mirror:x,-u",)``. Every pair is learnt
+        with its images, which are left out and scored as one. Symmetries that increase left-out
+        errors are refused. Axes are called x; y, x; or z, y, x unless the kernels have `Fields`.
 
     Attributes
     ----------
     kernel_, output_kernel_, decoder_
-        What was fitted, length scales settled.
+        The fitted kernels and decoder.
     loss_
-        The loss with its threshold settled, where it is not the square.
+        The loss with its threshold, where it is not the square.
     n_features_in_
         The number of input features, where inputs are vectors.
     n_iter_, residual_
@@ -118,7 +117,7 @@ class KernelDependency(RidgeEstimator):
     device: str | None = None
     symmetries: Any = None
 
-    @afresh
+    @on_fresh_state
     def fit(
         self,
         X: Items,
@@ -148,20 +147,17 @@ class KernelDependency(RidgeEstimator):
             all of them, or in the blocks.
         """
         source = self._as_source(X, y, groups, sample_weight)
-        if source is None:
-            problem, want = self._first_problem(X, y, groups, unlabelled, sample_weight)
-            side = problem.outputs
-            self.decoder_ = self._fitted_decoder(side.kernel, side.items, self.decoder)
-            self._solve(problem, want)
+        if source is not None:
+            self._fit_source(source, unlabelled)
             return self
-        choices = self._choices()
-        self._refuse_in_streams(choices, unlabelled)
-        with source.running():
-            self._learn(self._gathered(source, choices))
+        problem, want = self._first_problem(X, y, groups, unlabelled, sample_weight)
+        outputs = problem.outputs
+        self.decoder_ = self._fitted_decoder(outputs.kernel, outputs.items, self.decoder)
+        self._solve(problem, want)
         return self
 
     def _choices(self) -> Choices:
-        """The one choice that it is."""
+        """Return the one choice."""
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
@@ -171,13 +167,12 @@ class KernelDependency(RidgeEstimator):
         )
 
     def _want(self, choices: Choices) -> Want:
-        check_name(self.solver)
-        return Want(choices.alphas, judge=choices.judged_by, solver=self.solver)
+        return Want(choices.alphas, solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:
-        """Factor, solve, and calibrate the decoder on left-out predictions where it asks for it."""
+        """Factor, solve, and calibrate the decoder on left-out predictions where it needs them."""
         calibrates = self.decoder_.calibrates
-        left_out = calibrates or self._wants_left_out or problem.symmetry is not None
+        left_out = calibrates or self._needs_left_out or problem.symmetry is not None
         want = replace(want, left_out=left_out)
         factorization = route(problem, want).factor(problem, want, Cache())
         if problem.symmetry is not None:
@@ -187,6 +182,12 @@ class KernelDependency(RidgeEstimator):
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 
     # -- streams ------------------------------------------------------------------------------
+
+    def _fit_source(self, source: Source, unlabelled: Items | None) -> None:
+        choices = self._choices()
+        self._refuse_in_streams(choices, unlabelled)
+        with source.running():
+            self._learn(self._gathered(source, choices))
 
     @available_if(_adds_up)
     @guarded
@@ -236,8 +237,8 @@ class KernelDependency(RidgeEstimator):
         if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
             raise ValueError(
                 f"{self.decoder_} is calibrated on left-out predictions, which random operator "
-                "features of a stream have none of: fit pairs held whole, or give another decoder."
+                "features of a stream do not offer: fit pairs in memory, or give another decoder."
             )
         choices = self._choices()
         problem = gathered.problem(0, choices.kernels[0], self.fit_intercept)
-        self._solve(problem, replace(self._want(choices), judge="closed"))
+        self._solve(problem, self._want(choices))

@@ -14,19 +14,19 @@ from ..decoders import Decoder
 from ..features import FeatureMap
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Data, Want
+from ..problem import Want
 from ..solvers import Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
-from .base import afresh
+from .base import on_fresh_state
 from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
+from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
-from .doubts import warn_at_edges, warn_of_data
 from .gathered import check_stream_choice, held_out, stream_trials
-from .judge import Judge, nested_score
-from .pairs import split_unlabelled
+from .pairs import TrainingPairs, split_unlabelled
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
+from .selection import Selection, nested_score
 
 CHOSEN_ON = 1000
 """Pairs that a kernel is chosen on where none is given, at most."""
@@ -42,50 +42,56 @@ class KernelDependencyCV(RidgeEstimator):
 
     Parameters
     ----------
-    kernel
-        An operator-valued kernel or a list of them. None for a list by what the inputs are, in
-        units of their spread (see Notes); chosen on 1,000 pairs where there are more.
-    output_kernel
-        A kernel on outputs. A list of them is chosen from by `scoring` only: the risk in feature
-        space always prefers the wider kernel.
-    alphas
+    kernel : OperatorKernel, Kernel or list of these, default=None
+        The kernels to choose from. None is a list that depends on the kind of inputs, in units of
+        their spread (see Notes); with more than 1,000 pairs it is chosen on 1,000 of them.
+    output_kernel : Kernel or list of Kernel, default=None
+        The kernel on outputs; None is `Linear`. Several are compared by `scoring` only: the risk
+        in feature space always prefers the wider kernel.
+    alphas : sequence of float or "auto", default="auto"
         The ridges to choose from, absolute numbers; or "auto", 21 of them from 1e-8 to 100 in
         units of the data, (tr K_x / n) · tr(B S_vv) / tr S_vv: changing the units of inputs or
         outputs then changes no choice.
-    scoring
-        None for the risk in feature space; any scorer of scikit-learn's (a name, or what
-        `make_scorer` gives; greater is better), computed on *decoded* left-out predictions; or
-        "auto": Kendall's tau of rankings, what `Threshold` maximises (F1) of label sets, the risk
-        of all else.
-    criterion
+    scoring : str, callable or None, default="auto"
+        None for the risk in feature space; any scorer of scikit-learn (a name, or what
+        `make_scorer` returns; greater is better), computed on *decoded* left-out predictions; or
+        "auto": Kendall's tau for rankings, the metric that `Threshold` maximises (F1) for label
+        sets, and the risk for all other outputs.
+    criterion : {"loo", "gcv", "evidence", "density"}, default="loo"
         "loo", "gcv" for generalised cross-validation, "evidence" for the marginal likelihood
         of a Gaussian process whose scale is profiled out, or "density" for the density of every
-        output given all others, each direction of the operator with a noise of its own: choose by
-        it where ``variance(noise="left out")`` is asked for. The last three know neither scoring
-        nor groups, the last two need finite features of the outputs.
-    decoder
-        As in `KernelDependency`, or a list to choose from: by `scoring`, or by the metric of the
+        output given all others, with one noise for each direction of the operator: use it with
+        ``variance(noise="left out")``. The last three support neither scoring nor groups, the
+        last two need finite features of the outputs.
+    decoder : Decoder or list of Decoder, default=None
+        As in `KernelDependency`. Several are compared by `scoring`, or by the metric of the
         outputs' space.
-    features, output_features, fit_intercept, device, solver
+    features, output_features : FeatureMap, default=None
         As in `KernelDependency`.
-    loss
+    fit_intercept : bool, default=True
+        As in `KernelDependency`.
+    loss : Loss or list of Loss, default=None
         None for the square, a robust loss of `mercer.losses`, or a list of these to choose from.
-    cv
+    cv : int, default=5
         The number of folds where an operator is learnt or a loss is robust (see Notes).
-    verbose
-        Whether a bar shows how many of the choices were tried.
-    nested
-        The number of folds for an honest score: on each, the whole choice is made again without
-        the fold. None for no such score, which costs that many fits more.
-    symmetries
+    device : str, default=None
         As in `KernelDependency`.
-    search
-        "grid" for the kernels as given, or "gradient": the continuous parameters of each kernel
+    verbose : bool, default=False
+        Whether a bar shows how many of the choices were tried.
+    solver : str or BlockConjugateGradient, default="auto"
+        As in `KernelDependency`.
+    nested : int, default=None
+        The number of folds for an unbiased score: on each, the whole choice is repeated without
+        the fold, which costs one fit. None for no such score.
+    symmetries : sequence of str, default=None
+        As in `KernelDependency`.
+    search : {"grid", "gradient"}, default="grid"
+        "grid" for the given kernels. With "gradient" the continuous parameters of each kernel
         are first learnt as by `mercer.tune` (the penalised evidence; with groups or outputs of
-        infinitely many features, the left-out error), and the choice is between those.
+        infinitely many features, the left-out error), and the choice is between the results.
         ``kernel=None`` is then ``RBF("ard")``.
-    restarts
-        How many further searches by gradient start at random places.
+    restarts : int, default=0
+        The number of further searches by gradient, from random parameters.
 
     Attributes
     ----------
@@ -93,16 +99,16 @@ class KernelDependencyCV(RidgeEstimator):
         What was chosen; `alpha_` is always absolute.
     loo_risk_, loo_score_
         Its leave-one-out risk (mean squared distance in feature space), and its score, both
-        optimistic where there was a choice, since they made it. Of pairs that come in blocks the
-        risk is over all of them, in one more reading, and the score over their sample; of a
-        generator, which cannot be read again, and beside `validation`, both are over the sample.
-        Where a loss is robust, so is the risk: no distance counts as more than three medians
+        optimistic if there was a choice, because they were used for it. For a stream the risk is
+        over all pairs, in one more reading, and the score over the sample; for a generator, which
+        cannot be read again, and with `validation`, both are over the sample. With a robust loss
+        the risk is robust too: no distance counts as more than three medians
         (`mercer.losses.tau_risk`).
     nested_risk_, nested_score_
         With `nested`, risk and score of predictions for folds (groups kept whole) that had no part
         in choice, calibration and fit.
     loss_
-        The loss chosen, its threshold settled; None for the square.
+        The chosen loss with its threshold; None for the square.
     cv_results_
         A dictionary of columns, one entry a trial; with `validation` at fit, its risks are those
         of the pairs held out.
@@ -160,7 +166,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     chooses = True
 
-    @afresh
+    @on_fresh_state
     def fit(
         self,
         X: Items,
@@ -175,8 +181,8 @@ class KernelDependencyCV(RidgeEstimator):
         Parameters
         ----------
         X, y
-            As in `KernelDependency`. Pairs that come in blocks are read once more, to leave every
-            one of them out; of a generator, which cannot be read again, those of its sample are.
+            As in `KernelDependency`. A stream is read once more, to leave every pair out. A
+            generator cannot be read again: only the pairs of its sample are left out.
         groups
             A label for each pair: pairs of one label (a subject, a speaker) are left out together.
         validation
@@ -202,14 +208,13 @@ class KernelDependencyCV(RidgeEstimator):
         X, y, groups, unlabelled, sample_weight = split_unlabelled(
             X, y, groups, unlabelled, sample_weight
         )
-        choices, data = self._in_memory(choices, X, y, groups, unlabelled, sample_weight)
-        if self.search == "gradient":
-            choices = replace(choices, kernels=self._learnt_kernels(choices, data))
-        judge, want = Judge(self, choices), self._want(choices)
-        best, rows = judge.best(self._trials(judge, data, want))
-        check_symmetries(best.factorization, best.row["alpha"], want)
+        choices, pairs = self._pairs(choices, X, y, groups, unlabelled, sample_weight)
+        selection, want = Selection(self, choices), self._want(choices)
+        best, rows = selection.best(self._trials(selection, pairs, want))
+        if best.factorization.problem.symmetry is not None:
+            check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
-        warn_at_edges(rows, best.row, scales=not self._open_choice)
+        warn_at_edges(rows, best.row, [] if self._open_choice else choices.kernels)
         warn_of_data(best.factorization.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
@@ -236,47 +241,54 @@ class KernelDependencyCV(RidgeEstimator):
         """Whether the kernel is chosen among the defaults."""
         return self.kernel is None and self.search == "grid"
 
-    def _suitable(self, kernels: list[OperatorKernel], X: Items) -> list[OperatorKernel]:
-        if not self._open_choice:
-            return kernels
-        return [as_operator_kernel(kernel) for kernel in default_kernels(X)]
+    def _pairs(self, choices: Choices, X: Items, *given: Any) -> tuple[Choices, TrainingPairs]:
+        """Check pairs, and find the kernels to choose from where these depend on the pairs."""
+        if self._open_choice:
+            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
+            choices = replace(choices, kernels=kernels)
+        choices, pairs = super()._pairs(choices, X, *given)
+        if self._open_choice and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
+            choices = replace(choices, kernels=[self._kernel_of_some(choices.kernels, pairs)])
+        if self.search == "gradient":
+            choices = replace(choices, kernels=self._learnt_kernels(choices, pairs))
+        return choices, pairs
 
-    def _learnt_kernels(self, choices: Choices, data: Data) -> list[OperatorKernel]:
-        """The kernels at parameters learnt by gradient, for each output kernel."""
+    def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
+        """Return the kernels at parameters learnt by gradient, for each output kernel."""
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
-        sides = [data.side(output, data.y, self.output_features) for output in choices.outputs]
+        sides = [pairs.side(output, pairs.y, self.output_features) for output in choices.outputs]
         return [
             learnt_kernel(problem, criterion, self.restarts)
             for side in sides
-            for problem in self._problems(choices, side, data)
+            for problem in self._problems(choices, side, pairs)
         ]
 
-    def _trials(self, judge: Judge, data: Data, want: Want) -> Iterator[Trial]:
-        """Every kernel, output kernel, loss and ridge."""
-        choices = judge.choices
+    def _kernel_of_some(
+        self, kernels: list[OperatorKernel], pairs: TrainingPairs
+    ) -> OperatorKernel:
+        """Return the kernel that is chosen on some of the pairs."""
+        labels = np.arange(count(pairs.y)) if pairs.labels is None else pairs.labels
+        rows = some_rows(labels, CHOSEN_ON)
+        some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
+        weights = None if pairs.weights is None else pairs.weights[rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit on all pairs says the same
+            some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
+        return next(kernel for kernel in kernels if str(kernel) == str(some.kernel_))
+
+    def _trials(self, selection: Selection, pairs: TrainingPairs, want: Want) -> Iterator[Trial]:
+        """Yield every kernel, output kernel, loss and ridge."""
+        choices = selection.choices
         for output in choices.outputs:
-            side = data.side(output, data.y, self.output_features)
+            side = pairs.side(output, pairs.y, self.output_features)
             decoders = [
                 self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
             ]
             cache = Cache()
-            for problem in self._problems(choices, side, data):
-                yield from judge.trials(factor(problem, want, cache), decoders, want)
-
-    def _shortlisted(self, kernels: list[OperatorKernel], data: Data) -> list[OperatorKernel]:
-        """Of many pairs the default kernel that suits some of them best."""
-        if not self._open_choice or len(kernels) < 2 or count(data.y) <= CHOSEN_ON:
-            return kernels
-        labels = np.arange(count(data.y)) if data.labels is None else data.labels
-        rows = some_rows(labels, CHOSEN_ON)
-        some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
-        weights = None if data.weights is None else data.weights[rows]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all pairs says the same
-            some.fit(take(data.X, rows), take(data.y, rows), labels[rows], None, None, weights)
-        return [next(k for k in kernels if str(k) == str(some.kernel_))]
+            for problem in self._problems(choices, side, pairs):
+                yield from selection.trials(factor(problem, want, cache), decoders, want)
 
     def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
         """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
@@ -313,8 +325,8 @@ class KernelDependencyCV(RidgeEstimator):
         gathered = self._gathered(source, choices)
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
-        judge, want = Judge(self, choices), self._want(choices)
-        best, rows = judge.best(stream_trials(judge, source, gathered, others, want))
+        selection, want = Selection(self, choices), self._want(choices)
+        best, rows = selection.best(stream_trials(selection, source, gathered, others, want))
         self._report(best, rows, want)
         if others is not None:
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)

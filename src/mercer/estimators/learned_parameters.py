@@ -15,7 +15,7 @@ from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.wrapper import OnDevice
-from ..operators import ComponentKernel, OperatorKernel, Separable
+from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
 from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
 from ..solvers.coupled import fitted_kernel
@@ -84,6 +84,7 @@ class ParameterSearch:
         self.problem = replace(problem, inputs=_held(problem.inputs))
         outputs = _balanced(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
+        self.alpha = 1.0  # until the unit of ridges is known
         self.alpha = self._first_ridge()
         self.vector = self._vector()
         self.start = self.vector.start
@@ -119,7 +120,7 @@ class ParameterSearch:
     # -- the objective ------------------------------------------------------------------------
 
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
-        """The problem and the ridge at a vector."""
+        """Return the problem and the ridge at a vector."""
         values, side = self.vector.values(vector), self.problem.inputs
         alpha = values.pop(RIDGE)
         kernel = self._kernel_at(values)
@@ -141,13 +142,13 @@ class ParameterSearch:
     def _factored(self, problem: Problem) -> Spectral:
         solver: Any = Spectral if problem.inputs.features is None else LowRank
         solver = ByDirection if self._components else solver
-        want = Want([self.alpha] if hasattr(self, "alpha") else [1.0], left_out=True, moves=True)
+        want = Want([self.alpha], left_out=True, moves=True)
         self.n_evaluations += 1
         found: Any = solver.factor(problem, want, self.cache)
         return found
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """The penalised objective and its gradient.
+        """Return the penalised objective and its gradient.
 
         In nats: minus the log evidence, or half the number of residuals times the logarithm of the
         left-out error, which is comparable with it.
@@ -176,7 +177,7 @@ class ParameterSearch:
         return parameter_slopes(self._factored(problem), alpha, self.criterion)
 
     def _first_ridge(self) -> float:
-        """The best of a path of ridges at the starting parameters."""
+        """Return the best of a path of ridges at the starting parameters."""
         parts = self._factored(self.problem)
         alphas = [float(a) * parts.scale for a in RIDGES]
         if self.criterion == "evidence":
@@ -206,7 +207,7 @@ class ParameterSearch:
         return self._learnt(best.x, trace)
 
     def _tried(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
-        """The objective, noted; where numbers overflow, so bad that the step is taken back."""
+        """Record and return the objective; a large value where numbers overflow."""
         found = max(steps, default=0.0) + 1e6, np.zeros_like(vector)
         try:
             with np.errstate(all="ignore"):
@@ -228,8 +229,7 @@ class ParameterSearch:
 
 
 def _refuse(problem: Problem) -> None:
-    own = getattr(type(problem.kernel), "component_gradient", ComponentKernel.component_gradient)
-    if not problem.separable and own is ComponentKernel.component_gradient:
+    if not (problem.separable or problem.kernel.differentiable):
         raise Refused(f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel "
                       "learnt by gradient.")  # fmt: skip
     if problem.loss is not None or (problem.separable and problem.kernel.operator.learnt):
@@ -237,7 +237,7 @@ def _refuse(problem: Problem) -> None:
         raise Refused(f"{what} has no closed form to be differentiated: use the square loss and "
                       "an operator made of the moments.")  # fmt: skip
     if problem.gathered is not None:
-        raise Refused("pairs in blocks are not held whole, as learning by gradient needs them.")
+        raise Refused("learning by gradient needs all pairs in memory, not a stream.")
 
 
 def _criterion(problem: Problem, criterion: str) -> str:
@@ -250,7 +250,7 @@ def _criterion(problem: Problem, criterion: str) -> str:
 
 
 def _balanced(problem: Problem) -> Outputs:
-    """The outputs in coordinates; vectors of numbers with one spread in every column.
+    """Return the outputs in coordinates; vectors of numbers have one spread in every column.
 
     Under the identity columns are fitted apart, so that their units would only decide which of
     them parameters are learnt for.
@@ -266,7 +266,7 @@ def _balanced(problem: Problem) -> Outputs:
 
 
 def _held(side: Side) -> Side:
-    """The inputs with the landmarks that their feature map draws, held from then on."""
+    """Return the inputs with the landmarks of their feature map fixed."""
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]

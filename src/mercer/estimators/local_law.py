@@ -20,7 +20,7 @@ from ..solvers.law_moments import LawFit, LawMoments, binary_unit, damping_of
 from ..solvers.local_law import LocalLawMap
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
-from .base import StructuredEstimator, afresh, warn_if_constant
+from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .choice import ridges_of
 from .pairs import group_labels
 
@@ -47,31 +47,31 @@ class LocalLaw(StructuredEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, default=None
         The kernel on windows, whose values are in standard deviations; None for ``Matern(nu=3.5)``
-        of three times the median distance.
-    radius
-        How far the window of the input reaches, in the units of the fields; None for 1.5 steps.
-    reach
-        How far the neighbours of a place reach; None for one step.
-    rank
-        The number of windows that others are compared with, drawn at random.
-    alphas
-        Ridges to choose from by `cv` folds of left-out fields; "auto" for a ladder that grows with
-        the number of windows; a number for one.
-    fields
-        What inputs and outputs are fields on; None for a grid of spacing one.
-    fit_intercept
-        Whether every place has a constant of its own, such as a source that is always there; it
-        takes hundreds of pairs.
-    n_windows
-        The most windows to learn from; beyond, some of the fields are drawn.
-    cv
+        with three times the median distance.
+    radius : float, default=None
+        The radius of the input window, in the units of the fields; None for 1.5 steps.
+    reach : float, default=None
+        The radius of the output neighbourhood of a grid point; None for one step.
+    rank : int, default=200
+        The number of landmark windows, drawn at random.
+    alphas : float, sequence of float or "auto", default="auto"
+        Ridges to choose from by `cv` folds of left-out fields; "auto" for a grid that grows with
+        the number of windows.
+    fields : Fields, default=None
+        The grid of inputs and outputs; None for a grid of spacing one.
+    fit_intercept : bool, default=False
+        Whether every grid point has its own constant, such as a permanent source; this needs
+        hundreds of pairs.
+    n_windows : int, default=100000
+        The largest number of windows to learn from; with more, some of the fields are drawn.
+    cv : int, default=5
         The number of folds.
-    device
-        A device of PyTorch's, such as "cuda"; None for numpy.
-    random_state
-        Seeds the windows and the folds.
+    device : str, default=None
+        A device of PyTorch, such as "cuda"; None for numpy.
+    random_state : int, RandomState or None, default=0
+        The seed of the windows and the folds.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class LocalLaw(StructuredEstimator):
 
     dropped: ClassVar[dict[str, str]] = {"outputs_": "the training outputs"}
 
-    @afresh
+    @on_fresh_state
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> LocalLaw:
         """Learn the law.
 
@@ -147,7 +147,7 @@ class LocalLaw(StructuredEstimator):
         used = self._used(labels, map, random)
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         A, B = map.moved(take(X, used)), map.moved(Y[used])
-        self._settle(map, A, random)
+        self._fit_inputs(map, A, random)
         live = B[:, like_index(map._grid.live, B)]
         unit = binary_unit(live)
         self._limit(map, host(live) / unit)
@@ -155,8 +155,9 @@ class LocalLaw(StructuredEstimator):
         map.weights[:, 0] *= unit
         map.constant *= unit
         map.centre, map.bound = map.centre * unit, map.bound * unit
-        for name in ("marks", "weights", "constant"):
-            setattr(map, name, np.ascontiguousarray(host(getattr(map, name))))
+        map.marks, map.weights, map.constant = (
+            np.ascontiguousarray(host(A)) for A in (map.marks, map.weights, map.constant)
+        )
         explicit = Explicit().fit(self.output_kernel_, y)
         frame = OrthonormalFrame(explicit)
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
@@ -184,7 +185,7 @@ class LocalLaw(StructuredEstimator):
         return namespace(y).reshape(y, (y.shape[0], -1))
 
     def _map(self, X: Array) -> LocalLawMap:
-        """The map, laid out; nothing is learnt yet."""
+        """Return the map before anything is learnt."""
         fields, shape = self.fields or Fields(), tuple(int(s) for s in X.shape[1:])
         step = float(max(fields.grid(shape).spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
@@ -193,7 +194,7 @@ class LocalLaw(StructuredEstimator):
         return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
 
     def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
-        """The fields that are learnt from, of two groups at least."""
+        """Return the fields to learn from, of at least two groups."""
         n, most = len(labels), whole(self.n_windows, "n_windows") // len(map._grid.live)
         most = max(2, most)
         if n <= most:
@@ -204,8 +205,8 @@ class LocalLaw(StructuredEstimator):
             drawn[-1] = other[0]
         return np.sort(drawn)
 
-    def _settle(self, map: LocalLawMap, X: Array, random: Any) -> None:
-        """What inputs are standardised by, landmarks, and the length scale."""
+    def _fit_inputs(self, map: LocalLawMap, X: Array, random: Any) -> None:
+        """Determine how inputs are standardised, landmarks, and the length scale."""
         xp, live = namespace(X), map._grid.split(X)
         if map._grid.mask is not None:
             live = live[:, map._grid.mask, :]
@@ -261,7 +262,7 @@ class LocalLaw(StructuredEstimator):
         self._learn(fit, moments)
 
     def _learn(self, fit: LawFit, moments: LawMoments) -> None:
-        """The law of a ridge, which must have a field at least for the first of the inputs."""
+        """Fit the law at the chosen ridge, and check that it has a field for the first input."""
         xp = namespace(fit.X)
         coef, constant = next(moments.path([self.alpha_], self.fit_intercept))
         self._refuse_unless(bool(xp.all(xp.isfinite(coef))))

@@ -14,15 +14,15 @@ from ..embedding import Embedding, OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
-from .base import StructuredEstimator, afresh
-from .behind_predictions import LeftOutPoints
+from .base import on_fresh_state
 from .choice import AUTO, calibrated
 from .known_targets import alike, known_coordinates, split_missing
+from .left_out_points import LeftOutPoints
 from .pairs import group_labels, rows_of
 
 
 @parameters
-class MissingTargets(LeftOutPoints, StructuredEstimator):
+class MissingTargets(LeftOutPoints):
     """A model of outputs some of whose values are missing: a row counts for those that it has.
 
     Under the identity operator the targets of a ridge problem do not depend on each other. Those
@@ -71,7 +71,7 @@ class MissingTargets(LeftOutPoints, StructuredEstimator):
         "known_": "the training outputs",
     }
 
-    @afresh
+    @on_fresh_state
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
     ) -> MissingTargets:

@@ -14,18 +14,18 @@ from .._base.parameters import whole
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame
 from ..features import FeatureMap
-from ..kernels import Kernel, Linear
+from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
 from ..problem import Problem, Side, repeats
-from .base import StructuredEstimator, warn_if_constant
-from .behind_predictions import LeftOutPoints, finite_kernel
+from .base import warn_if_constant
 from .choice import calibrated
-from .pairs import counting_rows, folds_of, group_labels, rows_of, sample_weights
+from .left_out_points import LeftOutPoints
+from .pairs import drop_zero_weights, fold_rows, folds_of, group_labels
 from .trees import features_of
 
 
-class OnFeatures(LeftOutPoints, StructuredEstimator):
+class OnFeatures(LeftOutPoints):
     """A model that learns output coordinates from features, and is calibrated on left-out folds.
 
     A subclass implements `_coordinates` and `_fit_coordinates`.
@@ -63,11 +63,7 @@ class OnFeatures(LeftOutPoints, StructuredEstimator):
         """Fit kernels, model and decoder; pairs of weight zero are left out of everything."""
         kernel, given = self._input_kernel(), X
         X, y = self._check_pairs(kernel, as_output_kernel(self.output_kernel), X, y)
-        weights = sample_weights(sample_weight, count(y))
-        kept = counting_rows(weights)
-        if kept is not None:
-            X, y, given, weights = (rows_of(part, kept) for part in (X, y, given, weights))
-            groups = None if groups is None else rows_of(groups, kept)
+        _, weights, groups, (X, y, given) = drop_zero_weights(sample_weight, groups, X, y, given)
         labels = group_labels(groups, count(y))
         self.input_kernel_ = kernel.fit(X)
         V, frame = self._fit_output_side(y, weights)
@@ -96,13 +92,19 @@ class OnFeatures(LeftOutPoints, StructuredEstimator):
         """Return predictions of every row by `predict(seen rows, left-out rows)`, fold by fold."""
         self.folds_ = folds_of(labels, whole(self.cv, "cv"))
         C = np.empty(shape)
-        for fold in range(int(self.folds_.max()) + 1):
-            out = self.folds_ == fold
-            C[out] = predict(np.flatnonzero(~out), np.flatnonzero(out))
+        for seen, out in fold_rows(self.folds_):
+            C[out] = predict(seen, out)
         return C
 
     def _input_kernel(self) -> Kernel:
-        return finite_kernel(self.kernel, self.needs_features)
+        """Return the kernel on inputs, which must have finite features; None is `Linear`."""
+        kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
+        if kernel.features is None:
+            raise ValueError(
+                f"{self.needs_features}, and {kernel} has no finite ones: use a linear kernel, "
+                "such as Linear() or Words()."
+            )
+        return kernel
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [self._input_kernel()]

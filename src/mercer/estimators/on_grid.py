@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, like, namespace
-from ..kernels import Linear
+from .._base.arrays import Array, Items, is_array, like, namespace
+from .._base.user_warnings import warn
+from ..kernels import FieldL2, Linear
+from ..kernels.wrapper import Wrapper
 from ..operators.windows import like_index
 from ..solvers.place_moments import PlaceMap, joined
 from ..spaces import Fields
@@ -17,28 +18,24 @@ from ..spaces.fields import Grid
 
 
 def predict_on(model: Any, X: Items, grid: Fields) -> Array:
-    """The predicted fields at the places of another grid.
+    """Return the predicted fields at the points of another grid.
 
-    A kernel shared by all places is evaluated there, and X may be on the new grid; other
-    predictions are interpolated between the places learnt at.
+    A kernel shared by all grid points is evaluated there, and X may be on the new grid; other
+    predictions are interpolated between the grid points of the training outputs.
     """
     if not isinstance(grid, Fields):
         raise TypeError(f"grid must be Fields(…), got {grid!r}.")
-    map, plain = model.points_.map, getattr(model.output_kernel_, "inner", model.output_kernel_)
+    map, plain = model.points_.map, model.output_kernel_
+    plain = plain.inner if isinstance(plain, Wrapper) else plain
     if isinstance(map, PlaceMap) and isinstance(plain, Linear):
         return model._returned(_evaluated(model, map, X, grid))
     shape = model._output_shape()
-    if getattr(plain, "fields", None) is not None:
-        own = plain.fields
-    else:
-        own = getattr(model.kernel_, "output_fields", None) or Fields(
-            channels=int(shape[-1]) if len(shape) > 3 else 1
-        )
+    own = plain.fields if isinstance(plain, FieldL2) else None
+    own = own or model.kernel_.output_fields or _fields_of_shape(shape)
     known = own.grid(tuple(shape))
-    warnings.warn(
-        f"{model.kernel_} knows the places that it learnt at alone: predictions on another grid "
-        "are interpolated.",
-        stacklevel=3,
+    warn(
+        f"{model.kernel_} is fitted at the grid points of the training outputs: predictions on "
+        "another grid are interpolated."
     )
     wanted = _output_grid(grid, known, {})
     Y = model.predict(X)
@@ -46,9 +43,14 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     return _shaped(values, wanted)
 
 
+def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
+    """Return fields of spacing one; the last axis of arrays with more than three are channels."""
+    return Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
+
+
 def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
     kernel, known = map.kernel, map.kernel.input_grid
-    X = X if hasattr(X, "shape") else np.asarray(X, dtype=float)
+    X = X if is_array(X) else np.asarray(X, dtype=float)
     inputs, sizes = known, {}
     if tuple(X.shape[1:]) != kernel.input_shape_:
         axes = [a for a in grid.grid_axes(len(kernel.output_grid.axes)) if a in known.axes]
@@ -59,10 +61,9 @@ def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
             )
         own: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
         picked = [grid.grid_axes(len(kernel.output_grid.axes)).index(a) for a in axes]
-        for name in ("origin", "spacing"):
-            value = np.asarray(getattr(grid, name), dtype=float)
-            if value.ndim:
-                own.set_params(**{name: tuple(value[picked])})
+        for name, given in (("origin", grid.origin), ("spacing", grid.spacing)):
+            if np.ndim(given):
+                own.set_params(**{name: tuple(np.asarray(given, dtype=float)[picked])})
         closed = [a for a, c in zip(known.axes, known.periodic, strict=True) if c]
         own.set_params(axes=known.axes, periodic=tuple(closed))
         inputs = own.grid(tuple(X.shape[1:]))
@@ -77,18 +78,18 @@ def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
-    """The new grid, as long along each axis as told, as X, or as the grid learnt on."""
-    told = clone(grid).set_params(
+    """Return the new grid; a size that is not given is that of X or of the training grid."""
+    asked = clone(grid).set_params(
         axes=known.axes if grid.axes is None else grid.axes,
         channels=known.channels,
         periodic=[a for a, c in zip(known.axes, known.periodic, strict=True) if c],
     )
-    if told.points is not None:
-        told.set_params(periodic=())
-        count = len(np.asarray(told.points))
-        return told.grid((count, known.channels) if known.channels > 1 else (count,))
-    if tuple(told.axes) != known.axes:
-        raise ValueError(f"the new grid has the axes {told.axes}, outputs have {known.axes}.")
+    if asked.points is not None:
+        asked.set_params(periodic=())
+        count = len(np.asarray(asked.points))
+        return asked.grid((count, known.channels) if known.channels > 1 else (count,))
+    if tuple(asked.axes) != known.axes:
+        raise ValueError(f"the new grid has the axes {asked.axes}, outputs have {known.axes}.")
     shape = grid.shape
     if shape is None:
         spacing = np.broadcast_to(np.asarray(grid.spacing, dtype=float), (len(known.axes),))
@@ -96,11 +97,11 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
             sizes.get(a, max(1, round(n * h / new)))
             for a, n, h, new in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
         ]
-    return told.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
+    return asked.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
 
 
 def between(known: Grid, wanted: Grid, values: Array) -> Array:
-    """Values at the places of a grid, (n, places, channels), interpolated at those of another."""
+    """Interpolate values (n, points, channels) of a grid at the points of another."""
     at = wanted.places[wanted.live].copy()
     if known.points is None:
         for axis, (n, h, start) in enumerate(
@@ -116,6 +117,6 @@ def between(known: Grid, wanted: Grid, values: Array) -> Array:
 
 
 def _shaped(values: Array, grid: Grid) -> Array:
-    """Values at the places that count as arrays; masked places are zero."""
+    """Return values at grid points as arrays; masked points are zero."""
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
     return namespace(values).reshape(joined(values, grid), (values.shape[0], *shape))

@@ -1,31 +1,98 @@
-"""Training pairs held whole: those whose output is known, groups and weights, checked."""
+"""Training pairs in memory: known outputs, groups and weights, checked; kernels fitted on them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight
 
-from .._base.arrays import Items, concatenated, count, host, take
-from ..kernels import Kernel, as_kernel
-from ..operators import OperatorKernel, Separable
+from .._base.arrays import (
+    Items,
+    concatenated,
+    count,
+    dtype_name,
+    host,
+    is_array,
+    is_batch,
+    is_table,
+    take,
+)
+from ..features import FeatureMap
+from ..kernels import Kernel
+from ..problem import Side, repeats
 from ..spaces import Records
 from ..spaces.records import known_fields
+
+
+@dataclass(frozen=True)
+class TrainingPairs:
+    """Checked training pairs in memory; of a stream, its sample.
+
+    Attributes
+    ----------
+    X, y
+        The checked items.
+    labels, weights
+        The group of each pair, None where each is alone; the sample weights, None for ones.
+    given
+        The inputs as the user gave them.
+    sample
+        The rows that kernels and feature maps are fitted on, where the same pairs could be
+        streamed; None for all.
+    """
+
+    X: Items
+    y: Items
+    labels: np.ndarray | None
+    weights: np.ndarray | None
+    given: Items
+    sample: np.ndarray | None = None
+
+    def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
+        """Return inputs or outputs with a clone of a kernel, fitted on the sample.
+
+        Each item counts as often as it weighs, in memory and in streams alike. A kernel whose
+        features name what occurs in the data (labels, n-grams), or which refuses items that were
+        not in the sample, is fitted on all items.
+        """
+        fitted = clone(kernel)
+        rows = self.sample
+        if rows is not None and kernel.features is not None and not kernel.on_vectors:
+            rows = None
+        if self.weights is not None and not kernel.pairwise:
+            every = np.arange(len(self.weights)) if rows is None else rows
+            rows = every[repeats(self.weights[every])]
+        fitted.fit(items if rows is None else take(items, rows))
+        if self.sample is not None:
+            try:
+                fitted.check(items)
+            except ValueError:
+                fitted = clone(kernel).fit(items)
+        map = None
+        if features is not None and features.weighs and self.weights is not None:
+            weighted: Any = clone(features)
+            every = np.arange(count(items)) if self.sample is None else self.sample
+            map = weighted.fit(fitted, take(items, every), self.weights[every])
+        return Side(fitted, items, features, self.sample, map)
 
 
 def split_unlabelled(
     X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
 ) -> tuple[Items, Items, Items | None, Items | None, Any]:
     """Split off the inputs whose output is None, and join them with the unlabelled ones."""
-    if not isinstance(y, list | tuple) and str(getattr(y, "dtype", "")) != "object":
+    if not isinstance(y, list | tuple) and dtype_name(y) != "object":
         return X, y, groups, unlabelled, weights
     missing = np.array([item is None for item in y], dtype=bool)
     if not missing.any():
         return X, y, groups, unlabelled, weights
     if count(X) != len(missing):
         raise ValueError(
-            f"X and y must have the same length, None for an output that is not known: got "
-            f"{count(X)} inputs and {len(missing)} outputs."
+            f"X and y must have the same length, None for an unknown output: got {count(X)} "
+            f"inputs and {len(missing)} outputs."
         )
     if missing.all():
         raise ValueError("y is None in every row: at least 2 outputs must be known.")
@@ -36,54 +103,33 @@ def split_unlabelled(
     return rows_of(X, known), [y[i] for i in known], groups, more, weights
 
 
-def with_unlabelled(
-    kernels: list[OperatorKernel], unlabelled: Items | None
-) -> list[OperatorKernel]:
-    """Return kernels that know the inputs without output; at least one must be able to."""
-    if unlabelled is None:
-        return kernels
-    if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in kernels):
-        raise ValueError(
-            f"there are inputs without output, of which {kernels[0]} can learn nothing: wrap its "
-            "scalar kernel, as in LaplacianRegularized(kernel), or leave these rows out."
-        )
-    return [
-        _with_unlabelled(kernel, unlabelled) if kernel.separable else kernel for kernel in kernels
-    ]
-
-
-def _with_unlabelled(kernel: OperatorKernel, unlabelled: Items) -> OperatorKernel:
-    separated = kernel.separated()
-    return Separable(as_kernel(separated.scalar).with_unlabelled(unlabelled), separated.operator)
-
-
 def rows_of(items: Items, index: np.ndarray) -> Items:
-    """Some of the items, in a container of the same kind: tables keep the names of columns."""
-    if hasattr(items, "iloc"):
+    """Return some of the items in a container of the same kind; tables keep their column names."""
+    if is_table(items):
         return items.iloc[index]
-    return take(items, index) if hasattr(items, "shape") else [items[i] for i in index]
+    return take(items, index) if is_array(items) else [items[i] for i in index]
 
 
 def _joined(more: Items, unlabelled: Items | None) -> Items:
-    """Both kinds of inputs without output in one batch."""
+    """Return both kinds of inputs without output in one batch."""
     if unlabelled is None:
         return more
     if isinstance(more, list):
         return more + list(unlabelled)
-    return concatenated([A.to_numpy() if hasattr(A, "iloc") else A for A in (more, unlabelled)])
+    return concatenated([A.to_numpy() if is_table(A) else A for A in (more, unlabelled)])
 
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
-    """Number the group of each example; without groups each example is one."""
+    """Return the number of each example's group; without groups, its own number."""
     if groups is None:
         return np.arange(n)
-    if isinstance(groups, str) or not hasattr(groups, "__len__"):
+    if isinstance(groups, str) or not is_batch(groups):
         raise ValueError(f"groups must be a list or an array of {n} labels, got {groups!r:.60}.")
-    shape = getattr(groups, "shape", (len(groups),))
+    shape = groups.shape if is_array(groups) else (len(groups),)
     if tuple(shape) != (n,):
         got = shape[0] if len(shape) == 1 else f"shape {tuple(shape)}"
         raise ValueError(f"groups must have one label for each of the {n} pairs, got {got}.")
-    groups = list(host(groups)) if hasattr(groups, "shape") else list(groups)
+    groups = list(host(groups) if is_array(groups) else groups)
     try:
         hash(tuple(groups))
     except TypeError as problem:
@@ -101,7 +147,7 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
 
 
 def refuse_unequal(X: Items, y: Items) -> None:
-    """Refuse inputs and outputs that differ in number."""
+    """Refuse inputs and outputs of different number."""
     if count(X) != count(y):
         raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
 
@@ -112,7 +158,7 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
         names = list(kernel.space.fields)
         missing = not known_fields(kernel.space.check(y), names).all()
     else:
-        held = isinstance(y, np.ndarray) or hasattr(y, "iloc")
+        held = isinstance(y, np.ndarray) or is_table(y)
         values = np.asarray(y) if held and kernel.space.on_vectors else np.zeros(0)
         missing = values.dtype.kind == "f" and bool(np.isnan(values).any())
     if missing:
@@ -124,25 +170,49 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
 
 
 def folds_of(labels: np.ndarray, number: int) -> np.ndarray:
-    """The fold of each example, groups kept whole, drawn alike for all models of some data."""
+    """Return the fold of each example: groups stay together, and the draw depends on them alone."""
     groups = int(labels.max()) + 1
     return np.random.RandomState(0).permutation(groups)[labels] % min(number, groups)
 
 
-def counting_rows(weights: np.ndarray | None) -> np.ndarray | None:
-    """Return the pairs of positive weight; None if all pairs count."""
-    if weights is None or (weights > 0).all():
-        return None
-    kept = np.flatnonzero(weights > 0)
+def fold_rows(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield for each fold the rows outside it and the rows in it."""
+    for fold in range(int(folds.max()) + 1):
+        yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+
+
+def drop_zero_weights(
+    weights: Any, groups: Items | None, *items: Items
+) -> tuple[np.ndarray | None, np.ndarray | None, Items | None, list[Items]]:
+    """Check sample weights, and leave out the pairs of weight zero.
+
+    Parameters
+    ----------
+    weights
+        One number for each pair; None for ones.
+    groups
+        The labels of the pairs, or None.
+    *items
+        Batches with one item for each pair.
+
+    Returns
+    -------
+    kept, weights, groups, items
+        The rows that count, None for all; and what was given, of those rows. Weights are None
+        where all are one.
+    """
+    w = sample_weights(weights, count(items[0]))
+    if w is None or (w > 0).all():
+        return None, w, groups, [*items]
+    kept = np.flatnonzero(w > 0)
     if len(kept) < 2:
         raise ValueError("sample_weight leaves fewer than 2 pairs to learn from.")
-    return kept
+    w, groups = w[kept], None if groups is None else rows_of(groups, kept)
+    return kept, None if (w == 1.0).all() else w, groups, [rows_of(part, kept) for part in items]
 
 
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:
-    """Check sample weights; None where all are one."""
-    from sklearn.utils.validation import _check_sample_weight
-
+    """Check sample weights; return None where all are one."""
     if weights is None:
         return None
     w = _check_sample_weight(weights, np.empty(n), dtype=np.float64)

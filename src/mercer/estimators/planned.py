@@ -1,21 +1,27 @@
-"""What a fit would cost, from sizes or from the pairs themselves."""
+"""The cost of a fit, from sizes or from the pairs themselves."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .._base.arrays import Items
 from .._base.parameters import whole
 from .._base.plan import Plan, Sizes
-from ..kernels.base import as_output_kernel
 from ..operators import Covariance
+from ..problem import Problem, Want
 from ..solvers.route import plan, plan_of
-from .choice import listed
-from .from_pairs import FromPairs
+from .choice import Choices
 
 
-class Planned(FromPairs):
-    """An estimator that tells what its routes cost."""
+class Planned:
+    """An estimator of ridge problems that states what each way to solve them costs."""
+
+    output_kernel: Any
+    chooses: ClassVar[bool]
+    _choices: Callable[[], Choices]
+    _first_problem: Callable[..., tuple[Problem, Want]]
 
     def plan(
         self,
@@ -59,13 +65,13 @@ class Planned(FromPairs):
             return plan_of(*copy.copy(self)._first_problem(X, y))
         n, p, q = whole(n, "n"), whole(p, "p"), whole(q, "q")
         rank = None if rank is None else whole(rank, "rank")
-        kernels = self._kernels()
+        choices = self._choices()
+        kernels = choices.kernels
         coupled = [kernel for kernel in kernels if not kernel.separable]
         if coupled:
             raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
         operators = [kernel.separated().operator for kernel in kernels]
         dense = [operator for operator in operators if operator.uniform is None]
         conditional = sum(not isinstance(operator, Covariance) for operator in dense)
-        finite = as_output_kernel(listed(self, "output_kernel")[0]).features is not None
-        width = q if finite else None
+        width = None if choices.outputs[0].features is None else q
         return plan(Sizes(n, p, width, not dense, conditional, self.chooses, rank=rank))

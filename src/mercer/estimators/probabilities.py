@@ -91,7 +91,7 @@ class Probabilities(BaseEstimator):
         return expit(Z) if self.several else softmax(Z, axis=1)
 
     def _features(self, points: Embedding) -> np.ndarray:
-        """The scores, their log-odds and a constant, (3, points, classes)."""
+        """Return the scores, their log-odds and a constant, (3, points, classes)."""
         alone = object_array([[c] for c in self.classes_]) if self.several else self.classes_
         S = host(points.inner(alone)) / host(self.kernel.diag(alone))
         return np.stack([S, logit(np.clip(S, EDGE, 1.0 - EDGE)), np.ones(S.shape)])
@@ -105,7 +105,7 @@ class Probabilities(BaseEstimator):
 
 
 def in_order(classes: np.ndarray) -> np.ndarray:
-    """Classes as an array of their kind, sorted where they can be, as scikit-learn wants them."""
+    """Return classes as an array of their kind, sorted if possible, as scikit-learn expects."""
     plain = classes.tolist()
     with suppress(TypeError):
         plain = sorted(plain)
@@ -114,7 +114,7 @@ def in_order(classes: np.ndarray) -> np.ndarray:
 
 
 def has_classes(model: Any) -> bool:
-    """Whether the outputs of a fitted model are classes or label sets."""
+    """Return whether the outputs of a fitted model are classes or label sets."""
     kernel = vars(model).get("output_kernel_")
-    named = kernel is not None and hasattr(kernel.multiple.kernel, "classes_")
+    named = kernel is not None and "classes_" in vars(kernel.multiple.kernel)
     return named and isinstance(kernel.space, Classes | LabelSets)

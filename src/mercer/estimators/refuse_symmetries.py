@@ -1,4 +1,4 @@
-"""The symmetries that an estimator is given, and whether the data bear them out."""
+"""Symmetries of fields, and the refusal of symmetries that the data contradict."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel
 
-from .._base.arrays import Items, host, take
+from .._base.arrays import Items, host, is_array, take
+from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
 from .choice import some_rows
-from .judge import ridges
+from .selection import ridges
 
 PAIRS = 300
 """Pairs that symmetries are tried on."""
@@ -24,44 +25,28 @@ LEVEL = 0.01
 
 
 def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:
-    """The group of the symmetries that were asked for, on the fields that the kernels know."""
+    """Return the group of the requested symmetries on the fields of the kernels."""
     if names is None or (isinstance(names, tuple | list) and not names):
         return None
-    shapes: list[Any] = [getattr(items, "shape", None) for items in (given, outputs.items)]
-    if None in shapes:
+    if not (is_array(given) and is_array(outputs.items)):
         raise ValueError("symmetries are of fields: X and y must be arrays (n, *grid).")
-    left, right = shapes
     return group_of(
         names,
-        _fields(kernel, "fields") or Fields(),
-        tuple(left[1:]),
-        _fields(kernel, "output_fields") or _space(outputs),
-        tuple(right[1:]),
+        kernel.fields or _fields_of(kernel.inputs),
+        tuple(given.shape[1:]),
+        kernel.output_fields or _fields_of(outputs.kernel),
+        tuple(outputs.items.shape[1:]),
     )
 
 
-def _fields(kernel: Any, name: str) -> Fields | None:
-    """The fields that a kernel, or a term of it, names."""
-    found = getattr(kernel, name, None)
-    if found is None and name == "fields" and hasattr(kernel, "inputs"):
-        space = kernel.inputs.space
-        found = space if isinstance(space, Fields) else None
-    for term in ("left", "right", "kernel"):
-        if found is None and isinstance(getattr(kernel, term, None), OperatorKernel):
-            found = _fields(getattr(kernel, term), name)
-    return found
-
-
-def _space(outputs: Side) -> Fields:
-    space = outputs.kernel.space
-    return space if isinstance(space, Fields) else Fields()
+def _fields_of(kernel: Kernel) -> Fields:
+    """Return the space of a kernel if it is one of fields, else that of a grid of spacing one."""
+    return kernel.space if isinstance(kernel.space, Fields) else Fields()
 
 
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
     """Refuse symmetries with which the left-out error rises, compared on some pairs one by one."""
-    group = factorization.problem.symmetry
-    if group is None:
-        return
+    group: Any = factorization.problem.symmetry
     some = _some(factorization.problem)
     if some is not factorization.problem:
         factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
@@ -79,13 +64,13 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
     if np.allclose(errors, without) or not surely:
         return
     raise ValueError(
-        f"symmetries={group.names} are none of these data: the left-out error rises from "
+        f"symmetries={group.names} do not hold for these data: the left-out error rises from "
         f"{without.mean():.4g} to {errors.mean():.4g} with them. Leave out those that do not hold."
     )
 
 
 def _some(problem: Problem) -> Problem:
-    """The problem on at most `PAIRS` pairs, drawn at random; kernels at places are quick anyway."""
+    """Return the problem on at most `PAIRS` random pairs; unchanged where it is fast anyway."""
     if problem.n <= PAIRS or problem.kernel.at_places or problem.inputs.features is not None:
         return problem
     rows = some_rows(problem.left_out_labels, PAIRS)

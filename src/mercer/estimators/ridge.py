@@ -1,47 +1,200 @@
-"""What the estimators that solve ridge problems do alike, once a problem is solved."""
+"""The path of a fit: pairs, kernels fitted on them, ridge problems, a solution."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, namespace
-from ..embedding import Embedding
+from .._base.arrays import Items, count
+from .._base.parameters import boolean
+from ..features import FeatureMap, check_map
+from ..kernels import Kernel
+from ..kernels.wrapper import OnDevice
 from ..losses import Loss
-from ..operators import OperatorKernel
-from ..problem import Want
+from ..operators import OperatorKernel, Separable
+from ..problem import Problem, Side, Want
 from ..solvers import Factorization, Spectral
-from ..sources import is_dask, mapped
+from ..sources import Source, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
-from .behind_predictions import LeftOutPoints
+from .choice import Choices, by_scalar
 from .fitted import Fitted
-from .gathered import Gathered
-from .on_grid import predict_on
+from .gathered import Gathered, separated
+from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
 from .planned import Planned
-from .posterior import Posterior
-from .selective import confidence_of
+from .refuse_symmetries import symmetry_of
+from .ridge_predictions import RidgePredictions
 
 
-class RidgeEstimator(LeftOutPoints, Planned):
-    """An estimator that solves ridge problems."""
+class RidgeEstimator(Planned, RidgePredictions):
+    """An estimator that solves ridge problems; pairs may be in memory or streamed."""
 
-    fitted_: Fitted
-    kernel_: OperatorKernel
-    loss_: Loss | None
-    n_iter_: int | None = None
-    residual_: float | None = None
-    _wants_left_out = False  # whether the fit is to make what left-out models are read from
+    chooses: ClassVar[bool] = False
+    """Whether it chooses between several ridges."""
+
+    features: FeatureMap | None
+    output_features: FeatureMap | None
+    fit_intercept: bool
+    decoder: Any
+    device: str | None
+    solver: Any
+    symmetries: Any = None
+    _needs_left_out = False  # whether left-out predictions are read from the factorisation
 
     @property
     def selected(self) -> str | None:
         """What was selected on the data, in words; None where everything was given."""
         return None
 
-    # -- models -------------------------------------------------------------------------------
+    def _choices(self) -> Choices:
+        """Return the kernels, output kernels, decoders, losses and ridges."""
+        raise NotImplementedError
+
+    def _want(self, choices: Choices) -> Want:
+        """Return what is needed of every problem."""
+        raise NotImplementedError
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [kernel.inputs for kernel in self._choices().kernels]
+
+    # -- pairs in memory ----------------------------------------------------------------------
+
+    def _first_problem(
+        self,
+        X: Items,
+        y: Items,
+        groups: Items | None = None,
+        unlabelled: Items | None = None,
+        weights: Any = None,
+    ) -> tuple[Problem, Want]:
+        """Return the problem of the first choice on pairs in memory, and what is needed of it."""
+        given = split_unlabelled(X, y, groups, unlabelled, weights)
+        choices, pairs = self._pairs(self._choices(), *given)
+        outputs = pairs.side(choices.outputs[0], pairs.y, self.output_features)
+        problem = self._problem(choices.kernels[0], outputs, pairs, choices.losses[0])
+        return problem, self._want(choices)
+
+    def _pairs(
+        self,
+        choices: Choices,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        unlabelled: Items | None,
+        weights: Any,
+    ) -> tuple[Choices, TrainingPairs]:
+        """Check pairs in memory, and return the choices as they are computed on them."""
+        if unlabelled is not None:
+            choices = choices.with_unlabelled(unlabelled)
+        kernels, given = [kernel.inputs for kernel in choices.kernels], X
+        if self.device is not None:
+            choices = choices.on_device(self.device)
+            kernels = [OnDevice(kernel, self.device) for kernel in kernels]
+        check_map(self.features, "features")
+        check_map(self.output_features, "output_features")
+        boolean(self.fit_intercept, "fit_intercept")
+        X, y = self._check_pairs(kernels[0], choices.outputs[0], X, y)
+        warn_if_constant(choices.outputs[0], y)
+        n, kept = count(y), None
+        if weights is not None:
+            kept, weights, groups, (X, y, given) = drop_zero_weights(weights, groups, X, y, given)
+        labels = None if groups is None else group_labels(groups, count(y))
+        sample = None
+        if self._could_stream(kernels, choices.outputs[0]):
+            sample = sampled_rows(n, sample_size(self.features, self.output_features), kept)
+        return choices, TrainingPairs(X, y, labels, weights, given, sample)
+
+    def _could_stream(self, kernels: list[Kernel], output: Kernel) -> bool:
+        """Return whether the same pairs could be streamed: both sides have finite coordinates."""
+        finite = self.features is not None or all(kernel.features for kernel in kernels)
+        outputs = self.output_features is not None or output.features is not None
+        return finite and outputs and not kernels[0].pairwise
+
+    # -- problems -----------------------------------------------------------------------------
+
+    def _problems(self, choices: Choices, outputs: Side, pairs: TrainingPairs) -> Iterator[Problem]:
+        """Yield the problems of all kernels; those of one scalar kernel share its inputs."""
+        for group in by_scalar(choices.kernels):
+            inputs = None
+            for kernel, loss in product(group, choices.losses):
+                problem = self._problem(kernel, outputs, pairs, loss, inputs)
+                inputs = problem.inputs
+                yield problem
+
+    def _problem(
+        self,
+        kernel: OperatorKernel,
+        outputs: Side,
+        pairs: TrainingPairs,
+        loss: Loss | None,
+        inputs: Side | None = None,
+    ) -> Problem:
+        """Return the problem of one kernel; `inputs` are given if its scalar kernel was fitted."""
+        if not kernel.separable:
+            inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
+        else:
+            kernel = kernel.separated()
+            if inputs is None:
+                inputs = pairs.side(kernel.inputs, pairs.X, self.features)
+            kernel = Separable(inputs.kernel, kernel.operator)
+        symmetry = None
+        if self.symmetries is not None:
+            symmetry = symmetry_of(self.symmetries, kernel, outputs, pairs.given)
+        return Problem(
+            inputs,
+            outputs,
+            kernel,
+            self.fit_intercept,
+            pairs.labels,
+            pairs.weights,
+            loss,
+            pairs.given,
+            symmetry=symmetry,
+        )
+
+    # -- streams ------------------------------------------------------------------------------
+
+    def _as_source(
+        self, X: Items, y: Items, groups: Items | None, weights: Any = None
+    ) -> Source | None:
+        """Return a source if X is streamed, else None.
+
+        Arrays on disk are read in blocks, unless the fit of a kernel is exact.
+        """
+        if type(X) is np.ndarray:
+            return None
+        finite = self.features is not None or not isinstance(X, np.memmap)
+        if not (finite or all(kernel.features for kernel in self._scalar_kernels())):
+            return None
+        source = as_source(X, y, weights)
+        if source is not None and groups is not None:
+            raise ValueError("groups are for pairs in memory: a stream has no groups to leave out.")
+        return source
+
+    def _refuse_in_streams(self, choices: Choices, unlabelled: Items | None) -> None:
+        """Refuse what needs all pairs at once.
+
+        A learnt operator is made of moments, but a choice between several would need refits.
+        """
+        learnt = self.chooses and any(kernel.learnt for kernel in choices.kernels)
+        if learnt or choices.robust or unlabelled is not None or self.symmetries is not None:
+            raise ValueError(
+                "streams have no robust loss, unlabelled inputs or symmetries, nor a choice "
+                "between learnt operators, which need all pairs at once: pass X and y as arrays."
+            )
+
+    def _gathered(self, source: Source, choices: Choices) -> Gathered:
+        """Read a source, and return its moments under all scalar kernels."""
+        check_map(self.features, "features")
+        operator_valued = self.features is not None and self.features.operator_valued
+        kernels = choices.kernels if operator_valued else [*map(separated, choices.kernels)]
+        scalars = [group[0].inputs for group in by_scalar(kernels)]
+        return Gathered.of(source, self, scalars, choices.outputs[0])
+
+    # -- solutions ----------------------------------------------------------------------------
 
     def _adopt(self, want: Want, alpha: float, factorization: Factorization) -> None:
         """Solve, and take over the model."""
@@ -68,102 +221,3 @@ class RidgeEstimator(LeftOutPoints, Planned):
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
-
-    # -- points -------------------------------------------------------------------------------
-
-    def _posterior(self, X: Items) -> Any:
-        """The posterior variance, of the fitted model or as it was saved."""
-        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
-        if fitted is not None:
-            return Posterior(fitted, X, self.flat_)
-        return None if saved is None else replace(saved, X=X)
-
-    # -- what was left out --------------------------------------------------------------------
-
-    def loo_embed(self) -> Embedding:
-        """The left-out point of every training example (of a stream, of its sample).
-
-        The operator, landmarks and length scales are those of all data; with groups at `fit`,
-        whole groups are left out.
-        """
-        check_is_fitted(self)
-        return self.fitted_.left_out_points()
-
-    def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
-        """How good each prediction is expected to be, as left-out predictions tell.
-
-        Parameters
-        ----------
-        X
-            Inputs such as the model was fitted on.
-        metric
-            As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
-            space (a share from 0 to 1 for most), of vectors the share of variance explained.
-        """
-        check_is_fitted(self)
-        X = self._check_inputs(self.input_kernel_, X, reset=False)
-        return confidence_of(self, metric).of(X)
-
-    # -- predict ------------------------------------------------------------------------------
-
-    def predict(
-        self,
-        X: Items,
-        candidates: Iterable[Items] | None = None,
-        leave_out_candidates: bool | None = None,
-        grid: Any = None,
-        return_std: bool = False,
-    ) -> Any:
-        """Return the decoded output of every input; lazily for Dask's collections.
-
-        Parameters
-        ----------
-        X
-            Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
-            of them.
-        candidates, leave_out_candidates
-            For each input a list of the outputs to choose from, which may come one by one, and
-            whether training examples that are in a list are left out when it is ranked (None:
-            where it has other outputs too). Without lists the decoder decides.
-        grid
-            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
-            (and X may be on that grid too), predictions of others interpolated.
-        return_std
-            Whether to return a pair, predictions and standard deviations of new outputs, for
-            vectors and curves. Deviations are in the units of each output: those of the posterior,
-            with the noise that left-out predictions show.
-        """
-        if return_std:
-            return self._with_deviations(X, candidates, grid)
-        if grid is not None:
-            check_is_fitted(self)
-            return predict_on(self, X, grid)
-        if not is_dask(X):
-            return super().predict(X, candidates, leave_out_candidates)
-        check_is_fitted(self)
-        if candidates is not None:
-            raise ValueError(
-                "candidates of single inputs are for inputs held whole: give "
-                "decoder=Candidates(function of x) to name them on the workers."
-            )
-        shape = () if self.flat_ else self._output_shape()
-        dtype = float if self.output_kernel_.on_vectors else object
-        light = self.without_training_data()
-        light.__dict__.pop("stream_", None)  # which only further learning needs
-        return mapped(light.predict, X, shape, dtype)
-
-    def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
-        """Predictions, and standard deviations of new outputs."""
-        check_is_fitted(self)
-        if candidates is not None or grid is not None or is_dask(X):
-            raise ValueError(
-                "return_std=True is for predictions in memory without candidates= and grid=."
-            )
-        if not self.output_kernel_.predicts_directly:
-            raise ValueError(
-                "return_std=True is for vectors and curves under a linear output kernel, got "
-                f"output_kernel={self.output_kernel_}: use ConformalSets, or confidence(X)."
-            )
-        points = self.embed(X)
-        variance = points.variance("outputs", observed=True, noise="left out")
-        return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)

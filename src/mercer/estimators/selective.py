@@ -12,6 +12,7 @@ from .._base.arrays import Items, host
 from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import Kernel
+from .pairs import fold_rows, folds_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Confidence:
         The fitted model whose predictions these are.
     sizes
         A ridge model of the quality of left-out predictions, for outputs that are predicted
-        directly; None where the distance of g(x) from the decoded output tells.
+        directly; None if the distance of g(x) from the decoded output is used.
     curve
         The increasing function from certainty to expected quality.
     certainty, quality
@@ -38,19 +39,16 @@ class Confidence:
     quality: np.ndarray
 
     def of(self, X: Items) -> np.ndarray:
-        """The expected quality of the prediction of each input."""
+        """Return the expected quality of the prediction of each input."""
         if self.sizes is not None:
             return self.curve.predict(host(self.sizes.predict(X)))
         return self.curve.predict(nearness(self.model, self.model.embed(X)))
 
     def left_out(self, folds: int = 5) -> np.ndarray:
-        """The confidence of every left-out prediction, calibrated on those of other groups."""
-        from sklearn.model_selection import GroupKFold
-
+        """Return the confidence of every left-out prediction, calibrated on other groups."""
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
-        splits = GroupKFold(min(folds, len(np.unique(labels)))).split(found, groups=labels)
-        for rest, rows in splits:
+        for rest, rows in fold_rows(folds_of(labels, folds)):
             curve = _increasing(self.certainty[rest], self.quality[rest])
             found[rows] = curve.predict(self.certainty[rows])
         return found
@@ -85,7 +83,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
         inputs = problem.inputs
         if inputs.kernel.pairwise:
             raise ValueError(
-                'confidence needs the inputs, and kernel="precomputed" has none: use '
+                'confidence needs the inputs, which kernel="precomputed" does not have: use '
                 "Precomputed(gram) with indices."
             )
         sizes = size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
@@ -116,7 +114,7 @@ def nearness(model: Any, points: Embedding) -> np.ndarray:
 
 
 def risk_coverage(confidence: np.ndarray, quality: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The share of predictions that are kept, surest first, and the mean of 1 - quality of those.
+    """Return the fraction of predictions kept, most confident first, and their mean 1 - quality.
 
     Predictions of equal confidence are kept together.
     """

@@ -11,9 +11,9 @@ from .._base.arrays import host
 from ..embedding import Frame
 
 HUBER, STEPS = 1.345, 8
-"""Rows that err by more than this many medians count for less; rounds in which that is settled."""
+"""Rows that err by more than this many medians count for less; rounds of reweighting."""
 SHARES, NEAR = np.linspace(0.0, 1.0, 21), 0.95
-"""Shares of a blend that are tried, and the part of the best sure gain that is enough."""
+"""Fractions of a blend that are tried, and the part of the best sure gain that is enough."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Squares:
     def of(
         cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame, folds: np.ndarray
     ) -> Squares:
-        """The inner products of the points of models and of the outputs, row by row."""
+        """Return the inner products of the points of models and of the outputs, row by row."""
         Q = np.empty((len(V), len(G), len(G)))
         for k, a in enumerate(G):
             for m, b in enumerate(G[: k + 1]):
@@ -46,7 +46,7 @@ class Squares:
         return cls(Q, r, w * _rowwise(frame, V, V), folds)
 
     def weights(self, robust: bool = False) -> np.ndarray:
-        """The best c ≥ 0; if robust, under Huber's loss of the distances."""
+        """Return the best c ≥ 0; if robust, under Huber's loss of the distances."""
         c = self._best(np.ones(len(self.v)))
         for _ in range(STEPS if robust else 0):
             lost = np.sqrt(np.maximum(self.losses(c), 0.0))
@@ -69,13 +69,13 @@ class Squares:
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """The weighted square of each row, at one c for all or one for each."""
+        """Return the weighted square of each row, at one c for all or one for each."""
         C = np.broadcast_to(C, self.r.shape)
         gained, size = self._parts(C)
         return self.v - 2.0 * gained + size
 
     def safe_share(self, C: np.ndarray) -> float:
-        """The largest share of weights C with nearly the best gain less its standard error.
+        """Return the largest fraction whose gain minus one standard error is near the best.
 
         That is 1 where models predict well, and 0 where they may be no better than the mean.
         """
@@ -89,7 +89,7 @@ class Squares:
 
 
 def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """The c ≥ 0 that minimises cᵀQc - 2rᵀc."""
+    """Return the c ≥ 0 that minimises cᵀQc - 2rᵀc."""
     size = float(np.trace(Q)) / len(Q)
     if not size > np.finfo(float).tiny:  # points that are all zero: no weight says more
         return np.zeros(len(Q))

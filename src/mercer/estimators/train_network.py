@@ -23,7 +23,7 @@ from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
 SAMPLE = 1000
-"""Items that the kernel after the network is settled on."""
+"""Items that the kernel after the network is fitted on."""
 
 
 def train_network(
@@ -49,20 +49,24 @@ def train_network(
 
     Parameters
     ----------
-    model
+    model : KernelDependency
         The model to start from, which is not changed; its network is any `torch.nn.Module` that
-        maps a batch to rows of features. Under any operator the network is trained by the identity.
+        maps a batch to rows of features. The network is trained with the identity operator.
     X, y, groups
-        As in `KernelDependency.fit`; groups are kept whole when the ridge is chosen.
-    epochs, batch_size, learning_rate, weight_decay
-        Of AdamW, whose rate rises and falls once.
-    augment
-        A function of inputs and outputs of a minibatch and a generator that returns others.
-    device
+        As in `KernelDependency.fit`; groups stay together when the ridge is chosen.
+    epochs : int, default=30
+        The number of passes over the pairs.
+    batch_size : int, default=512
+        The number of pairs of a minibatch.
+    learning_rate, weight_decay : float, default=0.001, 0.0001
+        Parameters of AdamW, with a one-cycle learning rate.
+    augment : callable, default=None
+        A function of inputs and outputs of a minibatch and a generator that returns new ones.
+    device : str, default="cpu"
         Where the network is trained: "cpu", "cuda".
-    random_state
+    random_state : int, default=0
         The seed of minibatches and dropout: the same seed gives the same network.
-    verbose
+    verbose : bool, default=False
         Whether the error of every epoch is printed.
 
     Returns
@@ -168,7 +172,7 @@ class _Trainer:
         return errors
 
     def _backward(self, rows: np.ndarray, random: np.random.Generator) -> float:
-        """The left-out error of a minibatch; its gradient is left in the parameters."""
+        """Return the left-out error of a minibatch, and leave its gradient in the parameters."""
         import torch
 
         X, y = self.X[rows], take(self.y, rows)
@@ -196,7 +200,7 @@ def _root(L: Array, intercept: bool) -> Array:
 
 
 def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[float, float, Array]:
-    """The mean squared left-out residual, its slope in the log ridge, and that in K.
+    """Return the mean squared left-out residual, its slope in the log ridge, and that in K.
 
     The ridge is `relative` hundredths of the mean diagonal of K, held.
     """

@@ -47,13 +47,13 @@ class Scaling:
 
     @classmethod
     def of(cls, A: np.ndarray) -> Scaling:
-        """The mean and the standard deviation of every column; 1 for a constant one."""
+        """Return the mean and the standard deviation of every column; 1 for a constant one."""
         mean, spread = A.mean(axis=0), A.std(axis=0)
         varies = spread > 1e-12 * np.abs(A).max(axis=0)
         return cls(mean, np.where(varies, spread, 1.0))
 
     def __call__(self, A: np.ndarray) -> np.ndarray:
-        """The rounded columns."""
+        """Return the rounded columns."""
         return np.round((A - self.mean) / self.spread * 2.0**BITS) / 2.0**BITS
 
 
@@ -79,7 +79,7 @@ class Trees:
 
     @classmethod
     def of(cls, grown: list[BaseDecisionTree]) -> Trees:
-        """The nodes of trees that scikit-learn grew."""
+        """Return the nodes of trees that scikit-learn grew."""
         trees = [tree.tree_ for tree in grown]
         roots = np.cumsum([0] + [tree.node_count for tree in trees])[:-1]
         feature = np.concatenate([np.maximum(tree.feature, -1) for tree in trees])
@@ -189,17 +189,17 @@ class Forest:
 
     @cached_property
     def shares(self) -> csc_array:
-        """The share of each training row (row) in each leaf (column)."""
+        """The fraction of each leaf (column) that each training row (row) has."""
         P = memberships(self.leaves, self.mass, self.trees.n_nodes)
         totals = np.asarray(P.sum(axis=0)).ravel()
         return csc_array(P @ diags_array(1.0 / np.where(totals > 0, totals, 1.0)))
 
     def means(self, V: np.ndarray) -> np.ndarray:
-        """The mean of the rows of V in each leaf."""
+        """Return the mean of the rows of V in each leaf."""
         return self.shares.T @ V
 
     def out_of_bag(self, V: np.ndarray) -> np.ndarray:
-        """The mean of V that the trees predict which did not see a row, row by row."""
+        """Return for each row the mean prediction of V by the trees that did not see it."""
         unseen = (self.mass == 0).astype(float)
         unseen[~unseen.any(axis=1)] = 1.0  # a row that all trees saw: as good as it gets
         M = memberships(self.leaves, unseen, self.trees.n_nodes)
@@ -207,7 +207,7 @@ class Forest:
 
 
 def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> csr_array:
-    """The leaves of each row as a sparse matrix, rows × nodes; `values` None for ones."""
+    """Return the leaves of each row as a sparse matrix, rows × nodes; `values` None for ones."""
     n, trees = leaves.shape
     data = np.ones(n * trees) if values is None else np.ravel(values).astype(float)
     starts = np.arange(0, n * trees + 1, trees)
@@ -236,13 +236,13 @@ class LeafMeans(FeatureMap):
     values: Array
 
     def transform(self, A: Items) -> np.ndarray:
-        """The coordinates of the points of some inputs."""
+        """Return the coordinates of the points of some inputs."""
         leaves = self.trees.leaves(self.scaling(features_of(self.kernel, A)))
         found = memberships(leaves, None, self.trees.n_nodes) @ self.values
         return (found.toarray() if issparse(found) else found) / leaves.shape[1]
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
-        """The same where `values` are shares of the training outputs."""
+        """Return the weights of training outputs, where `values` are these."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> Any:
@@ -251,6 +251,6 @@ class LeafMeans(FeatureMap):
 
 
 def features_of(kernel: Kernel, A: Items) -> np.ndarray:
-    """The finite features of some items, on the host."""
+    """Return the finite features of some items, on the host."""
     features: Any = kernel.features
     return host(dense(features(A)))

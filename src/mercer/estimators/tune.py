@@ -35,24 +35,23 @@ def tune(
 
     Parameters
     ----------
-    model
+    model : KernelDependency
         The model to start from; it is not changed. The operator and the landmarks of `features`
-        keep their values. ``kernel=None`` is ``RBF("ard")``, a length
-        scale for each feature.
+        keep their values. ``kernel=None`` is ``RBF("ard")``, a length scale for each feature.
     X, y, groups, sample_weight, unlabelled
-        As in `KernelDependency.fit`, held whole.
-    criterion
-        "evidence", "loo" for the leave-one-out error (of groups where there are groups), or
+        As in `KernelDependency.fit`, in memory.
+    criterion : {"auto", "evidence", "loo"}, default="auto"
+        "evidence", "loo" for the leave-one-out error (of groups if there are groups), or
         "auto": the evidence, unless there are groups or outputs have no finite features.
-    penalty
-        The price in nats of the spread of parameters that each feature has one of: with δ_p the
-        move of the logarithm of the p-th from its start, penalty / 2 · Σ_p (δ_p - mean δ)² is
-        added. At 0 many parameters overfit few examples.
-    restarts
-        How many further searches start at random places; the best counts.
-    max_iter
-        Steps of L-BFGS at most, for each search.
-    random_state
+    penalty : float
+        The price in nats of the spread of parameters that exist once for each feature: with δ_p
+        the change of the logarithm of the p-th, penalty / 2 · Σ_p (δ_p - mean δ)² is added. At 0
+        many parameters overfit few examples.
+    restarts : int, default=0
+        The number of further searches from random parameters; the best result is returned.
+    max_iter : int
+        The largest number of L-BFGS steps of each search.
+    random_state : int, RandomState or None, default=0
         The seed of the restarts.
 
     Returns
@@ -95,7 +94,7 @@ def tune(
 
 
 def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
-    """The kernel of a problem at learnt parameters; one without a gradient as it is."""
+    """Return the kernel of a problem at learnt parameters; unchanged if it has no gradient."""
     if not problem.separable or problem.loss is not None or problem.kernel.operator.learnt:
         return problem.kernel
     found: Learnt = ParameterSearch(problem, criterion).run(restarts)

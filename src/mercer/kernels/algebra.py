@@ -22,6 +22,7 @@ class Pair(Kernel):
     """Two kernels on the same items."""
 
     symbol = "?"
+    parts_: tuple[Kernel, Kernel] | None = None
     _combined: Callable[[Array, Array], Array]
 
     def __init__(self, left: Kernel, right: Kernel):
@@ -34,7 +35,7 @@ class Pair(Kernel):
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
         """The two kernels: fitted where this one is, else as given."""
-        return self.__dict__.get("parts_") or (as_kernel(self.left), as_kernel(self.right))
+        return self.parts_ or (as_kernel(self.left), as_kernel(self.right))
 
     space = property(lambda self: self.parts[0].space.join(self.parts[1].space))
 

@@ -66,6 +66,7 @@ class Kernel(BaseEstimator):
     unit_norm = False
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
+    frozen_: bool | None = None  # None, not False: a file may not set an attribute that is a bool
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:
@@ -112,7 +113,7 @@ class Kernel(BaseEstimator):
     @property
     def is_frozen(self) -> bool:
         """Whether further fits and clones leave the kernel unchanged."""
-        return "frozen_" in vars(self)
+        return bool(self.frozen_)
 
     def frozen(self) -> Kernel:
         """Return a copy of this fitted kernel that further fits and clones leave unchanged.
@@ -321,7 +322,7 @@ KERNELS = {
 """The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
 
 
-def as_kernel(kernel: Any) -> Kernel:
+def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
     """Return a kernel given a kernel, a name such as "rbf", or a function of two batches.
 
     Examples
@@ -346,7 +347,7 @@ def as_kernel(kernel: Any) -> Kernel:
     )
 
 
-def as_output_kernel(kernel: Any) -> Kernel:
+def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel:
     """Return the kernel on outputs, fields of records in units of their spread.
 
     None stands for the linear kernel. A precomputed y is refused.

@@ -21,6 +21,7 @@ class CurveKernel(InnerProduct):
 
     grid: Array | None
     smoothing: float
+    grid_: Array = None
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
         """Return the matrix of the inner product before smoothing, or its diagonal."""
@@ -32,7 +33,7 @@ class CurveKernel(InnerProduct):
         self.grid_ = self._on(*self.shape_)
         return self
 
-    space = property(lambda k: Curves(vars(k).get("grid_") if k.grid is None else k.grid))
+    space = property(lambda k: Curves(k.grid_ if k.grid is None else k.grid))
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Return curves as rows of values on the grid."""

@@ -151,7 +151,7 @@ class Unparsable(ValueError):
 
 
 def molecule(smiles: str) -> Any:
-    """Return the rdkit molecule of a SMILES string, or the reason why it cannot be read."""
+    """Return the rdkit molecule of a SMILES string; raise `Unparsable` if there is none."""
     require("rdkit", "molecules")
     from rdkit import Chem, rdBase
 

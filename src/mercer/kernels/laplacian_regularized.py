@@ -119,7 +119,7 @@ class LaplacianRegularized(Wrapper):
 
     def _bend(self) -> Array:
         """Return (I + γLK)⁻¹ γL, symmetric as L^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2} is."""
-        K = self.kernel_._gram(self.known_, self.known_)
+        K = self.inner._gram(self.known_, self.known_)
         xp, n = namespace(K), count(self.known_)
         M = like(float(self.gamma) * laplacian(host(K), whole(self.neighbors, "neighbors")), K)
         bend = xp.linalg.solve(like(np.eye(n), K) + M @ K, M)

@@ -57,6 +57,8 @@ class LinearMap:
 class InnerProduct(VectorKernel):
     """k(f, g) = ⟨R f, R g⟩ of arrays of one shape: finite features R f with an inverse."""
 
+    shape_ = tuple[int, ...]()
+    root_: np.ndarray | None = None
     depends_on_data = False
     invertible = True
     """Whether R has an inverse."""
@@ -72,8 +74,7 @@ class InnerProduct(VectorKernel):
         return self
 
     def _map(self, shape: tuple[int, ...]) -> LinearMap:
-        known = vars(self).get("root_")
-        return LinearMap(self._root(shape) if known is None else known)
+        return LinearMap(self._root(shape) if self.root_ is None else self.root_)
 
     @property
     def features(self) -> Features:
@@ -84,7 +85,7 @@ class InnerProduct(VectorKernel):
             return self._map(_shape(A))(namespace(A).reshape(A, (A.shape[0], -1)))
 
         def back(F: Array) -> Array:
-            shape = vars(self).get("shape_", _shape(F))
+            shape = self.shape_ or _shape(F)
             return namespace(F).reshape(self._map(shape).inverse(F), (F.shape[0], *shape))
 
         return Features(forth, inverse=back if self.invertible else None)

@@ -57,6 +57,10 @@ class Positions(Kernel):
            [ 8.,  8.]])
     """
 
+    kernel_: Kernel | None = None
+    alphabet_: Any = None
+    longest_ = 0
+
     def __init__(self, kernel: Kernel | str | None = None, letters: Sequence[Any] | None = None):
         self.kernel = kernel
         self.letters = letters
@@ -66,14 +70,14 @@ class Positions(Kernel):
         """The kernel on vectors: fitted where this one is, else as given."""
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
-        return self.__dict__.get("kernel_") or as_kernel(self.kernel)
+        return self.kernel_ or as_kernel(self.kernel)
 
     def check_loaded(self, limits: Limits) -> None:
         """Refuse positions that no sequence can have: they take time and memory."""
-        alphabet = vars(self).get("alphabet_", Alphabet(()))
+        alphabet = self.alphabet_ or Alphabet(())
         must(isinstance(alphabet, Alphabet), "alphabet_ is not an Alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
-        bounded(vars(self).get("longest_", 0), "longest_", 0, most)
+        bounded(self.longest_, "longest_", 0, most)
 
     # -- checking -----------------------------------------------------------------------------
 
@@ -82,12 +86,12 @@ class Positions(Kernel):
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
         """Check that outputs are sequences of known symbols, or of vectors."""
         Y = self.check(Y, name)
-        if self.kernel is None and (self.letters is not None or "alphabet_" in vars(self)):
+        if self.kernel is None and (self.letters is not None or self.alphabet_ is not None):
             self._codes(Y, name)
         return Y
 
     def _codes(self, A: np.ndarray, name: str) -> Any:
-        alphabet = vars(self).get("alphabet_", None) or Alphabet(self.letters or ())
+        alphabet = self.alphabet_ or Alphabet(self.letters or ())
         codes = alphabet.encode(A)
         if len(codes.flat) and codes.flat.min() < 0:
             i = int(codes.rows[np.argmin(codes.flat)])
@@ -179,7 +183,7 @@ class Positions(Kernel):
         return Features(lambda A: self._letters(A).toarray(), self._letters)
 
     def _letters(self, A: Items) -> sparse.csr_array:
-        if "alphabet_" not in vars(self):
+        if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
         return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))

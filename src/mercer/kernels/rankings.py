@@ -20,11 +20,12 @@ class Ranking(Kernel):
     """
 
     unit_norm = True
+    n_labels_ = 0
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Check ranks; return float64 rows with NaN where a label is not ranked."""
         R = as_rankings(A, name)
-        known = vars(self).get("n_labels_", R.shape[1])
+        known = self.n_labels_ or R.shape[1]
         if R.shape[1] != known:
             raise ValueError(f"{name} ranks {R.shape[1]} labels, where {known} are known from fit.")
         return R

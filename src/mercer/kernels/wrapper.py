@@ -16,13 +16,15 @@ from .gradients import ParameterGradient, Values, added
 class Wrapper(Kernel):
     """A kernel made of another one, which it clones and fits."""
 
+    kernel_: Kernel | None = None
+
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
 
     @property
     def inner(self) -> Kernel:
         """The kernel inside: fitted where this one is, else as given."""
-        return self.__dict__.get("kernel_") or self._given()
+        return self.kernel_ or self._given()
 
     def _given(self) -> Kernel:
         return as_kernel(self.kernel)

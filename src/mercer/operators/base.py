@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator
 from .._base.arrays import Array
 from .._base.symmetric import added, check_symmetric, eigh
 from ..kernels import Kernel
-from .gradients import Terms
-from .moments import Moments
+from .moments import Moments, Terms
 
 
 class Operator(BaseEstimator):
@@ -58,7 +57,7 @@ class Operator(BaseEstimator):
         """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; none by default."""
         return []
 
-    def learn(self, moments: Any, alpha: float) -> Operator:
+    def learn(self, moments: Moments, alpha: float) -> Operator:
         """Return the operator at a ridge: itself, unless it is `learnt`."""
         return self
 

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from .._base.arrays import Array, Items, count, namespace, take
-from ..kernels.gradients import ParameterGradient
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .slots import Slots
@@ -132,14 +131,6 @@ class ComponentKernel(CoupledKernel):
     """
 
     componentwise = True
-
-    @property
-    def component_gradient(self) -> ParameterGradient | None:
-        """Derivatives of a fitted kernel in its parameters; None where it has none.
-
-        Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
-        """
-        return None
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
         """Return the values of `by_component`."""

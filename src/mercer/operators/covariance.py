@@ -6,8 +6,7 @@ from .._base.arrays import Array, namespace
 from .._base.parameters import non_negative, parameters, positive
 from .._base.symmetric import eigh, trace
 from .base import Operator
-from .gradients import Terms
-from .moments import Moments
+from .moments import Moments, Terms
 
 
 @parameters

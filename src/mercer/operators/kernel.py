@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, clone
 
 from .._base.arrays import Array, Items
 from ..kernels import Kernel
+from ..kernels.gradients import ParameterGradient
+from ..spaces import Fields
 from .block_gram import BlockGram
 
 if TYPE_CHECKING:
@@ -55,8 +57,17 @@ class OperatorKernel(BaseEstimator):
     spectral = False
     """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
 
+    fields: Fields | None = None
+    """The grid of input fields that it was given."""
+
+    output_fields: Fields | None = None
+    """The grid of output fields that it was given."""
+
     at_places = False
     """Whether all places of a field share its weights, so that each is an example of its own."""
+
+    differentiable = False
+    """Whether `component_gradient` has derivatives in the parameters of a componentwise kernel."""
 
     movable = False
     """Whether a kernel that does not separate may be asked to compute on a device."""
@@ -101,6 +112,14 @@ class OperatorKernel(BaseEstimator):
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Return a scalar kernel for each component, if the kernel is `componentwise`."""
         raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
+
+    @property
+    def component_gradient(self) -> ParameterGradient:
+        """Derivatives of a fitted kernel in its parameters, if it is `differentiable`.
+
+        Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no derivatives in its parameters")
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Draw random waves whose mean is the kernel, if it is `spectral`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -13,10 +14,10 @@ from .._base.arrays import Array, Items, count, is_foreign, like, namespace
 from .._base.parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
+from ..kernels.gradients import ParameterGradient, Values, added, total
 from ..spaces import Fields
 from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
-from .gradients import local_gradient
 from .windows import like_index, proximity, sqdistances
 
 VIEWS = 16
@@ -113,6 +114,7 @@ class Local(ComponentKernel):
     output_shape: Sequence[int] | None = None
 
     movable = True
+    differentiable = True
     roots_ = None
 
     depends_on_data = property(lambda self: self._given().depends_on_data)
@@ -188,8 +190,6 @@ class Local(ComponentKernel):
             views = np.linspace(0, number - 1, min(number, VIEWS)).astype(int)
         return namespace(X).concat([self._view(X, int(v)) for v in views])
 
-    component_gradient = property(local_gradient)
-
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Return one matrix per neighbourhood; those of boxes are computed once and summed."""
         A = self.inputs.check(A, "A")
@@ -212,6 +212,48 @@ class Local(ComponentKernel):
             return sum((grams[p] for p in rest), start=grams[first] + 0.0)
 
         return ComponentGram(self.labels_, scalar, count(A), count(B))
+
+    # -- derivatives --------------------------------------------------------------------------
+
+    @property
+    def component_gradient(self) -> ParameterGradient:
+        """Derivatives in the parameters of the kernel, in width and in floor."""
+        inner, own = self.kernel_.parameter_gradient.under("kernel"), self._own_parameters()
+
+        def vjp(X: Array, label: int, C: Array) -> Values:
+            flat = self._flat(X)
+            if self.roots_ is None:
+                boxes = [self._view(flat, int(p)) for p in np.flatnonzero(self.members_[label])]
+                return reduce(added, (inner.vjp(seen, seen, C) for seen in boxes))
+            seen = self._view(flat, label)
+            return inner.vjp(seen, seen, C) | self._slopes(own, flat, label, C)
+
+        return ParameterGradient(own | inner.values, vjp, most=inner.most)
+
+    def _own_parameters(self) -> Values:
+        """Return width and floor, if they are positive and in use."""
+        if self.roots_ is None or self.width is None:
+            return {}
+        floor = {"floor": float(self.floor)} if self.floor > 0 else {}
+        return {"width": float(self.width)} | floor
+
+    def _slopes(self, own: Values, flat: Array, label: int, C: Array) -> Values:
+        """Return derivatives in width and floor, through the items √ω ∘ x."""
+        if not own or self.roots_ is None:
+            return {}
+        items = self.kernel_.item_gradient
+        if items is None:
+            raise ValueError(
+                f"{self.kernel_} has no derivatives in its items: use a smooth kernel."
+            )
+        seen = self._view(flat, label)
+        G = items.vjp(seen, seen, C + C.T) * flat
+        roots = self.roots_[label]
+        near = np.maximum(roots**2 - self.floor, 0.0)
+        logs = np.log(np.where(near > 0, near, 1.0))
+        half = 0.5 / np.where(roots > 0, roots, np.inf)
+        slopes = {"width": half * near * (-2.0 * logs) / own["width"], "floor": half}
+        return {name: total(G * like(slopes[name], G)) for name in own}
 
 
 def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:

@@ -64,7 +64,7 @@ class Matrix(Operator):
         return cls(share * np.ones((q, q)) + (1.0 - share) * np.eye(q))
 
     @classmethod
-    def graph(cls, adjacency: Any, ridge: float = 1.0) -> Matrix:
+    def graph(cls, adjacency: Array, ridge: float = 1.0) -> Matrix:
         """Return B = (L + ridge · I)⁻¹ of a Laplacian L, which draws tasks to neighbours.
 
         The penalty is Σ_{s<t} A_st ‖g_s - g_t‖² + ridge · Σ_t ‖g_t‖². Loops have no effect.
@@ -75,7 +75,7 @@ class Matrix(Operator):
         return cls((B + B.T) / 2)
 
     @classmethod
-    def similarity(cls, S: Any) -> Matrix:
+    def similarity(cls, S: Array) -> Matrix:
         """Return B = L⁺ with L = diag(Σ_t S_st + S_ss) - S, which draws pairs of tasks together.
 
         The penalty is ½ Σ_st S_st ‖g_s - g_t‖² + Σ_t S_tt ‖g_t‖²: as `graph`, with a ridge for

@@ -11,8 +11,7 @@ from .._base.arrays import Array
 from .._base.parameters import whole
 from .._base.symmetric import added, full, inner, trace
 from .base import Operator
-from .gradients import Terms
-from .moments import Moments
+from .moments import Moments, Terms
 
 
 class Mixture(Operator):

@@ -11,6 +11,9 @@ from .._base.linalg import congruent
 from .._base.symmetric import added, eigh, full
 from .._base.threads import striped
 
+Terms = list[tuple[float, Array]]
+"""Derivatives in the Gram matrix K of the inputs: (c, M) stands for W M Wᵀ, W = (K + cI)⁻¹V."""
+
 
 @dataclass(frozen=True)
 class Moments:

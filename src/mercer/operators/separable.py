@@ -184,7 +184,9 @@ class SpectralMoments:
         return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
 
-def as_operator_kernel(kernel: Any) -> OperatorKernel:
+def as_operator_kernel(
+    kernel: OperatorKernel | Kernel | str | Callable[..., Any] | None,
+) -> OperatorKernel:
     """Return an operator-valued kernel; a scalar kernel is multiplied by the identity.
 
     None stands for an RBF of the data's own length scale.

@@ -58,6 +58,8 @@ class OperatorSum(OperatorKernel):
         return same(left.scalar, right.scalar) or same(left.operator, right.operator)
 
     own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
+    fields = property(lambda self: self.left.fields or self.right.fields)
+    output_fields = property(lambda self: self.left.output_fields or self.right.output_fields)
     depends_on_data = property(lambda self: self.left.depends_on_data or self.right.depends_on_data)
 
     @property
@@ -131,6 +133,8 @@ class ScaledKernel(OperatorKernel):
         return f"{self.scale:g} * {self.kernel}"
 
     own_coordinates = property(lambda self: self.kernel.own_coordinates)
+    fields = property(lambda self: self.kernel.fields)
+    output_fields = property(lambda self: self.kernel.output_fields)
     depends_on_data = property(lambda self: self.kernel.depends_on_data)
     centred_outputs = property(lambda self: self.kernel.centred_outputs)
     spectral = property(lambda self: self.kernel.spectral)

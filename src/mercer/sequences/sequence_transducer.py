@@ -14,6 +14,7 @@ from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
+from ..sets.models import SupportsSets
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrated
@@ -28,7 +29,9 @@ LOW = 0.5
 
 
 @parameters
-class SequenceTransducer(FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator):
+class SequenceTransducer(
+    SupportsSets, FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator
+):
     """Sequences to sequences of other symbols and lengths, no alignment given.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.

@@ -8,8 +8,10 @@ returns sets, and a certificate that states the level that is proven.
 from .certificate import Certificate
 from .conformal import ConformalSets
 from .left_out import LeftOutSets
+from .records import RecordSets
 from .shapes import Ball, Band, Bands, set_columns
 
 __all__ = [
-    "Ball", "Band", "Bands", "Certificate", "ConformalSets", "LeftOutSets", "set_columns",
+    "Ball", "Band", "Bands", "Certificate", "ConformalSets", "LeftOutSets", "RecordSets",
+    "set_columns",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ..solvers import Refused
 from .around import AroundScore
 from .certificate import Certificate, of_jackknife, of_loss, of_pool, too_few
 from .lists import as_loss, controlled_radius, risk_at, steps
+from .models import View
 from .radii import CategoryRadii, EqualRadii, Radii, ShiftedRadii, categories, radii_by_category
 from .scales import LeftOutScales, Scale
 from .scores import CandidateScore, LeftOutScores, ListScore, Score
@@ -23,7 +24,7 @@ from .weights import fewest_groups, row_weights, weighted_quantile
 
 
 class HeldPairs(NamedTuple):
-    """HeldPairs that sets are calibrated on: inputs, their points, outputs and groups."""
+    """Pairs that sets are calibrated on: inputs, their points, outputs and groups."""
 
     X: Items
     points: Any
@@ -37,8 +38,8 @@ class CalibratedSets:
     score: Score
     radius: float = float("nan")
 
-    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
-        """Return the set of each input; `beside` holds what else the model is told of inputs."""
+    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
+        """Return the set of each input; `extras` are further arguments for each input."""
         raise NotImplementedError
 
 
@@ -69,7 +70,7 @@ class CalibrationResult(NamedTuple):
 class HeldOutSets(CalibratedSets):
     """Sets with radii that were calibrated on pairs which the model has not seen."""
 
-    view: Any
+    view: View
     score: Score
     scale: Scale | None
     radii: Radii
@@ -79,14 +80,14 @@ class HeldOutSets(CalibratedSets):
         """The radius where all inputs have the same, else NaN."""
         return self.radii.one
 
-    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
         """Return the outputs within the radius of each input."""
         scale = None if self.scale is None else self.scale.at(X)
-        return self.score.sets(self.view.embed(X, **beside), self.radii.at(X), scale)
+        return self.score.sets(self.view.embed(X, **extras), self.radii.at(X), scale)
 
 
 def calibrate_by_miss(
-    view: Any,
+    view: View,
     score: Score,
     scale: Scale | None,
     pairs: HeldPairs,
@@ -113,7 +114,7 @@ def calibrate_by_miss(
 
 
 def _names(score: Score, by: Any, X: Items, y: Items) -> list | None:
-    """The category of each calibration pair; None where all are calibrated together."""
+    """Return the category of each calibration pair; None if all are calibrated together."""
     if by is None:
         return None
     if by != "class":
@@ -146,7 +147,7 @@ def _radii(
 
 
 def calibrate_by_loss(
-    view: Any, score: Score, pairs: HeldPairs, level: float, loss: Any
+    view: View, score: Score, pairs: HeldPairs, level: float, loss: Any
 ) -> CalibrationResult:
     """Choose the radius by the expected loss of the best output in a list."""
     if not isinstance(score, ListScore):
@@ -187,7 +188,7 @@ class JackknifeSets(CalibratedSets):
     posterior: bool
     held: LeftOutScores
 
-    def predict(self, X: Items, beside: dict[str, Any]) -> Sequence:
+    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
         """Return sets that hold the jackknife+ sets of the inputs."""
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         points, moves = self.fitted.embed(checked), self.fitted.moves(checked)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items, count
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
+from .._base.user_warnings import warn
 from ..estimators.pairs import group_labels, refuse_unequal, rows_of
 from .calibration import (
     CalibrationResult,
@@ -22,11 +22,11 @@ from .calibration import (
 )
 from .checks import check_choices, check_combination, check_functions, check_model, fraction
 from .fitting import (
+    extra_arguments,
     fit_model,
-    given_beside,
     held_out_rows,
     label_probabilities,
-    rows_beside,
+    rows_of_extras,
     scale_of,
     score_of,
 )
@@ -43,44 +43,46 @@ class ConformalSets(FromFile, BaseEstimator):
 
     Parameters
     ----------
-    model
-        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", anything that
+    model : estimator
+        A `KernelDependency` or `KernelDependencyCV`; or, with calibration="split", any model that
         predicts: a `Pipeline` or a search around one of these, a `SequenceTransducer`, any
-        regressor or classifier of scikit-learn's kind. It is cloned and fitted.
-    coverage
-        The probability asked for.
-    calibration
-        "split" holds some of the data out and is proven to reach `coverage`. "jackknife+" learns
-        from all of it and calibrates on left-out predictions, which the closed form gives for
-        every group; what is met is about `coverage`, what is proven is 1 - 2 (1 - coverage) where
-        everything was given before the data were seen, and else nothing.
-    kind
+        regressor or classifier with scikit-learn's interface. It is cloned and fitted.
+    coverage : float, default=0.9
+        The requested probability.
+    calibration : {"split", "jackknife+"}, default="split"
+        "split" holds out some of the data and is proven to reach `coverage`. "jackknife+" learns
+        from all of it and calibrates on left-out predictions, which are available in closed form
+        for every group. It reaches about `coverage`; the proven level is 1 - 2 (1 - coverage) if
+        everything was given before the data were seen, and otherwise none.
+    kind : {"auto", "candidates", "ball", "band", "intervals"}, default="auto"
         "candidates" for a list of outputs; "ball" and "band" for vectors and curves, around the
-        prediction; "auto" is "ball" where the output kernel gives the prediction directly.
-    candidates
-        The pool of outputs that may be in a set. None for all outputs where these are few
+        prediction; "intervals" for one interval for each value of an output; "auto" is "ball" if
+        the output kernel gives the prediction directly, else "candidates".
+    candidates : sequence, default=None
+        The pool of outputs that may be in a set. None for all outputs where there are few
         (rankings of up to 6 labels, label sets of up to 10), else for the training outputs.
-    held_out
-        The share of the groups that "split" keeps for calibration. None is a quarter, or more
-        where a quarter is few, up to half: K groups settle the coverage to within 1 / (K + 1),
-        which is to be at most a fifth of what may be missed.
-    random_state
-        Which ones.
-    scale
-        "auto" for bands that are wide at the places where residuals are large, "flat" for the same
-        width at every place. Two more adapt to the input: "posterior" has radii in proportion to
-        the posterior standard deviation of an output, "residual" in proportion to what a ridge
-        model of left-out residuals expects, and bands that follow places as far as that makes them
-        narrow. By jackknife+ "posterior" is proven where all was given; "residual" is not.
-    by
-        What sets are calibrated apart by (Mondrian sets): a function that returns a category for
-        each input, or "class", where lists are to hold each single output of the pool as often as
-        is asked for. The level then holds within each category. For calibration="split".
-    shift
-        A function that returns for each input how much likelier it is among the inputs to come
-        than among those learnt from; None where these are alike. For calibration="split".
-    loss
-        None: a set that lacks the truth is a miss. Or, for lists, "f1", "hamming", "edit" (edits
+    held_out : float, default=None
+        The fraction of the groups that "split" keeps for calibration. None is a quarter, or more
+        where a quarter is few, up to half: K groups determine the coverage to within 1 / (K + 1),
+        which should be at most a fifth of 1 - coverage.
+    random_state : int, RandomState or None, default=0
+        The seed of the split.
+    scale : {"auto", "flat", "posterior", "residual"}, default="auto"
+        "auto" for bands that are wide at locations with large residuals, "flat" for the same
+        width at every location. Two more adapt to the input: the radii of "posterior" are
+        proportional to the posterior standard deviation of an output, those of "residual" to the
+        size of residuals that a ridge model of left-out residuals expects. With jackknife+
+        "posterior" has a proven level if everything was given; "residual" has not.
+    by : callable or "class", default=None
+        Categories that are calibrated separately (Mondrian sets): a function that returns a
+        category for each input, or "class", for lists that hold each single output of the pool
+        with the requested probability. The level then holds within each category. For
+        calibration="split".
+    shift : callable, default=None
+        A function that returns for each input how much more likely it is among new inputs than
+        among the training inputs; None if both have one distribution. For calibration="split".
+    loss : {"f1", "hamming", "edit"} or callable, default=None
+        None counts a set without the truth as a miss. For lists, a loss by name ("edit" is edits
         over the longer length) or a function of true and predicted outputs with values from 0 to
         1: then the expected loss of the best output in a list is at most 1 - coverage (conformal
         risk control). For calibration="split".
@@ -94,11 +96,11 @@ class ConformalSets(FromFile, BaseEstimator):
         NaN where none can be stated; a warning says why. Where the pool of candidates may lack
         the truth it is less by a 95 % upper confidence bound on how often it does.
     level_
-        The coverage that was asked for at `fit`.
+        The coverage requested at `fit`.
     empirical_coverage_
-        The share of the calibration outputs that the sets made of them hold.
+        The fraction of the calibration outputs that their sets hold.
     outside_
-        The share of the calibration outputs that are not in the pool of candidates.
+        The fraction of the calibration outputs that are not in the pool of candidates.
 
     Notes
     -----
@@ -160,7 +162,7 @@ class ConformalSets(FromFile, BaseEstimator):
         Parameters
         ----------
         X, y
-            HeldPairs, as the model takes them.
+            Pairs, as the model takes them.
         groups
             A label for each pair: a new input is then a random one of a new group.
         context
@@ -175,16 +177,16 @@ class ConformalSets(FromFile, BaseEstimator):
             raise ValueError(
                 f"X and y must have the same length: got {count(X)} inputs and {got} outputs."
             )
-        beside = given_beside(context, candidates, count(X))
+        extras = extra_arguments(context, candidates, count(X))
         labels = group_labels(groups, count(X))
         fresh = clone(self)
         fresh.level_ = float(self.coverage)
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
-        found = fit(X, y, labels, beside)
+        found = fit(X, y, labels, extras)
         fresh.calibrated_, fresh.certificate_ = found.sets, found.certificate
         fresh.empirical_coverage_, fresh.outside_ = found.coverage, found.outside
         for note in found.notes:
-            warnings.warn(note, stacklevel=2)
+            warn(note)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
         return self
 
@@ -198,16 +200,16 @@ class ConformalSets(FromFile, BaseEstimator):
         check_combination(self.calibration, by=self.by, shift=self.shift, loss=self.loss)
 
     def _fit_split(
-        self, X: Items, y: Items, labels: np.ndarray, beside: dict[str, Any]
+        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
         """Fit on some of the groups, and calibrate on the others."""
         held, rest = held_out_rows(labels, self._kept(int(labels.max()) + 1), self.random_state)
         X_rest, y_rest, level = rows_of(X, rest), rows_of(y, rest), float(self.coverage)
-        self._fit_model(X_rest, y_rest, labels[rest], rows_beside(beside, rest))
+        self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
         score = self._score(lambda: self.view_.embed(X_rest))
         scale = self._scale(score, X_rest, y_rest, labels[rest])
         X, y = rows_of(X, held), checked_outputs(self.view_, rows_of(y, held))
-        points = self.view_.embed(X, **rows_beside(beside, held))
+        points = self.view_.embed(X, **rows_of_extras(extras, held))
         self.labels_ = label_probabilities(self.view_.output_kernel_, score, points, y)
         pairs = HeldPairs(X, points, y, np.unique(labels[held], return_inverse=True)[1])
         if self.loss is not None:
@@ -215,11 +217,11 @@ class ConformalSets(FromFile, BaseEstimator):
         return calibrate_by_miss(self.view_, score, scale, pairs, level, self.by, self.shift)
 
     def _fit_jackknife(
-        self, X: Items, y: Items, labels: np.ndarray, beside: dict[str, Any]
+        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
         """Fit on all pairs, and calibrate on left-out predictions."""
-        if beside:
-            raise ValueError(f'{next(iter(beside))}= needs calibration="split".')
+        if extras:
+            raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
         self._fit_model(X, y, labels, {}, left_out=True)
         model, posterior = self.model_, self.scale == "posterior"
         # The model and the sets share one factorisation.
@@ -244,11 +246,11 @@ class ConformalSets(FromFile, BaseEstimator):
         X: Items,
         y: Items,
         labels: np.ndarray,
-        beside: dict[str, Any],
+        extras: dict[str, Any],
         left_out: bool = False,
     ) -> None:
-        self.model_ = fit_model(self.model, X, y, labels, beside.get("context"), left_out)
-        self.view_ = as_points(self.model_, y, "candidates" in beside)
+        self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
+        self.view_ = as_points(self.model_, y, "candidates" in extras)
         if left_out and isinstance(self.view_, Listing):
             raise ValueError('candidates of each input need calibration="split".')
 
@@ -289,7 +291,7 @@ class ConformalSets(FromFile, BaseEstimator):
             What else is known of each input, and its list of outputs, where `fit` was given them.
         """
         check_is_fitted(self, "calibrated_")
-        found = self.calibrated_.predict(X, given_beside(context, candidates, count(X)))
+        found = self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
         return returned(found, self.view_)
 
     def predict_set(

@@ -17,13 +17,13 @@ from ..estimators.saved_posterior import SavedVariance
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
-from .models import Listing, Piped, fit_parameters
+from .models import Listing, Piped, PointView, SupportsSets, View, fit_parameters
 from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
 
 
-def given_beside(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
-    """Return what is given beside n inputs, by name."""
+def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
+    """Return the further arguments of n inputs, by name."""
     named = {"context": context, "candidates": candidates}
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in found.items():
@@ -34,9 +34,9 @@ def given_beside(context: Items | None, candidates: Items | None, n: int) -> dic
     return found
 
 
-def rows_beside(beside: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
-    """Return some rows of what is given beside inputs."""
-    return {name: [value[i] for i in index] for name, value in beside.items()}
+def rows_of_extras(extras: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
+    """Return some rows of the further arguments of inputs."""
+    return {name: [value[i] for i in index] for name, value in extras.items()}
 
 
 def held_out_rows(
@@ -62,17 +62,18 @@ def fit_model(
     """
     grouped = labels if len(np.unique(labels)) < len(labels) else None
     fresh, given = clone(model), fit_parameters(model, grouped, context)
-    fresh.set_params(**getattr(model, "parameters_for_sets", {}))  # not every model has them
+    if isinstance(model, SupportsSets):
+        fresh.set_params(**model.parameters_for_sets)
     if not left_out:
         return fresh.fit(X, y, **given)
-    fresh._wants_left_out = True
+    fresh._needs_left_out = True
     fresh.fit(X, y, **given)
-    del fresh._wants_left_out
+    del fresh._needs_left_out
     return fresh
 
 
 def score_of(
-    view: Any,
+    view: View,
     kind: str,
     candidates: Items | None,
     flat: bool,
@@ -119,7 +120,7 @@ def scale_of(
     name: str,
     score: Score,
     model: Any,
-    view: Any,
+    view: PointView,
     X: Items,
     y: Items,
     labels: np.ndarray,
@@ -152,7 +153,7 @@ def scale_of(
     return residual_scale(view, errors, X, own, level, score.scale)
 
 
-def _keep_variance(view: Any) -> None:
+def _keep_variance(view: PointView) -> None:
     """Have the model saved with its posterior variance, which sets of loaded models need."""
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, RidgeEstimator):
@@ -163,7 +164,7 @@ def label_probabilities(
     kernel: Kernel, score: Score, points: Any, y: Items
 ) -> Probabilities | None:
     """Calibrate the probabilities of labels where lists hold label sets, else return None."""
-    named = isinstance(kernel.space, LabelSets) and hasattr(kernel.multiple.kernel, "classes_")
+    named = isinstance(kernel.space, LabelSets) and "classes_" in vars(kernel.multiple.kernel)
     if not (named and isinstance(score, CandidateScore)):
         return None
     return Probabilities(kernel).fit(points, y)

@@ -11,11 +11,12 @@ import numpy as np
 
 from .._base.arrays import Items
 from ..embedding import Embedding
-from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
+from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from .around import BandScore, IntervalScore
 from .checks import fraction
+from .models import PointView
 from .scores import CandidateScore, Score
 from .shapes import returned
 from .weights import row_weights, weighted_quantile
@@ -53,7 +54,7 @@ class LeftOutSets:
     dict_keys(['sin lower', 'sin upper', 'cos lower', 'cos upper'])
     """
 
-    model: Any
+    model: PointView
     score: Score
     scores: np.ndarray
     weights: np.ndarray

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, object_array, one
+from .._base.arrays import Items, count, object_array, one
 from ..metrics import edit_distance, hamming_accuracy, sample_f1
 from ..spaces import Rankings
 from .scores import ListScore
@@ -31,7 +31,7 @@ Losses = Callable[[Items, Items], np.ndarray]
 
 
 def normalised_edits(y_true: Items, y_pred: Items) -> np.ndarray:
-    """Edits over the length of the longer sequence, between 0 and 1."""
+    """Return edits over the length of the longer sequence, between 0 and 1."""
     lengths = [max(len(a), len(b), 1) for a, b in zip(y_true, y_pred, strict=True)]
     return edit_distance(y_true, y_pred, average=False) / np.array(lengths)
 
@@ -44,7 +44,7 @@ LOSSES: dict[str, Losses] = {
 
 
 def as_loss(loss: Any) -> Losses:
-    """A loss by name, or a function of true and predicted outputs with values from 0 to 1."""
+    """Return a loss by name; a function of true and predicted outputs is returned unchanged."""
     if not callable(loss) and loss not in LOSSES:
         raise ValueError(f"loss must be one of {tuple(LOSSES)} or a function, got {loss!r}.")
     return loss if callable(loss) else LOSSES[loss]
@@ -61,8 +61,8 @@ def steps(
 
 
 def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
-    """The loss of every output where y is the truth."""
-    n = outputs.shape[0] if hasattr(outputs, "shape") else len(outputs)
+    """Return the loss of every output if y is the truth."""
+    n = count(outputs)
     array = isinstance(outputs, np.ndarray) and outputs.dtype != object
     truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
     values = np.asarray(loss(truth, outputs), dtype=float)
@@ -72,7 +72,7 @@ def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
 
 
 def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
-    """The least loss in each list of one radius."""
+    """Return the least loss in each list of one radius."""
     return np.array(
         [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in found]
     )
@@ -81,9 +81,10 @@ def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.nda
 def controlled_radius(
     found: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray, bound: float
 ) -> float:
-    """The least radius whose weighted risk, the new example at a loss of 1, is within the bound.
+    """Return the least radius whose weighted risk is within the bound.
 
-    Infinite where none is. The risk falls as lists grow, so that halving finds it.
+    The new example has a loss of 1. The radius is infinite if no radius is within the bound. The
+    risk falls as lists grow, so that bisection finds it.
 
     References
     ----------

@@ -18,7 +18,7 @@ from ..kernels import Delta, Kernel
 from ..spaces import Sequences
 
 BEST, EVERY = 100, 10**9
-"""Outputs that a model which finds its own is asked for, and all of a list."""
+"""Outputs that are requested of a model that ranks outputs itself, and all of a list."""
 
 
 def is_pipeline(model: Any) -> bool:
@@ -26,6 +26,26 @@ def is_pipeline(model: Any) -> bool:
     from sklearn.pipeline import Pipeline  # slow to import, seldom needed
 
     return isinstance(model, Pipeline)
+
+
+def is_search(model: Any) -> bool:
+    """Whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
+    from sklearn.model_selection._search import BaseSearchCV  # slow to import, seldom needed
+
+    return isinstance(model, BaseSearchCV)
+
+
+class SupportsSets:
+    """A model that says how prediction sets are made around it, as a base class."""
+
+    @property
+    def parameters_for_sets(self) -> dict[str, Any]:
+        """The parameters that `ConformalSets` changes, because it calibrates on its own pairs."""
+        return {}
+
+    def as_points(self) -> Any:
+        """Return a view of the fitted model that predicts points; None if it ranks outputs."""
+        return None
 
 
 def as_points(model: Any, y: Items, listed: bool = False) -> Any:
@@ -43,13 +63,14 @@ def as_points(model: Any, y: Items, listed: bool = False) -> Any:
     """
     if isinstance(model, StructuredEstimator):
         return RankedLists(model) if listed or model.decoder_.per_input else model
-    if hasattr(model, "as_points"):
-        return model.as_points()
-    if hasattr(model, "best_estimator_"):
+    own = model.as_points() if isinstance(model, SupportsSets) else None
+    if own is not None:
+        return own
+    if is_search(model):
         return as_points(model.best_estimator_, y)
     if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
         return model[-1] if len(model) == 1 else Piped(model[:-1], model[-1])
-    if hasattr(model, "predict_top"):
+    if hasattr(model, "predict_top"):  # a third-party model may rank outputs too
         return OwnRanking(model, y)
     if not is_classifier(model):
         return Foreign(model, RegressorDependency().fit_outputs(y))
@@ -81,6 +102,10 @@ class Behind:
     outputs_ = property(lambda self: self.model.outputs_)
     decoder_ = property(lambda self: self.model.decoder_)
 
+    def embed(self, X: Items) -> Embedding:
+        """Return the points of some inputs."""
+        raise NotImplementedError
+
     def _flattened(self, outputs: Any) -> Any:
         return self.model._flattened(outputs)
 
@@ -92,7 +117,7 @@ class Piped(Behind):
     """A model behind transformers."""
 
     def embed(self, X: Items) -> Embedding:
-        """The points of transformed inputs."""
+        """Return the points of transformed inputs."""
         return self.model.embed(self.before.transform(X))
 
 
@@ -100,12 +125,12 @@ class Foreign(Behind):
     """Coordinates of the outputs, and their decoder, behind a model of another library."""
 
     def embed(self, X: Items) -> Embedding:
-        """The predictions of a regressor, or what a classifier says of its classes, as points."""
+        """Return as points the predictions of a regressor, or the class scores of a classifier."""
         model = self.before
         if not is_classifier(model):
             return self.model.points_from(model.predict(X))
-        tells = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
-        table = host(tells(X))
+        scores = model.predict_proba if hasattr(model, "predict_proba") else model.decision_function
+        table = host(scores(X))
         table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
         # From zero on, so that no class which it does not know is above one that it knows.
         least = np.minimum(table.min(axis=1, keepdims=True), 0.0)
@@ -122,15 +147,16 @@ class Listing:
     """
 
     output_kernel_: Kernel
+    outputs_: Items
 
     def __init__(self, model: Any):
         self.model = model
 
-    def embed(self, X: Items, **beside: Any) -> list[Ranked]:
+    def embed(self, X: Items, **extras: Any) -> list[Ranked]:
         """Return the best outputs of each input with their scores, best first."""
-        lists = beside.get("candidates")
+        lists = extras.get("candidates")
         longest = BEST if lists is None else max([BEST, *map(len, lists)])
-        return self.model.predict_top(X, longest, **beside)
+        return self.model.predict_top(X, longest, **extras)
 
     def _flattened(self, outputs: Any) -> Any:
         return outputs
@@ -156,20 +182,25 @@ class RankedLists(Listing):
     output_kernel_ = property(lambda self: self.model.output_kernel_)
     outputs_ = property(lambda self: self.model.outputs_)
 
-    def embed(self, X: Items, **beside: Any) -> list[Ranked]:
+    def embed(self, X: Items, **extras: Any) -> list[Ranked]:
         """Return all candidates of each input with their scores, best first."""
-        return self.model.predict_top(X, EVERY, **beside)
+        return self.model.predict_top(X, EVERY, **extras)
 
 
-def checked_outputs(view: Any, y: Items) -> Items:
-    """Outputs as the model behind a view compares them."""
+PointView = StructuredEstimator | Behind
+"""A fitted model as prediction sets see it: with the points of inputs."""
+View = PointView | Listing
+"""A fitted model as prediction sets see it: with points or ranked lists of inputs."""
+
+
+def checked_outputs(view: View, y: Items) -> Items:
+    """Return outputs as the model behind a view compares them."""
     reader = view.reader if isinstance(view, Behind) else None
     return view.output_kernel_.as_outputs(y if reader is None else reader.read(y))
 
 
 def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
-    """Return how `fit` of a model is told of groups, where it takes them, and of a context."""
-    from sklearn.model_selection._search import BaseSearchCV
+    """Return the arguments of `fit` of a model for groups, if it takes them, and for a context."""
     from sklearn.utils.validation import has_fit_parameter
 
     found: dict[str, Any] = {}
@@ -182,7 +213,7 @@ def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, An
         found["context"] = context
     if groups is None:
         return found
-    if isinstance(model, BaseSearchCV) or has_fit_parameter(model, "groups"):
+    if is_search(model) or has_fit_parameter(model, "groups"):
         found["groups"] = groups
     elif is_pipeline(model) and has_fit_parameter(model[-1], "groups"):
         found[f"{model.steps[-1][0]}__groups"] = groups

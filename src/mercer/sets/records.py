@@ -12,8 +12,8 @@ from .._base.arrays import Items, count, take
 from .._base.from_file import Reducible
 from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
-from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.blend import Blend
+from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.missing_targets import some_points
 from .checks import fraction
 from .left_out import LeftOutSets
@@ -71,7 +71,7 @@ class RecordSets:
     >>> import numpy as np
     >>> from mercer import KernelDependency
     >>> from mercer.kernels import RBF, Delta, Linear, On
-    >>> from mercer.sets.records import RecordSets
+    >>> from mercer.sets import RecordSets
     >>> X = np.linspace(0, 1, 40)[:, None]
     >>> y = {"height": X[:, 0] ** 2, "side": np.where(X[:, 0] < 0.5, "left", "right")}
     >>> kernel = On("height", Linear()) + On("side", Delta())

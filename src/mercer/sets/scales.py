@@ -11,19 +11,22 @@ import numpy as np
 from .._base.arrays import Items, count, host
 from ..decoders import Direct
 from ..estimators.base import StructuredEstimator
-from ..estimators.behind_predictions import LeftOutPoints
 from ..estimators.fitted import Fitted
+from ..estimators.left_out_points import LeftOutPoints
+from ..estimators.pairs import folds_of
 from ..estimators.posterior import Posterior
 from ..estimators.selective import size_model
-from .models import Piped
+from .models import Piped, PointView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
-"""How far bands follow what is usual at a place; what is usual is known too badly for all of it."""
+"""Powers of the typical residual at a location by which bands are wide there."""
 TRUST = tuple(np.linspace(0.5, 1.3, 9))
-"""How far radii may follow the residual model where they do: in full proportion, or about that."""
+"""Powers of the expected size of a residual by which radii may grow."""
+FOLDS = 5
+"""Folds of left-out residuals of models that do not have left-out predictions."""
 DOUBT = 7.0
-"""The residual model is to make sets narrower by this over the number of groups, as a share."""
+"""The residual model is used if it narrows sets by this over the number of groups, relatively."""
 
 
 class Scale:
@@ -54,7 +57,7 @@ class PosteriorScale(Scale):
         Whether deviations are needed at each location.
     """
 
-    view: Any
+    view: PointView
     band: bool
 
     def at(self, X: Items) -> np.ndarray:
@@ -65,7 +68,7 @@ class PosteriorScale(Scale):
 
 @dataclass(frozen=True)
 class ResidualScale(Scale):
-    """exp(trust · h(x)), times place^power for bands; h is learnt from left-out residuals.
+    """exp(trust · h(x)), times location^power for bands; h is learnt from left-out residuals.
 
     Attributes
     ----------
@@ -81,7 +84,7 @@ class ResidualScale(Scale):
         as the pinball loss of the wanted quantile of residuals is least.
     """
 
-    view: Any
+    view: PointView
     model: Any
     place: np.ndarray
     power: float
@@ -90,7 +93,7 @@ class ResidualScale(Scale):
     unproven = "the scale of the sets is made of left-out residuals"
 
     def at(self, X: Items) -> np.ndarray:
-        """One value an input, or one at each place of its output."""
+        """Return one value for each input, or one at each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
             size = np.exp(self.trust * host(self.model.predict(_inputs(self.view, X))))
@@ -98,7 +101,12 @@ class ResidualScale(Scale):
 
 
 def residual_scale(
-    view: Any, errors: np.ndarray, X: Items, labels: np.ndarray, level: float, place: np.ndarray
+    view: PointView,
+    errors: np.ndarray,
+    X: Items,
+    labels: np.ndarray,
+    level: float,
+    place: np.ndarray,
 ) -> ResidualScale:
     """Learn how large residuals are, and choose how far to follow it by left-out widths.
 
@@ -140,7 +148,7 @@ def residual_scale(
 
 
 def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """The quantile that settles a radius, averaged with its neighbours: one alone is noisy."""
+    """Return the quantile of a radius, averaged with its neighbours because one is noisy."""
     near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
     found = [float(weighted_quantile(scores, weights, some)) for some in near]
     found = [radius for radius in found if np.isfinite(radius)] or [float(scores.max())]
@@ -148,16 +156,16 @@ def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
 
 
 def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """How badly one number tells the wanted quantile of all of them: less is better."""
+    """Return the pinball loss of the quantile of all logs; less is better."""
     over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
 
 
 def left_out_errors(
-    model: Any, view: Any, X: Items, y: Items, labels: np.ndarray, band: bool
+    model: Any, view: PointView, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
-    """Left-out residuals of the training outputs, or for balls their lengths."""
-    from sklearn.model_selection import GroupKFold, cross_val_predict
+    """Return left-out residuals of the training outputs, or for balls their lengths."""
+    from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, LeftOutPoints):
@@ -167,14 +175,14 @@ def left_out_errors(
         direct = Direct().fit(inner.output_kernel_, inner.outputs_)
         predicted = host(view._flattened(direct.decode(points)))
     else:
-        folds = GroupKFold(min(5, len(np.unique(labels))))
-        predicted = host(cross_val_predict(model, X, y, groups=labels, cv=folds))
+        folds = PredefinedSplit(folds_of(labels, FOLDS))
+        predicted = host(cross_val_predict(model, X, y, cv=folds))
     errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
 
 
-def _size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """A ridge model of sizes under the input kernel of the model; None if it sees no inputs."""
+def _size_model(view: PointView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+    """Return a ridge model of sizes under the model's input kernel; None if it has no inputs."""
     inner = view.model if isinstance(view, Piped) else view
     kernel = inner.input_kernel_ if isinstance(inner, StructuredEstimator) else None
     if kernel is not None and kernel.pairwise:
@@ -182,8 +190,8 @@ def _size_model(view: Any, X: Items, sizes: np.ndarray, labels: np.ndarray) -> A
     return size_model(kernel, X, sizes, labels)
 
 
-def _inputs(view: Any, X: Items) -> Items:
-    """Inputs as the model behind the transformers sees them."""
+def _inputs(view: PointView, X: Items) -> Items:
+    """Return inputs as the model behind the transformers sees them."""
     if isinstance(view, Piped):
         return view.before.transform(X)
     return X if isinstance(view, StructuredEstimator) else np.asarray(X)
@@ -205,7 +213,7 @@ class LeftOutScales:
     fitted
         The model, prepared by `leaving_out`.
     band
-        Whether deviations are asked for at each place of an output, rather than in all.
+        Whether deviations are needed at each location of an output, rather than in total.
     """
 
     def __init__(self, fitted: Fitted, band: bool):
@@ -218,7 +226,7 @@ class LeftOutScales:
         self.inverses = [self._inverse(H) for H in self._weights(items)]
 
     def _weights(self, X: Items) -> list[np.ndarray]:
-        """The weights of training outputs in g(x), one array a direction of the operator."""
+        """Return the weights of training outputs in g(x), one array for each direction."""
         projections = [part.inputs.project(X) for part in self.parts.parts]
         return [host(W) for W in self.parts.weights_along(projections, self.alpha)]
 
@@ -233,7 +241,7 @@ class LeftOutScales:
         return inverse
 
     def at(self, X: Items) -> Scales:
-        """A function of a slice of the inputs: their deviations for every left-out model."""
+        """Return a function from a slice of inputs to their deviations by every left-out model."""
         W, V = self._weights(X), host(self.parts.variance(X, self.alpha))
 
         def scales(rows: slice) -> np.ndarray:
@@ -244,14 +252,14 @@ class LeftOutScales:
         return scales
 
     def _added(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """What leaving out the group of each training example adds to the variance."""
+        """Return what leaving out the group of each training example adds to the variance."""
         if inverse.ndim == 1:
             return W * W * inverse
         by_row = (W @ inverse) * W
         return by_row @ (self.labels[:, None] == self.labels[None, :])
 
     def own(self, shape: Any) -> np.ndarray:
-        """The deviation at every training input for the model that leaves its own group out."""
+        """Return the deviation at every training input for the model that leaves its group out."""
         scales = self.at(self.fitted.problem.inputs.items)
         rows = [scales(slice(i, i + 1))[0, i] for i in range(len(self.labels))]
         return np.reshape(np.stack(rows), (len(rows), *shape))

@@ -11,7 +11,8 @@ import numpy as np
 from .._base.arrays import Array, Items, host, object_array, one, take
 from ..decoders.base import Ranked
 from ..embedding import Embedding
-from ..spaces import Space
+from ..spaces import Records, Space
+from .models import PointView
 
 Moves = Iterator[tuple[slice, Array]]
 """Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
@@ -83,8 +84,15 @@ class CandidateScore(ListScore):
         The groups of the training outputs, where they are to be left out one by one.
     """
 
-    def __init__(self, model: Any, candidates: Items | None, labels: np.ndarray | None = None):
+    def __init__(
+        self, model: PointView, candidates: Items | None, labels: np.ndarray | None = None
+    ):
         kernel = self.kernel = model.output_kernel_
+        if candidates is None and isinstance(kernel.space, Records):
+            raise ValueError(
+                "records have one set for each field, not lists of records: use "
+                "RecordSets.of(model), or give candidates=."
+            )
         pool, self.alone = candidates, None
         self.complete = False
         if candidates is None:
@@ -178,7 +186,7 @@ class RankedScore(ListScore):
     Parameters
     ----------
     space
-        The space of the outputs, which tells them apart.
+        The space of the outputs, which compares them.
     """
 
     complete = False

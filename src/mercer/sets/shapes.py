@@ -114,7 +114,7 @@ def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:
 
 
 def _shaped(y: Any, shape: tuple) -> np.ndarray:
-    """An output as an array of the shape of the sets."""
+    """Return an output as an array of the shape of the sets."""
     y = np.asarray(y)
     if y.shape != shape:
         raise ValueError(f"an output of this set has shape {shape}, got {y.shape}.")

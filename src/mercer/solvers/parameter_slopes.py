@@ -8,7 +8,7 @@ from typing import Any
 from .._base.arrays import Array, blocks, count, namespace, part
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
-from ..operators.gradients import Terms
+from ..operators.moments import Terms
 from .factorization import Refused
 from .gradient import Slopes, slopes
 from .low_rank_inputs import LowRankInputs

@@ -218,12 +218,12 @@ class RobustRefit(Refit):
         else:
             base = self._unlearnt
         parts = _with_outputs(base, self.tamed)  # the shortened ones, to start with
-        loss = given.settle(self._left_out_lengths(parts, alpha))
+        loss = given.resolved(self._left_out_lengths(parts, alpha))
         for _ in range(ROUNDS):
             parts, used = self._cleaned(base, loss, alpha), loss
             if not loss.adaptive:
                 break
-            loss = given.settle(self._left_out_lengths(parts, alpha))
+            loss = given.resolved(self._left_out_lengths(parts, alpha))
             if abs(loss.threshold_ - used.threshold_) <= SETTLED * used.threshold_:
                 break
         return parts, used

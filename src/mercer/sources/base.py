@@ -25,12 +25,12 @@ class Source:
 
     Parameters
     ----------
-    sample
-        How many pairs to keep; None leaves it to the model.
-    random_state
-        The seed of the sample, a number.
-    precision
-        Of the products of a block, "float64" or "float32"; their sums are float64.
+    sample : int, default=None
+        How many pairs to keep; None leaves the number to the model.
+    random_state : int, default=0
+        The seed of the sample.
+    precision : {"float64", "float32"}, default="float64"
+        The precision of the products of a block; sums are float64.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Source:
         self, sample: int | None = None, random_state: int = 0, precision: str = "float64"
     ):
         if sample is not None and (not isinstance(sample, int | np.integer) or sample < 2):
-            raise ValueError(f"sample must be a whole number of pairs, at least 2, got {sample!r}.")
+            raise ValueError(f"sample must be an integer ≥ 2, got {sample!r}.")
         if not isinstance(random_state, int | np.integer):
             raise ValueError(f"random_state of a stream must be a number, got {random_state!r}.")
         if precision not in PRECISIONS:
@@ -73,7 +73,7 @@ class Source:
         return self.pairs
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """What its blocks are like, read off the first."""
+        """Return what all blocks must be like, as the first block shows."""
         raise NotImplementedError
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
@@ -91,18 +91,18 @@ class Source:
         raise NotImplementedError
 
     def weighted(self, weights: Any) -> Source:
-        """The same pairs with sample weights, one for each pair of the whole."""
+        """Return the same pairs with sample weights, one for each pair."""
         raise NotImplementedError
 
     def running(self) -> AbstractContextManager[None]:
-        """Hold what a fit needs until it ends; only one that succeeds lets go of checkpoints."""
+        """Hold checkpoints until a fit ends; a fit that succeeds removes them."""
         return nullcontext()
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """A uniform sample of its pairs; None where there are none."""
+        """Return a uniform sample of the pairs; None if there are no pairs."""
         return self.map_reduce(partial(sample, expected, Sample(size, self.seed)), add)
 
 
 def sample(expected: Expected, empty: Sample, number: int, start: int, block: Any) -> Sample:
-    """The sample of one block."""
+    """Return the sample of one block."""
     return empty.with_block(start, *expected.checked(number, block))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from .._base.arrays import Items, count, is_batch, is_foreign, refuse_scalar
+from .._base.arrays import Items, count, dtype_name, is_batch, is_foreign, refuse_scalar
 from .._base.from_file import LocatedError
 from ..kernels import Kernel
+
+READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
+"""What arrays of a kind of dtype count as when blocks are compared."""
 
 
 class BadBlock(LocatedError):
@@ -42,7 +45,7 @@ class Expected:
     Attributes
     ----------
     kernels, output_kernel
-        What checks the items themselves: NaN, infinities, things that are no vectors.
+        What checks the items themselves: NaN, infinities, items that are not vectors.
     shapes, dtypes
         Of an input and an output, where they are vectors or arrays.
     X, y
@@ -58,7 +61,7 @@ class Expected:
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
-        """Read off the first block."""
+        """Describe the first block."""
         with naming(0):
             X, y, _ = _parts(block)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
@@ -67,7 +70,7 @@ class Expected:
             return cls(kernels, output_kernel, shapes, dtypes, _first(X), _first(y))
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
-        """Inputs, outputs and weights of a block, or a `BadBlock` that names it."""
+        """Return inputs, outputs and weights of a block, or raise a `BadBlock` with its number."""
         with naming(number):
             X, y, w = _parts(block)
             _same_dtype(_dtype(X), self.dtypes[0], "X")
@@ -97,7 +100,7 @@ def naming(number: int) -> Iterator[None]:
 
 
 def length(block: Any) -> int:
-    """The pairs of a block; none of one that will be refused."""
+    """Return the number of pairs of a block; 0 for a block that will be refused."""
     whole = isinstance(block, tuple | list) and len(block) in (2, 3)
     return count(block[1]) if whole and is_batch(block[1]) else 0
 
@@ -106,7 +109,7 @@ def _parts(block: Any) -> tuple[Items, Items, Any]:
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         raise ValueError(
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
-            f"{type(block).__name__}{f' of {len(block)}' if hasattr(block, '__len__') else ''}."
+            f"{type(block).__name__}{f' of {len(block)}' if isinstance(block, Sized) else ''}."
         )
     if isinstance(block[0], list | tuple) and not block[0]:  # of no kind that a kernel knows
         raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
@@ -116,7 +119,7 @@ def _parts(block: Any) -> tuple[Items, Items, Any]:
 
 
 def _checked_weights(w: Any, n: int) -> np.ndarray:
-    """Finite weights ≥ 0, one a pair."""
+    """Return finite weights ≥ 0, one for each pair."""
     if count(w) != n:
         raise ValueError(f"it has {n} pairs and {count(w)} weights: give one weight a pair.")
     w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="the weights")
@@ -126,31 +129,32 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
 
 
 def _first(items: Items) -> Items:
-    """A batch of the first item alone, a table with its names."""
+    """Return a batch of the first item; a table keeps its column names."""
     return items[:1, ...] if is_foreign(items) else items[:1]
 
 
 def _shape(kernel: Kernel, items: Items) -> tuple | None:
-    """The shape of one item, where items are vectors or arrays of one shape."""
+    """Return the shape of one item, if items are vectors or arrays of one shape."""
     return tuple(items.shape[1:]) if kernel.on_vectors else None
 
 
 def _same_shape(got: Any, wanted: Any, name: str) -> None:
     if got != wanted:
-        told = f"each item of {name} has shape {got}, in the first block it has {wanted}"
+        message = f"each item of {name} has shape {got}, in the first block it has {wanted}"
         if name == "X" and len(got) == len(wanted) == 1:  # in the words of scikit-learn's
-            told += f": X has {got[0]} features, but it is expecting {wanted[0]} features as input"
-        raise ValueError(f"{told}.")
+            expected = f"it is expecting {wanted[0]} features as input"
+            message = f"{message}: X has {got[0]} features, but {expected}"
+        raise ValueError(f"{message}.")
 
 
 def _dtype(items: Items) -> str | None:
-    """The dtype of an array by name; text of any width is text, whole numbers are read as float64.
+    """Return the name of the dtype of an array; text of any width is "text".
 
-    Of a table in pieces, one may happen to have no fraction.
+    Integers count as float64: one block of a table may happen to have no fractions.
     """
-    dtype = getattr(items, "dtype", None)
-    named = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
-    return named.get(getattr(dtype, "kind", ""), dtype and str(dtype))
+    if isinstance(items, np.ndarray) and items.dtype.kind in READ_AS:
+        return READ_AS[items.dtype.kind]
+    return dtype_name(items) or None
 
 
 def _same_dtype(got: str | None, wanted: str | None, name: str) -> None:

@@ -52,7 +52,7 @@ class Progress:
     digest: str = ""
 
     def plus(self, block: Any, hashed: bool) -> Progress:
-        """One block further."""
+        """Return the progress after one more block."""
         digest = joblib.hash([self.digest, *map(_digest, block)]) if hashed else ""
         return Progress(self.blocks + 1, self.pairs + length(block), digest)
 
@@ -75,7 +75,7 @@ class Checkpoint:
     def _beside(self, kind: str) -> Path:
         """Return the path of the previous or the unfinished checkpoint, or of the lock.
 
-        The name tells whose file it is: files of the user next to the checkpoint are not touched.
+        The name is distinctive: files of the user next to the checkpoint are not touched.
         """
         return self.path.with_name(f"{self.path.name}.mercer-{kind}")
 
@@ -110,7 +110,7 @@ class Checkpoint:
             )
 
     def save(self, done: Progress, moments: list[Moments], gatherings: list[Gathering]) -> None:
-        """Write how far a run came, and only then let go of older checkpoints."""
+        """Write how far a run came, and only then remove older checkpoints."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
             sums = float(raw.n), raw.uu, raw.vu, raw.vv, raw.u, raw.v
@@ -164,7 +164,7 @@ class Checkpoint:
         return done, [self._moments(arrays, i, one) for i, one in enumerate(gatherings)]
 
     def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
-        """The moments of the file for one gathering, whose coordinates they have to be of."""
+        """Return the moments in the file for one gathering, whose coordinates must agree."""
         for side, name in enumerate(("inputs", "outputs")):
             self._compare(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         q, p = gathering.widths
@@ -183,7 +183,7 @@ class Checkpoint:
             raise self.foreign(f"the same pairs have other coordinates of their {name}")
 
     def foreign(self, why: str) -> BadCheckpoint:
-        """The refusal of a checkpoint that another run wrote."""
+        """Return the error for a checkpoint that another run wrote."""
         return BadCheckpoint(
             f"the checkpoint {self.path} is of another run: {why}. Kernels, feature maps (with "
             "their random_state a number), intercept, data and their cut into blocks have to be "
@@ -207,9 +207,9 @@ def _digests(arrays: dict[str, np.ndarray]) -> dict[str, str]:
 
 
 def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
-    """A checkpoint from a path; None where there is none."""
+    """Return a checkpoint for a path; None for None."""
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
-        raise ValueError(f"every must be a positive whole number of blocks, got {every!r}.")
+        raise ValueError(f"every must be a positive integer number of blocks, got {every!r}.")
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
     return None if path is None else Checkpoint(Path(path), int(every))

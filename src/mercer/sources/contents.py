@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Items
+from .._base.arrays import Items, is_table
 
 SIZES = (1, 2, 4, 8)
 """Bytes of numbers that can be read as unsigned integers."""
@@ -33,7 +33,7 @@ def added(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
 def _hash(items: Items, start: int) -> int:
     if issparse(items):
         return _hash(items.toarray(), start)
-    if hasattr(type(items), "iloc"):
+    if is_table(items):
         items = items.to_numpy()
     if isinstance(items, np.ndarray) and items.dtype.kind not in "OUS":
         return _of_numbers(items, start)

@@ -15,30 +15,40 @@ from .blocks import BadBlock
 
 
 def delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
-    """The delayed blocks of a collection, and their lengths where they are known."""
+    """Return the delayed blocks of a collection, and their lengths if known."""
     from dask import delayed
 
-    X, y, lengths = untabled(X), untabled(y), None
-    read = _of_bags if hasattr(X, "to_delayed") else _of_parts
-    if hasattr(X, "chunks"):
+    X, y, lengths = array_of_table(X), array_of_table(y), None
+    read = _of_bags if is_collection(X) else _of_parts
+    if is_dask_array(X):
         X, y, lengths = _cut_alike(X, y)
         read = _of_parts
     parts = [delayed_parts(A) for A in (X, y) if A is not None]
     return [delayed(read, pure=False)(*block) for block in zipped(*parts)], lengths
 
 
-def untabled(A: Any) -> Any:
-    """The array of a table; anything else as it is."""
+def is_dask_array(A: Any) -> bool:
+    """Return whether a value is a Dask array."""
+    return hasattr(A, "chunks")
+
+
+def is_collection(A: Any) -> bool:
+    """Return whether a value is a Dask collection, whose parts can be delayed."""
+    return hasattr(A, "to_delayed")
+
+
+def array_of_table(A: Any) -> Any:
+    """Return the array of a table; anything else unchanged."""
     return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
 
 
 def delayed_parts(A: Any) -> list:
-    """The delayed parts of a collection, or a list of them."""
-    return np.ravel(A.to_delayed()).tolist() if hasattr(A, "to_delayed") else list(A)
+    """Return the delayed parts of a collection, or of a list of them."""
+    return np.ravel(A.to_delayed()).tolist() if is_collection(A) else list(A)
 
 
 def zipped(*parts: list) -> list[tuple]:
-    """The parts of every block together; as many of each."""
+    """Return the parts of every block together; refuse different numbers of parts."""
     if len({len(part) for part in parts}) > 1:
         raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
     return list(zip(*parts, strict=True))
@@ -46,7 +56,7 @@ def zipped(*parts: list) -> list[tuple]:
 
 def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
     """Two arrays in blocks of the same rows, all columns together, and the lengths of those."""
-    if y is None or not hasattr(y, "chunks"):
+    if not is_dask_array(y):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
     X, y = (A.rechunk(dict.fromkeys(range(1, A.ndim), -1)) for A in (X, y))
@@ -61,12 +71,12 @@ def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
 
 
 def _of_parts(*parts: Any) -> Any:
-    """A block of inputs and outputs; one part alone is a block already."""
+    """Return a block of inputs and outputs; a single part is already a block."""
     return parts if len(parts) > 1 else parts[0]
 
 
 def _of_bags(*parts: list) -> tuple[Items, ...]:
-    """A block of lists of inputs and outputs, or of one list of pairs."""
+    """Return a block of lists of inputs and outputs, or of one list of pairs."""
     columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
     return tuple(map(batch, columns or ([], [])))  # an empty block is refused by its number
 
@@ -84,7 +94,7 @@ WIDTH = 8
 
 
 def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
-    """A call on the cluster under a name that says what it does and to which block."""
+    """Return a delayed call whose name says what it does and to which block."""
     from dask import delayed
 
     key = f"mercer-{name}-block{number}-{uuid4().hex}"
@@ -92,14 +102,14 @@ def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
 
 
 def shared(what: Any) -> Any:
-    """An object that all tasks use, once in the graph: it is there to be sent again."""
+    """Return an object for all tasks that is in the graph once, so that it can be sent again."""
     from dask import delayed
 
     return delayed(what, traverse=False, pure=False)
 
 
 def tree(tasks: list, merge: Callable) -> Any:
-    """The results merged, some at a time and in a fixed order."""
+    """Merge the results, some at a time and in a fixed order."""
     from dask import delayed
 
     while len(tasks) > 1:
@@ -125,7 +135,7 @@ def _touch(block: Any) -> None:
 
 
 def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any) -> Any:
-    """A function of a batch over all blocks of a collection, when its result is asked for.
+    """Apply a function of a batch lazily to all blocks of a collection.
 
     Parameters
     ----------
@@ -139,8 +149,8 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     require("dask", "dask")
     from dask import delayed
 
-    common, X = shared(function), untabled(X)
-    if hasattr(X, "chunks"):
+    common, X = shared(function), array_of_table(X)
+    if is_dask_array(X):
         import dask.array as da
 
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
@@ -151,7 +161,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
             )
         ]
         return da.concatenate(made, axis=0, allow_unknown_chunksizes=True)
-    if hasattr(X, "to_delayed"):
+    if is_collection(X):
         import dask.bag as db
 
         parts = [delayed(_listed)(common, i, part) for i, part in enumerate(X.to_delayed())]

@@ -14,7 +14,16 @@ from .._base.extras import require
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
-from .dask_blocks import delayed_blocks, delayed_parts, loaders, shared, task, tree, zipped
+from .dask_blocks import (
+    delayed_blocks,
+    delayed_parts,
+    is_dask_array,
+    loaders,
+    shared,
+    task,
+    tree,
+    zipped,
+)
 from .stream import is_dask
 
 
@@ -26,12 +35,12 @@ class DaskStream(Source):
 
     Parameters
     ----------
-    X
+    X : Dask array, bag or list of delayed blocks
         A Dask array (with `y` another one), a bag of pairs or two bags, a list of delayed blocks
         (X, y) or (X, y, weights), or two lists.
-    y
-        The outputs, where `X` has the inputs alone.
-    sample_weight
+    y : Dask collection, default=None
+        The outputs, if `X` has only the inputs.
+    sample_weight : array or Dask collection, default=None
         One number for each pair: an array, or a Dask collection in the blocks of `X`.
     sample, random_state, precision
         As in `Stream`.
@@ -66,7 +75,7 @@ class DaskStream(Source):
             self._weigh(sample_weight)
 
     def weighted(self, weights: Any) -> DaskStream:
-        """The same pairs with sample weights, one for each pair of the whole."""
+        """Return the same pairs with sample weights, one for each pair."""
         other = copy.copy(self)
         other._weigh(weights)
         return other
@@ -75,7 +84,7 @@ class DaskStream(Source):
         """Give each block its weights as a third part."""
         from dask import delayed
 
-        if hasattr(weights, "chunks") and self.lengths is not None:
+        if is_dask_array(weights) and self.lengths is not None:
             weights = weights.rechunk((tuple(self.lengths),))
         if is_dask(weights):
             cut = delayed_parts(weights)
@@ -91,7 +100,7 @@ class DaskStream(Source):
         self.blocks = [weigh(block, w) for block, w in zipped(self.blocks, cut)]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """What its blocks are like, read off the first where it is."""
+        """Return what all blocks must be like, as the first block shows."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(task("look", 0, look, self.blocks[0]))
 
@@ -99,7 +108,7 @@ class DaskStream(Source):
         """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths])
-        name = getattr(getattr(step, "func", step), "__name__", "step")
+        name = step.func.__name__ if isinstance(step, partial) else step.__name__
         what = shared(step)
         tasks = [
             task(name, number, _stepped, what, number, int(starts[number]), lengths[number], block)

@@ -20,7 +20,7 @@ from .blocks import Expected, naming
 FOREIGN_ROWS = 16384
 """Pairs whose coordinates are held at once on a device, which wants them by the thousand."""
 PROBE = 16
-"""Pairs by whose coordinates two gatherings are told apart."""
+"""Pairs by whose coordinates two gatherings are compared."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Gathering:
         Fitted maps.
     center
         Whether means matter: moments are then taken about the mean of some pairs, which is near
-        that of all, so that nothing cancels when the mean is taken off in the end.
+        that of all, so that nothing cancels when the mean is subtracted in the end.
     precision
         Of the products of a block, "float64" or "float32"; their sums are float64.
     bare, weights
@@ -97,18 +97,18 @@ class Gathering:
         return 0 if self.raw is None else self.raw.n
 
     def for_worker(self) -> Gathering:
-        """The same maps without what only the end needs, to be sent to where blocks lie."""
+        """Return the maps without what only the last step needs, to be sent to workers."""
         return replace(self, inputs=self.bare, weights=None, raw=None)
 
     def plus(self, raw: Moments) -> Gathering:
-        """The same with the moments of further pairs."""
+        """Return a copy with the moments of further pairs added."""
         return replace(self, raw=raw if self.raw is None else self.raw + raw)
 
     def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
-        """The raw moments of checked pairs with sample weights; None for ones."""
+        """Return the raw moments of checked pairs with sample weights; None for ones."""
         foreign = is_foreign(self.probe[0])
-        vectors = getattr(self.bare, "kernel_", None)
-        threads = vectors is not None and vectors.on_vectors and not foreign
+        kernel = getattr(self.bare, "kernel_", None)  # third-party maps may have no kernel
+        threads = kernel is not None and kernel.on_vectors and not foreign
 
         def rows(some: slice) -> tuple[Array, Array, Array]:
             U = dense(self.bare.transform(part(X, some)))
@@ -144,7 +144,7 @@ class Gathering:
 
 
 def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
-    """The gatherings with the moments of all pairs of a source, in one reading."""
+    """Return the gatherings with the moments of all pairs of a source, read once."""
     step = partial(moments, expected, [gathering.for_worker() for gathering in gatherings])
     found = source.map_reduce(step, _added, gatherings)
     if found is None:
@@ -155,7 +155,7 @@ def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) ->
 def moments(
     expected: Expected, gatherings: list[Gathering], number: int, start: int, block: Any
 ) -> list[Moments]:
-    """The raw moments of one block under every gathering."""
+    """Return the raw moments of one block under every gathering."""
     X, y, w = expected.checked(number, block)
     with naming(number):
         return [gathering.moments_of(X, y, w) for gathering in gatherings]

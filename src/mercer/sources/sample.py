@@ -54,7 +54,7 @@ class Sample:
     w: np.ndarray | None = None
 
     def with_block(self, start: int, X: Items, y: Items, w: np.ndarray | None = None) -> Sample:
-        """The sample of what it was taken of so far and of a block that starts at place `start`."""
+        """Return the sample of all pairs so far and of a block that starts at number `start`."""
         keys = place_keys(self.seed, start, count(X))
         limit = np.inf if self.keys is None or len(self.keys) < self.size else self.keys.max()
         near = np.flatnonzero((keys < limit) if w is None else (keys < limit) & (w > 0))
@@ -79,14 +79,13 @@ class Sample:
 
 
 def sample_size(*maps: Any) -> int:
-    """How many pairs to keep: at least twice as many as landmarks are wanted."""
-    known = [map for map in maps if hasattr(map, "get_params")]
-    ranks = [map.get_params(deep=False).get("rank") or 0 for map in known]
+    """Return how many pairs to keep, at least twice the number of landmarks."""
+    ranks = [map.get_params(deep=False).get("rank") or 0 for map in maps if map is not None]
     return max([SIZE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
 
 
 def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarray | None:
-    """The rows of the sample of pairs that are held whole; None where that is all of them.
+    """Return the rows of the sample of pairs in memory; None for all rows.
 
     Parameters
     ----------
@@ -104,12 +103,12 @@ def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarra
 
 
 def place_keys(seed: int, start: int, n: int) -> np.ndarray:
-    """Uniform numbers, one a place: the generator is advanced to the start, not run up to it."""
+    """Return uniform numbers for pairs from `start` on; the generator is advanced to there."""
     return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
 
 
 def smallest(keys: np.ndarray, size: int) -> np.ndarray:
-    """The positions of the smallest keys, in increasing order of position."""
+    """Return the positions of the smallest keys in increasing order."""
     if len(keys) <= size:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, size)[:size])

@@ -24,17 +24,17 @@ class Shards:
 
     Parameters
     ----------
-    paths
+    paths : str, Path or sequence of these
         A path, a pattern such as ``"data/part-*.npz"``, or a list of paths. ``.npz`` files hold
         arrays; ``.parquet`` files hold a table (``pip install "mercer[parquet]"``).
-    inputs, outputs
-        Of an archive the names of the two arrays ("X" and "y" by default); of a table the column
-        of each, or a list of columns, which become the components of vectors. A column of lists
-        becomes vectors too; a column of text stays text.
-    weights
-        The array or column of sample weights; None where there are none.
-    block
-        At most so many rows make a block.
+    inputs, outputs : str or sequence of str, default="X", "y"
+        The names of the two arrays of an archive; for a table the column of each, or a list of
+        columns, which become the components of vectors. A column of lists becomes vectors too; a
+        column of text stays text.
+    block : int, default=8192
+        The largest number of rows of a block.
+    weights : str, default=None
+        The array or column of sample weights.
 
     Examples
     --------

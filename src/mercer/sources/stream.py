@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, count, own_copy, part
+from .._base.arrays import Items, blocks, count, is_array, own_copy, part
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, length
 from .checkpoint import Progress, as_checkpoint
 from .contents import added, contents
 from .sample import Sample
-from .shards import Shards
+from .shards import BLOCK, Shards
 
-BLOCK = 8192
-"""Rows that are read at once from an array."""
 EVERY = 64
 """Blocks between two checkpoints."""
 FRESH = (
@@ -57,31 +55,33 @@ class Stream(Source):
 
     Parameters
     ----------
-    source
-        An iterable of blocks (a list, a generator, `Shards`, a loader of one's own), a function
+    source : iterable, callable, str, Path or array
+        An iterable of blocks (a list, a generator, `Shards`, a custom loader), a function
         of no arguments that returns one, the path or pattern of files (as in `Shards`), or, with
-        `y`, an array. What can be read again (all but a generator) is read twice, once for the
-        sample, once for the moments, and by a choice of parameters a third time, for left-out
-        predictions of every pair.
-    y
-        The outputs, where `source` is the array of inputs.
-    sample_weight
-        One number for each pair of the whole, where blocks do not have weights of their own.
-    block
-        Rows to read at once where `source` is an array.
-    sample
+        `y`, an array. A source that can be read again (all but a generator) is read twice, once
+        for the sample and once for the moments, and by a choice of parameters a third time, for
+        left-out predictions of every pair.
+    y : array, default=None
+        The outputs, if `source` is the array of inputs.
+    sample_weight : array, default=None
+        One number for each pair, if blocks have no weights.
+    block : int, default=8192
+        Rows to read at once if `source` is an array.
+    sample : int, default=None
         How many pairs are kept: landmarks, length scales and the outputs that decoders choose
-        among come from them. None is 4,096, or twice the largest rank asked for. Of a generator
-        they are the first ones, of anything else a uniform sample.
-    random_state
-        The seed of the sample, a number. Cut otherwise into blocks, the same pairs in the same
-        order give the same sample.
-    checkpoint, every
-        A file that the moments are written to every so many blocks. A run that finds the file
-        goes on after the last block in it; one that ends removes it.
-    precision
-        Of the products of a block: "float32" is faster on a GPU and rounds moments to about 1e-7
-        of their size, which shows where alpha is smaller than that; their sums are float64.
+        among come from them. None is 4,096, or twice the largest rank. The sample of a generator
+        are its first pairs, that of any other source is uniform.
+    random_state : int, default=0
+        The seed of the sample. The same pairs in the same order give the same sample, however
+        they are cut into blocks.
+    checkpoint : str or Path, default=None
+        A file that the moments are written to. A run that finds the file continues after the last
+        block in it; a run that ends removes it.
+    every : int, default=64
+        Blocks between two checkpoints.
+    precision : {"float64", "float32"}, default="float64"
+        The precision of the products of a block: "float32" is faster on a GPU and rounds moments
+        to about 1e-7 of their size, which matters if alpha is smaller; sums are float64.
 
     Examples
     --------
@@ -122,10 +122,10 @@ class Stream(Source):
         self.rest = None if self.repeats else self._read()
 
     def weighted(self, weights: Any) -> Stream:
-        """The same pairs with sample weights, one for each pair of the whole."""
+        """Return the same pairs with sample weights, one for each pair."""
         if self.weights is not None:
             raise ValueError("the stream has sample weights already: leave sample_weight out.")
-        if not hasattr(weights, "__len__") or not hasattr(weights, "__getitem__"):
+        if not isinstance(weights, Sequence) and not is_array(weights):
             raise TypeError(
                 "sample_weight of a stream is an array of one number for each pair, or is in its "
                 f"blocks, (X, y, weights); got {type(weights).__name__}."
@@ -138,11 +138,11 @@ class Stream(Source):
     # -- reading ------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[Any]:
-        """All blocks, or those that are left of a generator."""
+        """Return all blocks, or those that are left of a generator."""
         return self._read() if self.rest is None else self.rest
 
     def _head(self, pairs: int) -> list[Any]:
-        """The first blocks with so many pairs; a generator hands them on once more."""
+        """Return the first blocks with so many pairs; a generator yields them once more."""
         found: list[Any] = []
         blocks = self._blocks()
         while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
@@ -173,7 +173,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """What its blocks are like, read off the first."""
+        """Return what all blocks must be like, as the first block shows."""
         self.pairs = None  # a fit begins: what was read before may have changed
         found = self._head(1)
         if not found:
@@ -181,7 +181,7 @@ class Stream(Source):
         return Expected.of(kernels, output_kernel, found[0])
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """A sample of all pairs; of a generator, of the first ones, which are held until used."""
+        """Return a sample of all pairs; of a generator, of the first ones, which are kept."""
         if self.repeats:
             return super().sample(expected, size)
         found, start = Sample(size, self.seed), 0
@@ -235,19 +235,19 @@ def _own_copy(block: Any) -> Any:
 
 
 def _released(blocks: list[Any]) -> Iterator[Any]:
-    """Blocks that are let go of as they are handed on."""
+    """Yield blocks, and release each one."""
     while blocks:
         yield blocks.pop(0)
 
 
 def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
-    """The source that the arguments of `fit` stand for; None where they are data held whole.
+    """Return the source that the arguments of `fit` stand for; None for data in memory.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.sources import as_source
-    >>> as_source(np.zeros((3, 2)), np.zeros(3)) is None            # held whole
+    >>> as_source(np.zeros((3, 2)), np.zeros(3)) is None            # in memory
     True
     >>> type(as_source(lambda: iter([(np.zeros((3, 2)), np.zeros(3))]))).__name__
     'Stream'
@@ -276,19 +276,19 @@ def _source(X: Any, y: Items) -> Source | None:
     if isinstance(X, list | tuple):
         whole = len(X) > 0 and all(isinstance(b, tuple) and len(b) in (2, 3) for b in X)
         return Stream(X) if whole else None
-    held = X is None or hasattr(X, "shape") or isinstance(X, bytes | dict | set | frozenset)
+    held = X is None or is_array(X) or isinstance(X, bytes | dict | set | frozenset)
     known = callable(X) or isinstance(X, str | Path | Iterable)
     return Stream(X) if known and not held else None
 
 
 def _readable(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
     if not isinstance(block, int | np.integer) or block < 1:
-        raise ValueError(f"block must be a positive whole number of rows, got {block!r}.")
+        raise ValueError(f"block must be a positive integer number of rows, got {block!r}.")
     if y is not None:
         return Rows(source, y, int(block))
     if isinstance(source, str | Path):
         return Shards(source)
-    if callable(source) or (isinstance(source, Iterable) and not hasattr(source, "shape")):
+    if callable(source) or (isinstance(source, Iterable) and not is_array(source)):
         return source
     raise TypeError(
         "a stream is an iterable of blocks (X, y), a function that returns one, the path of "

@@ -30,8 +30,8 @@ def check_loss(loss: Loss) -> None:
     """
     r = np.linspace(0.0, 10.0, 1001)
     before = str(loss)
-    fitted = clone(loss).settle(r)
-    claim(str(loss) == before, "settle changes the loss, not a copy")
+    fitted = clone(loss).resolved(r)
+    claim(str(loss) == before, "resolved changes the loss, not a copy")
     h = fitted.value(r)
     claim(h.shape == r.shape and np.isfinite(h).all(), "the loss is not one number for a length")
     claim(abs(h[0]) <= IDENTITY, f"the loss of no residual is {h[0]:.3g}, not 0")

@@ -131,19 +131,22 @@ def fit(
 
 def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool) -> Any:
     """Set the columns of a model and their kinds; return the table of those columns."""
+    from ...auto.kinds.guess import with_guesses
+
     outputs = model._output_names(table)
     if not outputs:
         raise ValueError(f"{table.source} has no column to predict.")
     inputs = model._input_names(table, outputs)
     if not inputs:
         raise ValueError(f"{table.source} has one column: an input and an output are required.")
-    kinds, output = {name: input_space for name in inputs if input_space}, None
+    kinds = {name: input_space for name in inputs if input_space}
+    chosen: dict[Any, str] = {}
     for space in spaces:
         column, equals, kind = space.rpartition("=")
         names = table.names([column]) if equals else outputs
         kinds |= {name: kind for name in names if name in inputs}
-        output = kind if set(names) & set(outputs) else output
-    given = dict.fromkeys(outputs, output) if output else outputs
+        chosen |= {name: kind for name in names if name in outputs}
+    given = with_guesses(table, outputs, chosen) if chosen else outputs
     model.set_params(inputs=kinds or None, output=given)
     table = table.filled([*inputs, *outputs], drop=True) if drop else table
     kept = {*inputs, *outputs, model.groups, model.id}

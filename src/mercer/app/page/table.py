@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import AutoDependency, save
-from ...auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind
+from ...auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind, with_guesses
 from ...tables import BadTable, Table, read
 from .plain import plain
 
@@ -101,11 +101,11 @@ class Tables:
             raise ValueError(f"{both[0]!r} cannot be both input and output.")
         kinds = _given_kinds(request, [*inputs, *outputs])
         unused = {name: "nothing" for name in table.columns if name not in (*inputs, *outputs)}
-        kind = next((kinds[name] for name in outputs if name in kinds), None)
+        chosen = {name: kinds[name] for name in outputs if name in kinds}
         filled = table.filled(outputs, drop=True)
         model = AutoDependency(
             inputs=unused | {name: kinds[name] for name in inputs if name in kinds},
-            output=dict.fromkeys(outputs, kind) if kind else outputs,
+            output=with_guesses(table, outputs, chosen) if chosen else outputs,
             coverage=COVERAGE if len(filled) >= FEWEST else None,
             time_limit=SECONDS,
             random_state=0,
@@ -208,6 +208,8 @@ def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
     columns = {name: cells[0] for name, cells in found.items() if name != model.id}
     if model.outputs_.kind_ == "labels":
         return [f"{name.partition(' ')[0]}: {_text(cell)}" for name, cell in columns.items()]
+    if model.outputs_.kind_ == "record":
+        return [f"{name}: {_text(cell)}" for name, cell in columns.items()]
     return [_text(y) for y in next(iter(columns.values()))]
 
 
@@ -266,4 +268,6 @@ def _cell(value: Any, kind: str) -> Any:
 
 def _text(output: Any) -> str:
     value = plain(output)
+    if isinstance(value, dict):
+        return " · ".join(f"{name}: {cell}" for name, cell in value.items())
     return " · ".join(map(str, value)) if isinstance(value, list) else str(value)

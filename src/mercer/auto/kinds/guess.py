@@ -69,6 +69,11 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
     return "class" if _are_few(column.cells, FEW) else "text"
 
 
+def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) -> dict[Name, str]:
+    """Return the kind of each output column: the chosen ones, and guesses for the others."""
+    return {name: chosen.get(name) or output_kind(table, [name]) for name in names}
+
+
 def _of_several(table: Table, names: Sequence[Name]) -> str:
     if all(is_numeric(table, name) for name in names):
         return _of_numbers(table.filled(names, drop=True), names)

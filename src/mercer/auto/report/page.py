@@ -26,6 +26,9 @@ CAPTIONS = {
 }
 """What the pictures of a kind of output show."""
 
+MATTERING = 15
+"""Columns whose importance is shown."""
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -109,6 +112,16 @@ def _baselines(model: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _importances(model: Any) -> list[dict[str, Any]]:
+    """Return the columns that matter most, and by how much the metric falls without each."""
+    falls = model.importances_[:MATTERING]
+    largest = max(float(falls.max()), 1e-9) if len(falls) else 1.0
+    return [
+        {"column": str(name), f"fall of {model.metric_name_}": fall, "": _bar(fall / largest)}
+        for name, fall in falls.items()
+    ]
+
+
 def _bar(score: float, kind: str = "") -> Bar:
     return Bar(min(max(float(np.nan_to_num(score)), 0.0), 1.0), kind)
 
@@ -123,6 +136,7 @@ def _errors(model: Any) -> dict[str, Any]:
     errors = row_errors(model.outputs_, pairs.y, left_out)
     found = model.diagnose()
     return {
+        "importances": _importances(model),
         "caption": CAPTIONS.get(model.outputs_.kind_, "All predictions are left out."),
         "drawn": shown_outputs(model, pairs.y, left_out, errors),
         "found": found,

@@ -13,6 +13,7 @@ from .notation import (
     DURATION,
     ISO,
     LOOK,
+    MONEY_SIGN,
     NUMBERS,
     is_date,
     misses_of,
@@ -134,7 +135,7 @@ class Column:
         if dates:
             what, how = "days", "day_first=True or day_first=False"
         if self.table.unit == "row":
-            how = "a column of numbers or of datetimes"
+            how = "a column of datetimes" if dates else "a column of numbers"
         return f"{cell!r:.40} can mean two {what}: use {how}."
 
     def _preferred(self, learnt: str | None) -> list[str]:
@@ -148,7 +149,18 @@ class Column:
         plain = all(not isinstance(c, str) or number(c, ".") == _float(c) for c in self.cells)
         by_separator = {";": [",", ", "], ",": [".", ". "]}
         default = ["."] if plain else by_separator.get(table.separator or "", [])
-        return [*marks, *dates, *([learnt] if learnt else []), *default]
+        return [*marks, *dates, *([learnt] if learnt else []), *self._amounts(), *default]
+
+    def _amounts(self) -> list[str]:
+        """Return the notations in which all amounts of money are integers.
+
+        Nobody writes three decimals of money: $2,912 and 2.912 € have a mark between thousands.
+        """
+        texts = [cell for cell in self.cells[:LOOK] if isinstance(cell, str)]
+        if len(texts) < len(self.cells[:LOOK]) or not all(map(MONEY_SIGN.search, texts)):
+            return []
+        amounts = {n: [number(text.strip(), n) or 0.0 for text in texts] for n in NUMBERS}
+        return [n for n, found in amounts.items() if all(map(float.is_integer, found))]
 
     def values(self, notation: str) -> np.ndarray:
         """Return one row of finite numbers for every cell."""

@@ -1,4 +1,4 @@
-"""What judges the trials of a choice: left-out risk, score or likelihood, and nested folds."""
+"""Selection among trials by left-out risk, score or likelihood; nested cross-validation."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from .._base.arrays import Items, count, host
 from ..decoders import Decoder
 from ..embedding import Embedding
+from ..kernels import Standardized
 from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
@@ -21,24 +22,24 @@ from .choice import (
     AUTO,
     LIKELIHOODS,
     Choices,
-    Told,
+    FixedPredictions,
     Trial,
-    beyond_luck,
     calibrated,
-    judges,
-    own_score,
+    exceeds_standard_error,
     scored,
+    scores_decoded,
+    space_score,
 )
-from .pairs import group_labels, rows_of
+from .pairs import fold_rows, folds_of, group_labels, rows_of
 
 PLAIN = {"each": 0.03, "common": 0.1}
-"""Of the default kernels, the linear ones are taken where another is better by this share at most,
-more for curves, and by no more than the standard error of the difference."""
+"""A linear default kernel is taken unless another is better by more than this fraction of the risk
+(more for curves) and by more than the standard error of the difference."""
 
 
 @dataclass(frozen=True)
-class Judge:
-    """How the trials of a choice are compared.
+class Selection:
+    """The selection of one trial among many.
 
     Attributes
     ----------
@@ -58,7 +59,7 @@ class Judge:
         want: Want,
         risks: Sequence[float] | None = None,
     ) -> Iterator[Trial]:
-        """The trials of one problem: every ridge and decoder; risks may be known already."""
+        """Yield the trials of one problem: every ridge and decoder; risks may be given."""
         problem, alphas = factorization.problem, ridges(factorization, want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
         words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
@@ -70,23 +71,25 @@ class Judge:
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
             likely = self._likelihood(factorization, alpha)
             points = weighed(left_out.embed(), problem, alpha) if scored else None
-            for decoder, told in zip(decoders, words, strict=True):
+            for decoder, names in zip(decoders, words, strict=True):
                 score = np.nan if points is None else self._scored(decoder, points, problem)
                 found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
-                yield Trial(factorization, decoder, told | found)
+                yield Trial(factorization, decoder, names | found)
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
-        """The evidence or density where a choice is made by it, else NaN."""
+        """Return the evidence or density if it is the criterion, else NaN."""
         if self.model.criterion not in LIKELIHOODS:
             return np.nan
-        return getattr(factorization, self.model.criterion)(alpha)
+        if self.model.criterion == "evidence":
+            return factorization.evidence(alpha)
+        return factorization.density(alpha)
 
     def _scores(self, problem: Problem) -> bool:
-        """Whether decoded predictions are scored; of blocks, the risk judges by itself."""
+        """Return whether decoded predictions are scored; for streams the risk is used."""
         scoring = self.model.scoring
         if scoring == AUTO and (problem.gathered is not None or self.model.criterion != "loo"):
             return False
-        return judges(scoring, problem.outputs.kernel, len(self.choices.decoders))
+        return scores_decoded(scoring, problem.outputs.kernel, len(self.choices.decoders))
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
         robust = self.choices.robust
@@ -95,18 +98,22 @@ class Judge:
     def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
-        if model.scoring == AUTO and weights is None and hasattr(decoder, "calibration_"):
-            return float(decoder.calibration_)
+        known = vars(decoder).get("calibration_")
+        if model.scoring == AUTO and weights is None and known is not None:
+            return float(known)
         pair = outputs.items, decoder.decode(points)
         if model.scoring == AUTO:
-            return own_score(outputs.kernel, *pair, weights)
+            return space_score(outputs.kernel, *pair, weights)
         truth, predicted = (model._flattened(items) for items in pair)
-        return scored(Told(predicted), model.scoring, truth, problem.inputs.items, weights)
+        return scored(
+            FixedPredictions(predicted), model.scoring, truth, problem.inputs.items, weights
+        )
 
     def best(self, trials: Iterable[Trial]) -> tuple[Trial, list[dict]]:
-        """The best trial, the first of equals, and a row of the report for each.
+        """Return the best trial, the first of equals, and a row of the report for each trial.
 
-        Of the default kernels a linear one is preferred to others that are better by luck at most.
+        Among the default kernels a linear one is preferred to others that are better by no more
+        than one standard error.
         """
         best, plain, rows = None, None, []
         for trial in self.model._steps(trials, "trial"):
@@ -126,7 +133,7 @@ class Judge:
         return best, rows
 
     def _worth(self, trial: Trial) -> tuple[float, float]:
-        """What is maximised; of equal scores the smaller risk is better."""
+        """Return what is maximised; among equal scores the smaller risk is better."""
         row = trial.row
         if self.model.criterion in LIKELIHOODS:
             return row["evidence"], 0.0
@@ -135,9 +142,10 @@ class Judge:
 
 
 def _is_as_good(one: Trial, best: Trial) -> bool:
-    """Whether a left-out risk is larger than the least by luck at most, and not by much."""
+    """Return whether a left-out risk is within one standard error of the least."""
     problem = one.factorization.problem
-    units = getattr(problem.inputs.kernel, "units", "")
+    kernel = problem.inputs.kernel
+    units = kernel.units if isinstance(kernel, Standardized) else ""
     share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
     if one is best or not one.row["risk"] <= (1.0 + share) * best.row["risk"]:
         return one is best
@@ -145,11 +153,11 @@ def _is_as_good(one: Trial, best: Trial) -> bool:
         host(next(iter(trial.factorization.left_out([trial.row["alpha"]]))).sqlengths)
         for trial in (one, best)
     ]
-    return not beyond_luck(lost[0] - lost[1], problem.weights)
+    return not exceeds_standard_error(lost[0] - lost[1], problem.weights)
 
 
 def ridges(factorization: Factorization, want: Want) -> list[float]:
-    """The ridges in absolute numbers."""
+    """Return the ridges in absolute numbers."""
     unit = factorization.scale if want.relative else 1.0
     return [float(alpha) * unit for alpha in want.alphas]
 
@@ -157,7 +165,7 @@ def ridges(factorization: Factorization, want: Want) -> list[float]:
 def nested_score(
     model: Any, X: Items, y: Items, groups: Items | None, weights: Any, folds: int
 ) -> tuple[float, float]:
-    """Risk and score over folds of groups that neither chose nor fitted what predicts them.
+    """Return risk and score over folds that took no part in the choice or the fit.
 
     Parameters
     ----------
@@ -174,16 +182,13 @@ def nested_score(
         The mean squared distance in feature space, and the mean of `scoring` over the folds,
         each fold by its size; NaN without scoring.
     """
-    from sklearn.model_selection import GroupKFold
-
     labels = group_labels(groups, count(y))
     number = int(labels.max()) + 1
     if not isinstance(folds, int) or not 2 <= folds <= number:
         raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
-    order = np.random.default_rng(0).permutation(number)[labels]  # data may come sorted
     w = None if weights is None else np.asarray(weights, dtype=float)
     risks, scores, sizes = [], [], []
-    for rest, rows in GroupKFold(folds).split(labels, groups=order):
+    for rest, rows in fold_rows(folds_of(labels, folds)):
         inner = clone(model).set_params(nested=None, verbose=False)
         own = None if groups is None else labels[rest]
         seen, new = (None, None) if w is None else (w[rest], w[rows])
@@ -197,10 +202,10 @@ def nested_score(
 
 
 def _score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
-    """The model's scoring on decoded predictions."""
-    if not judges(model.scoring, model.output_kernel_):
+    """Return the score of decoded predictions."""
+    if not scores_decoded(model.scoring, model.output_kernel_):
         return float("nan")
     predicted = model.predict(X)
     if model.scoring == AUTO:
-        return own_score(model.output_kernel_, y, predicted, weights)
-    return scored(Told(predicted), model.scoring, y, X, weights)
+        return space_score(model.output_kernel_, y, predicted, weights)
+    return scored(FixedPredictions(predicted), model.scoring, y, X, weights)

@@ -1,0 +1,182 @@
+"""AutoDependency, an older version of it, and tuned models of scikit-learn on many sets.
+
+``python -m experiments.auto_compare --jobs 16 --out results.jsonl [--old FOLDER] [--sets a,b]
+[--methods x,y] [--minutes 9]`` runs each set and method in a process of its own, appends a line of
+JSON for each to the file, and prints errors, processor time, memory, and every set on which
+AutoDependency is more than two paired standard errors behind the best. `--old` is the ``src``
+folder of the older version; methods that are in the file already are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.metrics import kendall_tau, sample_f1
+
+from .auto_peers import label_sets, predicted
+from .auto_sets import CURVES, LABEL_SETS, MULTI_TARGET, RANKINGS, DataSet, load
+from .auto_simulated import SIMULATED, simulated
+from .auto_tables import LARGE, large
+
+NEW, OLD = "new", "old"
+PEERS = {
+    "ridge": "RidgeCV", "extra trees": "ExtraTrees", "forest": "random forest",
+    "boosting": "boosting", "kernel ridge": "kernel ridge",
+}  # fmt: skip
+METHODS = (OLD, NEW, *PEERS)
+SETS = (*LARGE, *LABEL_SETS[::-1], *MULTI_TARGET, *CURVES, *RANKINGS, *SIMULATED)
+LINEAR_TIME = ("ridge", "boosting")
+"""Peers that are run on large tables of numbers."""
+TARGETS = 20
+"""Outputs beyond which boosting, which fits each by itself, is not run."""
+FOLDS = 3
+"""Folds of five that open sets without a published split are scored on."""
+
+
+def found(name: str) -> DataSet:
+    """Return a set by name."""
+    if name in LARGE:
+        return large(name)
+    return simulated(name) if name in SIMULATED else load(name)
+
+
+def row_losses(data: DataSet, test: np.ndarray, values: Any, spread: np.ndarray) -> np.ndarray:
+    """Return the loss of each test row: squares relative to `spread`, or one minus the metric."""
+    truth = data.Y[test]
+    if data.kind == "labels":
+        return 1.0 - np.asarray(sample_f1(truth, values, average=False))
+    if data.kind == "rankings":
+        return 1.0 - np.asarray(kendall_tau(truth, values, average=False))
+    error = ((truth - np.asarray(values).reshape(truth.shape)) ** 2).reshape(len(test), -1)
+    if data.kind == "curves":
+        return error.mean(axis=1) / spread.mean()
+    return (error / spread).mean(axis=1)
+
+
+def run_one(name: str, method: str) -> dict[str, Any]:
+    """Fit and score one method on all splits of a set."""
+    data, losses = found(name), []
+    splits = list(data.splits(1))[: 1 if data.test is not None else FOLDS]
+    start = time.process_time()
+    for train, test in splits:
+        spread = data.Y[train].reshape(len(train), -1).astype(float).var(axis=0)
+        values = _values(data, method, train, test)
+        losses.append(row_losses(data, test, values, np.where(spread > 0, spread, 1.0)))
+    seconds = (time.process_time() - start) / len(splits)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    rows = np.concatenate(losses)
+    return {
+        "set": name, "method": method, "error": float(rows.mean()), "seconds": round(seconds, 2),
+        "GiB": round(memory, 2), "losses": [round(float(v), 6) for v in rows],
+    }  # fmt: skip
+
+
+def _values(data: DataSet, method: str, train: np.ndarray, test: np.ndarray) -> Any:
+    X, Y, new = data.X[train], data.Y[train], data.X[test]
+    groups = None if data.groups is None else data.groups[train]
+    if method in (NEW, OLD):
+        from mercer import AutoDependency
+
+        return AutoDependency(random_state=0).fit(X, Y, groups=groups).predict(new)
+    X, new = X.reshape(len(X), -1), new.reshape(len(new), -1)
+    if data.kind == "labels":
+        return label_sets(PEERS[method], X, Y, new)
+    flat = Y.reshape(len(Y), -1).astype(float)
+    values = predicted(PEERS[method], X, flat, new, groups)
+    if data.kind == "rankings":
+        return values.argsort(axis=1, kind="stable").argsort(axis=1)
+    return values
+
+
+def suits(name: str, method: str) -> bool:
+    """Return whether a method is run on a set: not those that would take hours."""
+    if name in LARGE:
+        return method in (NEW, OLD) or (method in LINEAR_TIME and not name.startswith("texts"))
+    if method != "boosting":
+        return method != "kernel ridge" or name != "bibtex"
+    return int(np.prod(found(name).Y.shape[1:])) <= TARGETS
+
+
+def report(rows: list[dict[str, Any]]) -> str:
+    """Return the table, and the sets on which AutoDependency is clearly behind."""
+    lines, behind = [], []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        by = {row["method"]: row for row in rows if row["set"] == name}
+        cells = [f"{m} {r['error']:.4f} ({r['seconds']:.1f} s, {r['GiB']:.1f} GiB)"
+                 for m, r in by.items()]  # fmt: skip
+        lines.append(f"{name}: " + ", ".join(cells))
+        best = min(by, key=lambda method: by[method]["error"])
+        if NEW in by and best != NEW:
+            gap = np.array(by[NEW]["losses"]) - np.array(by[best]["losses"])
+            error = gap.std(ddof=1) / np.sqrt(len(gap))
+            if gap.mean() > 2.0 * error:
+                behind.append(f"  {name}: {gap.mean():.4f} ± {error:.4f} behind {best}")
+    both = {name for name in {row["set"] for row in rows}
+            if {NEW, OLD} <= {r["method"] for r in rows if r["set"] == name}}  # fmt: skip
+    total = {m: sum(r["seconds"] for r in rows if r["set"] in both and r["method"] == m)
+             for m in (OLD, NEW)}  # fmt: skip
+    lines.append(f"processor time of {len(both)} sets, one fit each: {total}")
+    lines.append(f"more than two paired standard errors behind the best ({len(behind)}):")
+    return "\n".join([*lines, *behind])
+
+
+def _in_a_process(name: str, method: str, old: Path | None) -> dict[str, Any] | None:
+    paths = [str(old)] if method == OLD else []
+    paths += [os.environ.get("PYTHONPATH", "")]
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+    environment = os.environ | threads | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, "-m", "experiments.auto_compare", "--one", name, method]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        print(f"failed: {name}, {method}: {done.stderr[-300:]}", flush=True)
+        return None
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    """Run what is missing, and print the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("auto_compare.jsonl"))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=8.5)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--old", type=Path, default=None)
+    parser.add_argument("--one", nargs=2, default=None)
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(run_one(*given.one)))
+        return
+    out: Path = given.out
+    rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    done = {(row["set"], row["method"]) for row in rows}
+    methods = [m for m in given.methods.split(",") if m != OLD or given.old is not None]
+    wanted = [(name, method) for name in given.sets.split(",") for method in methods
+              if (name, method) not in done and suits(name, method)]  # fmt: skip
+    end = time.monotonic() + 60.0 * given.minutes
+
+    def run(task: tuple[str, str]) -> None:
+        made = _in_a_process(*task, given.old) if time.monotonic() < end else None
+        if made is not None:
+            rows.append(made)
+            with out.open("a") as file:
+                file.write(json.dumps(made) + "\n")
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        list(pool.map(run, wanted))
+    print(report(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""How much each input column matters: what shuffling it costs on rows that were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..estimators import Blend
+from ..estimators.pairs import folds_of, group_labels
+from ..estimators.probabilities import has_classes
+from .inputs import Inputs
+from .pairs import Pairs
+from .tables.table import Name
+
+FOLDS, FEW = 3, 1000
+"""Folds that are left out in turn; with more rows than FEW only the first one is."""
+MOST = 3000
+"""Rows that are used, at most."""
+REPEATS, STEPS = 5, 100_000
+"""How often a column is shuffled, and the predicted rows beyond which it is once."""
+
+
+def importances(
+    model: Any, inputs: Inputs, pairs: Pairs, score: Callable[..., float], seed: int = 0
+) -> dict[Name, float]:
+    """Return by how much the score falls when a column is shuffled among left-out rows.
+
+    Parameters
+    ----------
+    model
+        The model that was chosen; it is fitted again without the rows that are left out.
+    inputs : Inputs
+        How columns are read.
+    pairs : Pairs
+        The training data.
+    score : callable
+        The score of truth, predictions and a function that returns probabilities.
+    seed : int, default=0
+        The seed of samples and orders.
+    """
+    random = np.random.RandomState(seed)
+    if pairs.n > MOST:
+        pairs = pairs.rows(np.sort(random.permutation(pairs.n)[:MOST]))
+    folds = folds_of(group_labels(pairs.groups, pairs.n), FOLDS)
+    names = [name for name, kind in inputs.kinds_.items() if kind != "nothing"]
+    found: dict[Name, list[float]] = {name: [] for name in names}
+    for fold in range(1 if pairs.n > FEW else int(folds.max()) + 1):
+        fitted = pairs.rows(np.flatnonzero(folds != fold)).fitted(_unfitted(model))
+        out = pairs.rows(np.flatnonzero(folds == fold))
+        best = _scored(fitted, out.X, out.y, score)
+        repeats = REPEATS if REPEATS * out.n * len(names) <= STEPS else 1
+        for name in names * repeats:
+            shuffled = inputs.shuffled(out.X, name, random.permutation(out.n))
+            found[name].append(best - _scored(fitted, shuffled, out.y, score))
+    falls = {name: float(np.mean(values)) for name, values in found.items()}
+    return dict(sorted(falls.items(), key=lambda item: -item[1]))
+
+
+def _unfitted(model: Any) -> Any:
+    """Return a copy to fit; of a blend, with the models that have a weight."""
+    if not isinstance(model, Blend):
+        return clone(model)
+    used = [one for one, weight in zip(model.models_, model.weights_, strict=True) if weight > 0]
+    return Blend([clone(one) for one in used or model.models_], model.decoder)
+
+
+def _scored(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
+    def made() -> tuple[np.ndarray, np.ndarray]:
+        return model.classes_, model.predict_proba(X)
+
+    return score(y, model.predict(X), made if has_classes(model) else None)

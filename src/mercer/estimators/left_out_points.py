@@ -1,0 +1,85 @@
+"""Models with left-out points, and what is calibrated on these: probabilities of classes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.arrays import Items
+from ..embedding import Embedding
+from .base import StructuredEstimator
+from .probabilities import Probabilities, has_classes, in_order
+
+
+class LeftOutPoints(StructuredEstimator):
+    """A model with left-out points, and probabilities of classes and labels calibrated on them.
+
+    `fit` leaves it with `left_out_`: out of the bag, out of folds, or blended.
+    """
+
+    left_out_: Embedding
+
+    def loo_embed(self) -> Embedding:
+        """Return the left-out point of every training example."""
+        check_is_fitted(self)
+        return self.left_out_
+
+    def loo_predict(self) -> Items:
+        """Return the decoded left-out prediction of every training example (or of its group).
+
+        The output of a left-out example is not a candidate, unless another example has it too.
+        Constants that a decoder learns from all outputs are kept (``decoder_.constants`` names
+        them): the threshold of `Threshold`, the bonus of `NGramPath` and `PerPosition`, the weight
+        and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
+        """
+        points = self.loo_embed()  # raises an error if the model is not fitted
+        return self._flattened(self.decoder_.decode(points))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes or labels, the columns of `predict_proba`."""
+        if not has_classes(self):
+            raise AttributeError("only models of classes and label sets have classes_.")
+        return in_order(self.output_kernel_.multiple.kernel.classes_)
+
+    def _probabilities(self) -> Probabilities:
+        """Return the probabilities, calibrated at the first call."""
+        if "probabilities_" not in vars(self):
+            fitted = vars(self).get("fitted_")
+            weights = None if fitted is None else fitted.problem.weights
+            made = Probabilities(self.output_kernel_)
+            self.probabilities_ = made.fit(self.loo_embed(), self.outputs_, weights)
+        return self.probabilities_
+
+    @available_if(has_classes)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """Return the probability of every class, or of every label by itself.
+
+        Scores are calibrated on the left-out predictions of the training examples.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+
+        Returns
+        -------
+        One row an input, one column for each of `classes_`. Rows of classes sum to one; labels of
+        a set have probabilities of their own.
+        """
+        return self._predict_proba(X)
+
+    def _predict_proba(self, X: Items) -> np.ndarray:
+        made = self._probabilities()
+        return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
+
+    def without_training_data(self) -> Any:
+        """With calibrated probabilities, which need the left-out predictions that are dropped."""
+        if has_classes(self):
+            with suppress(ValueError, AttributeError):  # has no left-out predictions
+                self._probabilities()
+        return super().without_training_data()

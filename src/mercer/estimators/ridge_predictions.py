@@ -1,0 +1,130 @@
+"""Predictions of a solved ridge problem: points with a posterior, left-out points, fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._base.arrays import Items, namespace
+from ..embedding import Embedding
+from ..losses import Loss
+from ..operators import OperatorKernel
+from ..sources import is_dask, mapped
+from .fitted import Fitted
+from .left_out_points import LeftOutPoints
+from .on_grid import predict_on
+from .posterior import Posterior
+from .selective import confidence_of
+
+
+class RidgePredictions(LeftOutPoints):
+    """A model that predicts by the solution of a ridge problem."""
+
+    fitted_: Fitted
+    kernel_: OperatorKernel
+    loss_: Loss | None
+    n_iter_: int | None = None
+    residual_: float | None = None
+
+    # -- points -------------------------------------------------------------------------------
+
+    def _posterior(self, X: Items) -> Any:
+        """Return the posterior of the fitted model, or the saved one."""
+        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
+        if fitted is not None:
+            return Posterior(fitted, X, self.flat_)
+        return None if saved is None else replace(saved, X=X)
+
+    # -- what was left out --------------------------------------------------------------------
+
+    def loo_embed(self) -> Embedding:
+        """Return the left-out point of every training example (for a stream, of its sample).
+
+        The operator, landmarks and length scales are those of all data; with groups at `fit`,
+        whole groups are left out.
+        """
+        check_is_fitted(self)
+        return self.fitted_.left_out_points()
+
+    def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
+        """Return the expected quality of each prediction, calibrated on left-out predictions.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        metric
+            As in `mercer.estimators.selective.confidence_of`; None for the metric of the outputs'
+            space (from 0 to 1 for most), for vectors the fraction of variance explained.
+        """
+        check_is_fitted(self)
+        X = self._check_inputs(self.input_kernel_, X, reset=False)
+        return confidence_of(self, metric).of(X)
+
+    # -- predict ------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Items,
+        candidates: Iterable[Items] | None = None,
+        leave_out_candidates: bool | None = None,
+        grid: Any = None,
+        return_std: bool = False,
+    ) -> Any:
+        """Return the decoded output of every input; lazily for Dask's collections.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on; or a Dask array, bag or list of delayed blocks
+            of them.
+        candidates, leave_out_candidates
+            For each input a list of the outputs to choose from, which may come one by one, and
+            whether training examples that are in a list are left out when it is ranked (None:
+            where it has other outputs too). Without lists the decoder decides.
+        grid
+            `Fields` to answer on in place of those learnt on: `Shared` kernels are evaluated there
+            (and X may be on that grid too), predictions of other kernels interpolated.
+        return_std
+            Whether to return a pair, predictions and standard deviations of new outputs, for
+            vectors and curves. Deviations are in the units of each output: those of the posterior,
+            with the noise that left-out predictions show.
+        """
+        if return_std:
+            return self._with_deviations(X, candidates, grid)
+        if grid is not None:
+            check_is_fitted(self)
+            return predict_on(self, X, grid)
+        if not is_dask(X):
+            return super().predict(X, candidates, leave_out_candidates)
+        check_is_fitted(self)
+        if candidates is not None:
+            raise ValueError(
+                "candidates of single inputs are for inputs in memory: give "
+                "decoder=Candidates(function of x) to name them on the workers."
+            )
+        shape = () if self.flat_ else self._output_shape()
+        dtype = float if self.output_kernel_.on_vectors else object
+        light = self.without_training_data()
+        light.__dict__.pop("stream_", None)  # which only further learning needs
+        return mapped(light.predict, X, shape, dtype)
+
+    def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
+        """Return predictions, and standard deviations of new outputs."""
+        check_is_fitted(self)
+        if candidates is not None or grid is not None or is_dask(X):
+            raise ValueError(
+                "return_std=True is for predictions in memory without candidates= and grid=."
+            )
+        if not self.output_kernel_.predicts_directly:
+            raise ValueError(
+                "return_std=True is for vectors and curves under a linear output kernel, got "
+                f"output_kernel={self.output_kernel_}: use ConformalSets, or confidence(X)."
+            )
+        points = self.embed(X)
+        variance = points.variance("outputs", observed=True, noise="left out")
+        return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)
