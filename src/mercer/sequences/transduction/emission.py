@@ -184,10 +184,16 @@ class Numbered:
         kept[kept] = often[own - first]
         columns = (np.cumsum(often) - 1)[numbers[kept] - first]
         values = self.values[places] if len(self.values) > 1 else self.values
-        data = np.broadcast_to(values * self.weights, kept.shape)[kept].astype(np.float32)
-        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        matrix = sparse.csr_array((data, columns, indptr), (len(places), np.count_nonzero(often)))
+        data = np.broadcast_to(values * self.weights, kept.shape)[kept]
+        matrix = sparse_rows(kept, columns, int(often.sum()), data)
         return matrix, self.keys[first + np.flatnonzero(often)]
+
+
+def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1.0) -> Any:
+    """Return the sparse matrix with an entry for each feature kept, (positions, kinds), by row."""
+    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    entries = np.full(len(columns), data, dtype=np.float32)
+    return sparse.csr_array((entries, columns, indptr), (len(kept), width))
 
 
 def fit_emissions(
