@@ -20,6 +20,8 @@ from .report import Report
 
 FRACTIONS = (0.1, 0.3, 0.5)
 """Fractions of training cells that are removed."""
+FEW_TARGETS, AUTO_FRACTION = ("jura", "slump", "edm"), 0.3
+"""Sets and fraction for which AutoDependency is run."""
 FEWEST = 10
 """Complete rows from which on there is a model of complete rows."""
 
@@ -59,7 +61,8 @@ def _gaps(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, str, str], floa
             for fold, (train, test) in enumerate(_folds(len(data.X))):
                 Y = data.Y[train].copy()
                 Y[np.random.default_rng(fold).random(Y.shape) < fraction] = np.nan
-                for method, fit in METHODS.items():
+                auto = name in FEW_TARGETS and fraction == AUTO_FRACTION
+                for method, fit in (METHODS | AUTO if auto else METHODS).items():
                     setting = f"{name}, {fraction:.0%} missing"
                     yield _task(method, setting, fit, data.X, data.Y, train, test, Y)
 
@@ -115,6 +118,23 @@ def by_means(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
     return KernelDependencyCV().fit(X, np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)).predict(new)
 
 
+def auto_by_known(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """One AutoDependency, in which a row counts for the targets that it has."""
+    return AutoDependency(random_state=0).fit(X, Y).predict(new)
+
+
+def auto_by_target(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """One AutoDependency for each target, on the rows that have it."""
+    rows = [~np.isnan(y) for y in Y.T]
+    columns = [auto_by_known(X[own], y[own], new) for own, y in zip(rows, Y.T, strict=True)]
+    return np.column_stack(columns)
+
+
+AUTO: dict[str, Fit] = {
+    "AutoDependency": auto_by_known,
+    "AutoDependency per target": auto_by_target,
+}
+"""Those that are run at one fraction of missing cells, on sets of few targets."""
 METHODS: dict[str, Fit] = {
     "MissingTargets": by_known,
     "one model per target": by_target,

@@ -197,3 +197,17 @@ def test_columns_of_different_kinds_in_one_model(run, flats):
     assert {"lower rent", "upper rent", "set of warm"} <= set(new.columns)
     found = run("evaluate", "model.mercer", "flats.csv").output
     assert "rent" in found and "warm" in found
+
+
+def test_rows_without_some_outputs_count_for_the_others(run, flats):
+    gaps = flats.assign(warm=np.where(flats["city"] == "Rome", "yes", "no"))
+    gaps.loc[::3, "rent"] = np.nan
+    gaps.loc[1::4, "warm"] = None
+    gaps.to_csv("gaps.csv", index=False)
+    shown = run("fit", "gaps.csv", "--inputs", "size,city", "--outputs", "rent,warm").output
+    assert "output cells are empty" in shown
+    run("predict", "model.mercer", "gaps.csv", "-o", "new.csv")
+    new = pd.read_csv("new.csv")
+    known = new["warm"].notna()
+    assert (new["predicted warm"] == new["warm"])[known].mean() > 0.9
+    assert "rent" in run("evaluate", "model.mercer", "gaps.csv").output

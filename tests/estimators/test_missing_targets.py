@@ -50,6 +50,14 @@ def test_left_out_predictions_are_those_of_refits_without_the_group(weights):
             np.testing.assert_allclose(left_out[i, j], alone.predict(X[i : i + 1])[0])
 
 
+def test_rows_of_weight_zero_are_left_out():
+    weights = (np.arange(40) % 7 > 0) + 0.0
+    rows = np.flatnonzero(weights)
+    estimator = MissingTargets(KernelDependency(RBF(2.0), alpha=0.1))
+    some = estimator.fit(X, GAPS, sample_weight=weights).predict(X)
+    np.testing.assert_allclose(some, estimator.fit(X[rows], GAPS[rows]).predict(X))
+
+
 def test_without_gaps_it_is_the_estimator():
     model = MissingTargets(KernelDependencyCV([RBF(1.0), RBF(3.0)])).fit(X, Y)
     plain = KernelDependencyCV([RBF(1.0), RBF(3.0)]).fit(X, Y)

@@ -57,7 +57,7 @@ def test_fields_are_calibrated_on_the_rows_that_have_them(model):
     assert len(some.sets["count"].scores) == 75 and len(some.sets["side"].scores) == 150
 
 
-def test_a_blend_leaves_out_folds_which_are_no_groups():
+def test_a_blend_leaves_out_folds_which_are_not_groups():
     X, y = draws(60, 0)
     blend = Blend([KernelDependency(RBF(s), KERNEL, alpha=0.1) for s in (0.5, 1.0)]).fit(X, y)
     assert len(RecordSets.of(blend).predict(X[:2], 0.9)["side"]) == 2

@@ -59,9 +59,7 @@ def _is_finite(value: Any) -> bool:
 
 def same(a: BaseEstimator, b: BaseEstimator) -> bool:
     """Return whether two kernels or operators are equal, fitted or not."""
-    if a is b or type(a).__qualname__ != type(b).__qualname__:
-        return a is b
-    return fingerprint(a) == fingerprint(b)
+    return a is b or (type(a) is type(b) and fingerprint(a) == fingerprint(b))
 
 
 def fingerprint(part: Any) -> str:

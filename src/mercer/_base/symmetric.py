@@ -102,12 +102,12 @@ def full(S: Array) -> Array:
     return like(np.eye(int(S.shape[0])), S) * S[:, None] if S.ndim == 1 else S
 
 
-def added(S: Array, T: Array) -> Array:
+def add(S: Array, T: Array) -> Array:
     """Return S + T, a diagonal where both are."""
     return S + T if S.ndim == T.ndim else full(S) + full(T)
 
 
-def times(M: Array, S: Array) -> Array:
+def multiply(M: Array, S: Array) -> Array:
     """Return M S; the columns of M are scaled where S is diagonal."""
     return M * S if S.ndim == 1 else M @ S
 

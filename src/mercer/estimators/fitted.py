@@ -123,11 +123,11 @@ class Fitted:
         return made
 
     def with_folds(self, folds: np.ndarray) -> Fitted:
-        """Return the same model with these groups left out together; nothing is factored again."""
+        """Return the same model with these groups left out together."""
         problem = replace(self.problem, labels=folds)
         made = Fitted(problem, self.want, self.alpha)
         kept = self._kept.get("factorization")
-        if isinstance(kept, Spectral):
+        if type(kept) is Spectral:  # those with other fields are factored again
             made.keep(replace(kept, problem=problem))
         return made
 

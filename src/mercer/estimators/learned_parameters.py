@@ -166,7 +166,7 @@ class ParameterSearch:
         return value + self.penalty * price, gradient + self.penalty * pull
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
-        """By a Cholesky factor where the identity lets it, else by the spectrum."""
+        """Return derivatives, by a Cholesky factor for the identity, else by the spectrum."""
         if by_inverse(problem):
             try:
                 self.n_evaluations += 1

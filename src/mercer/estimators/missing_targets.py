@@ -1,24 +1,30 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Array, Items, count, host, take
+from .._base.arrays import Array, Items, host, take
 from .._base.parameters import parameters
 from ..decoders import Decoder, PerField
-from ..embedding import Embedding, OrthonormalFrame, PointMap
-from ..features import Explicit, FeatureMap
+from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
+from ..features import Explicit
 from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
 from .base import on_fresh_state
 from .choice import AUTO, calibrated
 from .known_targets import alike, known_coordinates, split_missing
 from .left_out_points import LeftOutPoints
-from .pairs import group_labels, rows_of
+from .pairs import drop_zero_weights, group_labels, rows_of
+from .pattern_map import (
+    PatternMap,
+    SeparateWeights,
+    as_given,
+    left_out_coordinates,
+    some_points,
+)
 
 
 @parameters
@@ -90,39 +96,47 @@ class MissingTargets(LeftOutPoints):
         """
         kernel = _output_kernel(self.estimator)
         y, known = split_missing(y, kernel)
+        _, weights, groups, (known, X, y) = drop_zero_weights(sample_weight, groups, known, X, y)
         self.output_kernel_ = clone(kernel).fit(kernel.as_outputs(y))
         self.outputs_ = self.output_kernel_.as_outputs(y)
-        frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
-        V = host(frame.evaluate(self.outputs_))
         self.known_ = known_coordinates(self.output_kernel_, self.outputs_, known)
-        patterns = [(np.flatnonzero(self.known_[:, own[0]]), own) for own in alike(self.known_)]
-        self.columns_ = [columns for _, columns in patterns]
-        self.models_ = [
-            self._fitted(X, V[np.ix_(rows, own)], rows, groups, sample_weight)
-            for rows, own in patterns
-        ]
-        self.input_kernel_ = _as_given(self.models_[0].input_kernel_)
-        checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
-        joined = PatternMap.of(self.models_, self.columns_)
-        self.points_ = PointMap(joined, None, frame, SeparateWeights())
-        labels = group_labels(groups, len(V))
-        C = np.empty_like(V)
-        for model, (rows, own) in zip(self.models_, patterns, strict=True):
-            C[:, own] = left_out_coordinates(model, checked, rows, labels)
-        self.left_out_ = Embedding(C, frame, labels, self._given(X, checked))
+        frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, self.outputs_))
+        self._fit_patterns(X, y, group_labels(groups, len(known)), weights, frame)
         given = self.estimator.decoder if self.decoder is None else self.decoder
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, given)
         self.decoder_ = self._calibrated()
         return self
 
+    def _fit_patterns(
+        self, X: Items, y: Items, labels: np.ndarray, weights: np.ndarray | None, frame: Frame
+    ) -> None:
+        """Fit a copy of the estimator for each pattern, and join their points."""
+        V, C = host(frame.evaluate(self.outputs_)), np.empty(self.known_.shape)
+        self.columns_ = alike(self.known_)
+        rows = [np.flatnonzero(self.known_[:, own[0]]) for own in self.columns_]
+        parts = list(zip(rows, self.columns_, strict=True))
+        self.models_ = [self._fitted(X, V[:, own], some, labels, weights) for some, own in parts]
+        self.input_kernel_ = as_given(self.models_[0].input_kernel_)
+        checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
+        for model, (some, own) in zip(self.models_, parts, strict=True):
+            C[:, own] = left_out_coordinates(model, checked, some, labels)
+        self.left_out_ = Embedding(C, frame, labels, self._given(X, checked))
+        joined = PatternMap.of(self.models_, self.columns_)
+        self.points_ = PointMap(joined, None, frame, SeparateWeights())
+
     def _fitted(
-        self, X: Items, V: np.ndarray, rows: np.ndarray, groups: Items | None, weights: Any
+        self,
+        X: Items,
+        V: np.ndarray,
+        rows: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
     ) -> Any:
-        """Return a copy of the estimator that has learnt some coordinates of some rows."""
+        """Return a copy of the estimator that has learnt the coordinates of some rows."""
         model = clone(self.estimator).set_params(output_kernel=Linear(), decoder=None)
-        labels = None if groups is None else rows_of(groups, rows)
-        weights = None if weights is None else np.asarray(weights)[rows]
-        return model.fit(rows_of(X, rows), V, groups=labels, sample_weight=weights)
+        groups = labels[rows] if int(labels.max()) + 1 < len(labels) else None
+        weights = None if weights is None else weights[rows]
+        return model.fit(rows_of(X, rows), V[rows], groups=groups, sample_weight=weights)
 
     def _calibrated(self) -> Decoder:
         """Return the decoder, calibrated on the left-out points whose output is known."""
@@ -166,53 +180,6 @@ class MissingTargets(LeftOutPoints):
         return self.estimator._scalar_kernels()
 
 
-class PatternMap(FeatureMap):
-    """The coordinates of several models, each of which predicts some of them.
-
-    Parameters
-    ----------
-    kernels : list
-        The input kernel of each model.
-    maps : list
-        The point map of each model.
-    columns : list of arrays
-        The coordinates that each of them predicts.
-    """
-
-    def __init__(self, kernels: list[Kernel], maps: list[PointMap], columns: list[np.ndarray]):
-        self.kernels = kernels
-        self.maps = maps
-        self.columns = columns
-
-    @classmethod
-    def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
-        """Return the map of fitted models, without their weights on training outputs."""
-        maps = [replace(model.points_, weigher=None) for model in models]
-        return cls([model.input_kernel_ for model in models], maps, columns)
-
-    def transform(self, A: Items) -> np.ndarray:
-        """Return all coordinates of the points of some inputs."""
-        found = np.empty((count(A), sum(map(len, self.columns))))
-        for kernel, map_, own in zip(self.kernels, self.maps, self.columns, strict=True):
-            found[:, own] = _coordinates(map_(kernel.check(A, "X")))
-        return found
-
-
-class SeparateWeights(BaseEstimator):
-    """The weights on training outputs that targets with different rows do not have in common."""
-
-    def weights(self, X: Items, C: Array) -> Array:
-        """Refuse: each target has its own."""
-        raise ValueError(
-            "targets that are known in different rows have no common weights on the training "
-            "outputs: ask the models of MissingTargets.models_."
-        )
-
-    def without_training_data(self, map: FeatureMap) -> SeparateWeights:
-        """Return itself."""
-        return self
-
-
 def _output_kernel(estimator: Any) -> Kernel:
     parameters = estimator.get_params(deep=False)
     if isinstance(parameters.get("output_kernel"), list | tuple):
@@ -223,43 +190,3 @@ def _output_kernel(estimator: Any) -> Kernel:
             "chosen by the left-out errors of its own targets."
         )
     return as_output_kernel(parameters.get("output_kernel"))
-
-
-def _as_given(kernel: Kernel) -> Kernel:
-    """Return what checks inputs and leaves their form to the kernel of each model."""
-    given = Kernel()
-    given.space = kernel.space
-    return given
-
-
-def some_points(points: Embedding, rows: np.ndarray) -> Embedding:
-    """Return some of the left-out points."""
-    left_out = None if points.left_out is None else points.left_out[rows]
-    return replace(points, coordinates=points.coordinates[rows], left_out=left_out, inputs=None)
-
-
-def _coordinates(points: Embedding) -> np.ndarray:
-    return host(points.frame.kernel_features(points.coordinates))
-
-
-def left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the coordinates of all rows by models without their group.
-
-    Rows that the model was not fitted on are predicted by the model without the others of their
-    group, where it has closed-form left-out models; by the model itself otherwise.
-    """
-    own = _coordinates(model.loo_embed())
-    found = np.empty((len(labels), own.shape[1]))
-    found[rows] = own
-    rest = np.setdiff1d(np.arange(len(labels)), rows)
-    if len(rest):
-        inputs = model.input_kernel_.check(take(X, rest), "X")
-        found[rest] = _elsewhere(model, inputs, labels[rest], labels[rows])
-    return found
-
-
-def _elsewhere(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    sets = [np.flatnonzero(seen == group) for group in groups]
-    if "fitted_" not in vars(model) or not any(map(len, sets)):
-        return _coordinates(model.points_(X))
-    return _coordinates(model.fitted_.without()(X, sets))

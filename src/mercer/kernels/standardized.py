@@ -173,7 +173,7 @@ def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Smoothed(After):
-    """k(Sa, Sb), where S blurs images by a Gaussian of some pixels: strokes that nearly meet count.
+    """k(Sa, Sb), where S blurs images by a Gaussian: pixels near each other match.
 
     Pixels outside the image are zero.
 
@@ -188,7 +188,7 @@ class Smoothed(After):
 
     Examples
     --------
-    Two strokes side by side have nothing in common, until they are blurred:
+    Two neighbouring strokes have no pixel in common, but they match after a blur:
 
     >>> from mercer.kernels import Linear, Normalized, Smoothed
     >>> one, two = [[0, 1, 0, 0]] * 3, [[0, 0, 1, 0]] * 3

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
-from .._base.symmetric import added, check_symmetric, eigh
+from .._base.symmetric import add, check_symmetric, eigh
 from ..kernels import Kernel
 from .moments import Moments, Terms
 
@@ -116,7 +116,7 @@ class SumOperator(Operator):
 
     def matrix(self, moments: Moments) -> Array:
         """Return the sum of the two matrices."""
-        return added(self.left.matrix(moments), self.right.matrix(moments))
+        return add(self.left.matrix(moments), self.right.matrix(moments))
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of both operators."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, put, take
-from .._base.symmetric import full, times
+from .._base.symmetric import full, multiply
 from .slots import Slots
 
 
@@ -157,11 +157,11 @@ class KroneckerGram(BlockGram):
 
     def column(self, j: int, d: Array) -> Array:
         """Return K_·j times B d."""
-        return self.K[:, j][:, None] * times(d, self.B)[None, :]
+        return self.K[:, j][:, None] * multiply(d, self.B)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
         """Return K ∘ (V B Wᵀ)."""
-        return self.K * (V @ times(W, self.B).T)
+        return self.K * (V @ multiply(W, self.B).T)
 
 
 class OverComponents(BlockGram):

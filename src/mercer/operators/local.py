@@ -1,4 +1,4 @@
-"""Operators between fields that know where they are: a place sees what is near it."""
+"""Operators between fields in which an output location depends on the input near it."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.arrays import Array
 from .._base.parameters import whole
-from .._base.symmetric import added, full, inner, trace
+from .._base.symmetric import add, full, inner, trace
 from .base import Operator
 from .moments import Moments, Terms
 
@@ -52,7 +52,7 @@ class Mixture(Operator):
         """Return the weighted sum of the normalised matrices, of parts with a positive weight."""
         used = [(w, part) for w, part in zip(self._checked(), self.operators, strict=True) if w]
         matrices = (w * _normalised(part.matrix(moments), moments.vv) for w, part in used)
-        return reduce(added, matrices)
+        return reduce(add, matrices)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
         """Return the terms of the parts, through their normalisation."""

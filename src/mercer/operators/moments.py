@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._base.arrays import Array, blocks, is_foreign, namespace
 from .._base.linalg import congruent
-from .._base.symmetric import added, eigh, full
+from .._base.symmetric import add, eigh, full
 from .._base.threads import striped
 
 Terms = list[tuple[float, Array]]
@@ -63,7 +63,7 @@ class Moments:
     def __add__(self, other: Moments) -> Moments:
         known = self.u is not None and other.u is not None
         sums = (self.u + other.u, self.v + other.v) if known else (None, None)
-        uu, vu, vv = added(self.uu, other.uu), self.vu + other.vu, added(self.vv, other.vv)
+        uu, vu, vv = add(self.uu, other.uu), self.vu + other.vu, add(self.vv, other.vv)
         return Moments(self.n + other.n, uu, vu, vv, *sums)
 
     @property

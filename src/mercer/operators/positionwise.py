@@ -1,4 +1,4 @@
-"""Coupled positions: what stands at a place of an input explains that place of its output."""
+"""Coupled positions: the input at a position explains the output at that position."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from .slots import Slots
 class Positionwise(CoupledKernel):
     """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over positions p and q.
 
-    Constrained regression in this frame: prior knowledge that the image at place p explains the
-    letter at place p. Inputs are sequences of vectors, outputs one-hot letters by place
-    (``output_kernel=Positions()``), all letters of a place treated alike.
+    Prior knowledge that the image at position p explains the letter at position p. Inputs are
+    sequences of vectors, outputs one-hot letters by position (``output_kernel=Positions()``), all
+    letters of a position treated alike.
 
     Parameters
     ----------
     kernel : Kernel or str
-        The kernel k on what stands at a place, such as ``Polynomial(3)`` on images.
+        The kernel k on the vectors at the positions, such as ``Polynomial(3)`` on images.
     word_kernel : Kernel, str or None, default=None
         The kernel k_word on whole sequences, such as ``Positions(Polynomial(3))``; None for none.
     mu : float, default=1.0
         The weight of the prior; 0 leaves k_word alone.
     eta : float, default=0.0
-        0 keeps places apart; the larger, the more of what is learnt at one place serves all.
+        0 keeps positions separate; the larger, the more they share what they learn.
     letters : int or None, default=None
-        The number of output components at a place; None for all of them over the length of the
-        longest training input, as is right where the longest input has the longest output.
+        The number of output components at a position; None for all of them over the length of the
+        longest training input, which assumes that the longest input has the longest output.
 
     Attributes
     ----------
     places_, letters_
-        The number of places, and of output components at each.
+        The number of positions, and of output components at each.
 
     Notes
     -----
-    It is a sum of kernels on pairs (x, p): the word and its place, the image and its place, the
-    image alone. Only places that an input has take part: a slot of the equation is a place of a
-    word, one matrix of slots serves all letters, and with eta = 0 the places are problems of their
-    own. Places beyond the longest training output are not predicted; an empty input is predicted
-    as zero. Outputs must not be longer than their inputs.
+    The kernel is a sum of kernels on pairs (x, p): the word and its position, the image and its
+    position, the image alone. A slot of the equation is a position that a word has; one matrix of
+    slots serves all letters, and with eta = 0 the positions are separate problems. Positions beyond
+    the longest training output are not predicted; an empty input is predicted as zero. Outputs must
+    not be longer than their inputs.
 
-    With ``word_kernel=None`` and eta = 0 every place is a classifier of images of its own; as eta
-    grows (mu · eta held) they become one.
+    With ``word_kernel=None`` and eta = 0 every position has its own classifier of images; as eta
+    grows with mu · eta fixed, the classifiers become one.
 
     References
     ----------
@@ -63,7 +63,7 @@ class Positionwise(CoupledKernel):
 
     Examples
     --------
-    Only sharing lets "n" and "o" be read at places where they were never seen:
+    Only shared weights recognise "n" and "o" at positions where they were never seen:
 
     >>> from mercer import KernelDependency
     >>> from mercer.decoders import PerPosition
@@ -130,7 +130,7 @@ class Positionwise(CoupledKernel):
 
     def _check_parameters(self) -> None:
         if self.kernel is None:
-            raise ValueError("kernel must be a kernel on what stands at a place, got None.")
+            raise ValueError("kernel must be a kernel on the vectors at the positions, got None.")
         for name, value in (("mu", self.mu), ("eta", self.eta)):
             real = isinstance(value, Real) and not isinstance(value, bool)
             if not (real and 0 <= float(value) < np.inf):
@@ -140,7 +140,7 @@ class Positionwise(CoupledKernel):
 
     def _letters(self, longest: int) -> int:
         if longest == 0:
-            raise ValueError("every sequence in X is empty: there is no place to learn at.")
+            raise ValueError("every sequence in X is empty: there is no position to learn from.")
         letters = self.letters
         if letters is None:
             if self.width_ % longest:
@@ -164,7 +164,7 @@ class Positionwise(CoupledKernel):
             i = int(wrong[0])
             place = int(np.flatnonzero(beyond[i])[0])
             raise ValueError(
-                f"y[{i}] has something at place {place}, but X[{i}] ends after {lengths[i]}: an "
+                f"y[{i}] has a symbol at position {place}, but X[{i}] has only {lengths[i]}: an "
                 "output must not be longer than its input. Leave such pairs out."
             )
 

@@ -1,4 +1,4 @@
-"""Operators between fields whose weights are shared by all places."""
+"""Operators between fields whose weights are shared by all locations."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ AUTO = "auto"
 class Shared(CoupledKernel):
     """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), at locations p, q.
 
-    What is learnt at one place of a field serves all: every place of every example is an example
-    of its own, whose input is the window of the input field around it. Offsets in a window weigh
-    ω = exp(-d²/2·width²) + floor. A fit is of low rank, on windows drawn as landmarks, and windows
-    are never all in memory.
+    All locations of a field share what is learnt: every location of every example is an example,
+    whose input is the window of the input field around it. Offsets in a window have the weights
+    ω = exp(-d²/2·width²) + floor. The fit is of low rank, with randomly drawn windows as landmarks,
+    and windows are never all in memory.
 
     Parameters
     ----------
     window : Kernel or str, default="auto"
         The kernel on windows; "auto" is a `Matern` kernel of chosen length scale.
     position : Kernel, str or None, default="auto"
-        The kernel on the coordinates of places, all axes of the output; None where places do not
-        matter; "auto" as above.
+        The kernel on the coordinates of locations; None where the location does not matter; "auto"
+        as above.
     width : float, str or None, default="auto"
         The standard deviation of the weights of offsets, in the units of the fields; None for
         equal weights; "auto" for a choice by left-out fields.
@@ -58,7 +58,7 @@ class Shared(CoupledKernel):
         The number of landmarks.
     fields, output_fields : Fields or None, default=None
         What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
-        Where output places lie between input places, windows are interpolated.
+        Windows are interpolated where output locations lie between input locations.
     output_shape : sequence of int or None, default=None
         The shape of an output array; None is taken from the data.
     random_state : int, RandomState or None, default=0
@@ -76,7 +76,7 @@ class Shared(CoupledKernel):
 
     Notes
     -----
-    Outside the field, and at masked places, a window holds zero after the mean of the inputs was
+    Outside the field, and at masked locations, a window holds zero after the mean of the inputs was
     subtracted, marked by an indicator as large as a typical deviation. Coordinates along
     periodic axes are those of points on a circle.
 

@@ -81,6 +81,11 @@ class LeftOutSets:
                 f"{type(model).__name__} has no left-out predictions to calibrate sets on: fit "
                 "ConformalSets around it."
             )
+        return cls.calibrated(model, groups, intervals)
+
+    @classmethod
+    def calibrated(cls, model: Any, groups: Items | None, intervals: bool = True) -> LeftOutSets:
+        """Calibrate on the left-out points of a model, or of one field of its outputs."""
         points, y = model.loo_embed(), model.outputs_
         left_out = np.unique(np.asarray(points.left_out), return_inverse=True)[1]
         known = groups is not None or isinstance(model, Blend)

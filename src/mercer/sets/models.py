@@ -16,20 +16,21 @@ from ..estimators.base import StructuredEstimator
 from ..estimators.head import RegressorDependency
 from ..kernels import Delta, Kernel
 from ..spaces import Sequences
+from .field_model import FieldModel
 
 BEST, EVERY = 100, 10**9
 """Outputs that are requested of a model that ranks outputs itself, and all of a list."""
 
 
 def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of scikit-learn's."""
+    """Return whether a model is a pipeline of scikit-learn's."""
     from sklearn.pipeline import Pipeline  # slow to import, seldom needed
 
     return isinstance(model, Pipeline)
 
 
 def is_search(model: Any) -> bool:
-    """Whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
+    """Return whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
     from sklearn.model_selection._search import BaseSearchCV  # slow to import, seldom needed
 
     return isinstance(model, BaseSearchCV)
@@ -187,7 +188,7 @@ class RankedLists(Listing):
         return self.model.predict_top(X, EVERY, **extras)
 
 
-PointView = StructuredEstimator | Behind
+PointView = StructuredEstimator | Behind | FieldModel
 """A fitted model as prediction sets see it: with the points of inputs."""
 View = PointView | Listing
 """A fitted model as prediction sets see it: with points or ranked lists of inputs."""

@@ -4,53 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Items, count, take
-from .._base.from_file import Reducible
 from ..decoders.records import Field, fields_of
-from ..embedding import Embedding
 from ..estimators.blend import Blend
-from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.missing_targets import some_points
+from ..estimators.pattern_map import some_points
 from .checks import fraction
+from .field_model import FieldModel
 from .left_out import LeftOutSets
-
-
-class FieldModel(LeftOutPoints, Reducible):
-    """What a model of records knows of one field: its training outputs and left-out points.
-
-    Parameters
-    ----------
-    field : Field
-        The field.
-    records : items
-        The training outputs.
-    points : Embedding
-        The left-out points of the model.
-    """
-
-    dropped: ClassVar[dict[str, str]] = {
-        "outputs_": "the training outputs",
-        "left_out_": "left-out predictions",
-    }
-
-    def __init__(self, field: Field, records: Items, points: Embedding):
-        self.output_kernel_ = field.kernel
-        self.outputs_ = field.values(records)
-        self.left_out_ = field.points(points)
-
-    def loo_embed(self) -> Embedding:
-        """Return the left-out points of the field."""
-        return self.left_out_
-
-    def _flattened(self, outputs: Items) -> Items:
-        return outputs
-
-    def _one_returned(self, output: Any) -> Any:
-        return output
 
 
 @dataclass(frozen=True)
@@ -106,7 +70,7 @@ class RecordSets:
         if not fields:
             raise TypeError(f"{model.output_kernel_} is not a sum of kernels on fields.")
         if groups is None and isinstance(model, Blend):
-            groups = np.arange(count(model.outputs_))  # it leaves folds out, which are no groups
+            groups = np.arange(count(model.outputs_))  # it leaves folds out, which are not groups
         points = model.loo_embed()
         every = np.arange(count(model.outputs_))
         sets = {}
@@ -114,7 +78,7 @@ class RecordSets:
             rows = every if known is None else known[name]
             view = FieldModel(own, take(model.outputs_, rows), some_points(points, rows))
             labels = None if groups is None else [groups[i] for i in rows]
-            sets[name] = LeftOutSets.of(view, labels)
+            sets[name] = LeftOutSets.calibrated(view, labels)
         return cls(model, fields, sets)
 
     def predict(self, X: Items, coverage: float = 0.9, joint: bool = True) -> dict[Any, Any]:

@@ -1,4 +1,4 @@
-"""Curves on grids of their own: how they reach a common one.
+"""Interpolation of curves with different grids to a common grid.
 
 A batch of curves is a matrix, one row a curve with its values on a common grid; or a list of pairs
 ``(t, values)``, each curve on its own points; or an ``FDataGrid`` of scikit-fda. A NaN among the
@@ -35,8 +35,7 @@ class Resample(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Beyond its first and last measured point a curve keeps the value it has there: a spline that
-    runs free outside its data soon leaves the ground.
+    Beyond its first and last measured point a curve is constant, because splines extrapolate badly.
 
     Examples
     --------

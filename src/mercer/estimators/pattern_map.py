@@ -1,0 +1,102 @@
+"""The points of several models, each of which predicts some of the output coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._base.arrays import Array, Items, count, host, take
+from ..embedding import Embedding, PointMap
+from ..features import FeatureMap
+from ..kernels import Kernel
+
+
+class PatternMap(FeatureMap):
+    """The coordinates of several models, each of which predicts some of them.
+
+    Parameters
+    ----------
+    kernels : list
+        The input kernel of each model.
+    maps : list
+        The point map of each model.
+    columns : list of arrays
+        The coordinates that each of them predicts.
+    """
+
+    def __init__(self, kernels: list[Kernel], maps: list[PointMap], columns: list[np.ndarray]):
+        self.kernels = kernels
+        self.maps = maps
+        self.columns = columns
+
+    @classmethod
+    def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
+        """Return the map of fitted models, without their weights on training outputs."""
+        maps = [replace(model.points_, weigher=None) for model in models]
+        return cls([model.input_kernel_ for model in models], maps, columns)
+
+    def transform(self, A: Items) -> np.ndarray:
+        """Return all coordinates of the points of some inputs."""
+        found = np.empty((count(A), sum(map(len, self.columns))))
+        for kernel, map_, own in zip(self.kernels, self.maps, self.columns, strict=True):
+            found[:, own] = coordinates(map_(kernel.check(A, "X")))
+        return found
+
+
+class SeparateWeights(BaseEstimator):
+    """The weights on training outputs that targets with different rows do not have in common."""
+
+    def weights(self, X: Items, C: Array) -> Array:
+        """Refuse: each target has its own."""
+        raise ValueError(
+            "targets that are known in different rows have no common weights on the training "
+            "outputs: ask the models of MissingTargets.models_."
+        )
+
+    def without_training_data(self, map: FeatureMap) -> SeparateWeights:
+        """Return itself."""
+        return self
+
+
+def as_given(kernel: Kernel) -> Kernel:
+    """Return what checks inputs and leaves their form to the kernel of each model."""
+    given = Kernel()
+    given.space = kernel.space
+    return given
+
+
+def some_points(points: Embedding, rows: np.ndarray) -> Embedding:
+    """Return some of the left-out points."""
+    left_out = None if points.left_out is None else points.left_out[rows]
+    return replace(points, coordinates=points.coordinates[rows], left_out=left_out, inputs=None)
+
+
+def coordinates(points: Embedding) -> np.ndarray:
+    """Return points in the finite features of their output kernel."""
+    return host(points.frame.kernel_features(points.coordinates))
+
+
+def left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the coordinates of all rows by models without their group.
+
+    Rows that the model was not fitted on are predicted by the model without the others of their
+    group, where it has closed-form left-out models; by the model itself otherwise.
+    """
+    own = coordinates(model.loo_embed())
+    found = np.empty((len(labels), own.shape[1]))
+    found[rows] = own
+    rest = np.setdiff1d(np.arange(len(labels)), rows)
+    if len(rest):
+        inputs = model.input_kernel_.check(take(X, rest), "X")
+        found[rest] = _elsewhere(model, inputs, labels[rest], labels[rows])
+    return found
+
+
+def _elsewhere(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    sets = [np.flatnonzero(seen == group) for group in groups]
+    if "fitted_" not in vars(model) or not any(map(len, sets)):
+        return coordinates(model.points_(X))
+    return coordinates(model.fitted_.without()(X, sets))
