@@ -123,10 +123,10 @@ class BoostedDependency(OnFeatures):
         grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
         self.n_trees_ = counts
         map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
-        weigher = LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(map, None, frame, weigher)
+        on_outputs = LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(map, None, frame, on_outputs)
         C = mean + F @ directions
-        return Embedding(C, frame, weigh=partial(weigher.weights, None, C))
+        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
 
     def _left_out(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray
