@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace, take
 from .._base.symmetric import NotPositiveSemidefinite
 from ..operators import BlockGram
-from .inputs import Reduction
 from .preconditioners import Preconditioner, preconditioner, unchanged
+from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
 FRESH = 50
@@ -247,7 +247,7 @@ class ConjugateGradient:
         U
             Input features, sparse, one row an example.
         V
-            Outputs, one row an example.
+            OutputRows, one row an example.
         alpha
             The ridge.
         b
