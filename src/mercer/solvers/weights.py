@@ -58,10 +58,6 @@ class DualWeights(FeatureMap):
         gram, factor = self.factored
         return gram.reduction.back(factor.solve(gram.reduction.inside(T)))
 
-    def fit_to(self, T: Array) -> tuple[FeatureMap, Array | float]:
-        """Return the map with dual coefficients √w ∘ solve(T), and its mean."""
-        return self.factored[0].map(self.solve(T))
-
     def __getstate__(self) -> dict:
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
 
