@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mercer import AutoDependency, KernelDependencyCV
-from mercer.auto.blending import clearly_better
+from mercer.auto.blending import _by_risk, clearly_better, shrunk_weights
 from mercer.estimators import Blend
+from mercer.estimators.squares import Squares
 from mercer.kernels import RBF, Linear
 
 
@@ -48,3 +49,32 @@ def test_weights_count_and_rows_of_weight_zero_do_not():
     assert_array_equal(weighted.predict(X), kept.predict(X))
     assert weighted.loo_predict().shape == (30, 2)
     assert weighted.loo_score_ > 0.9
+
+
+def test_weights_on_few_rows_are_shrunk_towards_an_average():
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=(25, 1))
+    points = [truth + 0.5 * rng.normal(size=truth.shape) for _ in range(6)]  # all as good
+    squares = Squares(
+        np.stack([[(a * b).sum(axis=1) for a in points] for b in points]).transpose(2, 0, 1),
+        np.stack([(a * truth).sum(axis=1) for a in points], axis=1),
+        (truth**2).sum(axis=1),
+        np.arange(25) % 5,
+    )
+    weights, each = shrunk_weights(squares)
+    average, chance = _by_risk(squares), squares.weights(robust=True)
+    assert np.abs(weights - average).sum() < 0.9 * np.abs(chance - average).sum()
+    np.testing.assert_allclose(average.sum(), 1.0)
+    assert each.shape == (25, 6)
+    assert (each >= 0).all()
+
+
+def test_neighbourhoods_of_pixels_are_a_candidate_for_images():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(25, 8, 8))
+    Y = np.tanh(X + np.roll(X, 1, axis=2))
+    model = AutoDependency(random_state=0).fit(X, Y)
+    tried = model.leaderboard_.groupby("family")["score"].max()
+    assert tried["neighbourhoods"] > tried["linear"]
+    assert "patches" in tried
+    assert "array" not in model.chosen_

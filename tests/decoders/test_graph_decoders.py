@@ -1,10 +1,12 @@
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Candidates, GromovWassersteinBarycenter
-from mercer.kernels import Linear, Normalized, ShortestPath, WeisfeilerLehman
+from mercer.embedding import Embedding, SpanFrame
+from mercer.kernels import RBF, Linear, Normalized, ShortestPath, WeisfeilerLehman
 from mercer.metrics import graph_distance
 from mercer.testing import check_decoder
 
@@ -141,3 +143,36 @@ def test_graph_distance_is_zero_for_the_same_graph_and_counts_differences():
     assert 0 < near < far
     assert graph_distance([nx.Graph()], [nx.Graph()]) == 0
     assert graph_distance([nx.Graph()], [ring(3)]) == 1.0
+
+
+def test_a_ring_outweighs_a_faint_path():
+    """A matching of all nodes with all others is stationary for a ring; it is left."""
+    graphs = [nx.path_graph(4), nx.cycle_graph(4)]
+    kernel = ShortestPath().fit(graphs)
+    decoder = GromovWassersteinBarycenter(compete=False).fit(kernel, graphs)
+    points = Embedding(np.array([[0.01, 0.99]]), SpanFrame(kernel, graphs))
+    (found,) = decoder.decode(points)
+    assert nx.is_isomorphic(found, graphs[1])
+
+
+def test_no_node_is_joined_to_itself_unless_a_training_graph_has_such():
+    rng = np.random.default_rng(0)
+    graphs = [nx.gnp_random_graph(n, 0.5, seed=n) for n in range(4, 9)]
+    kernel = WeisfeilerLehman().fit(graphs)
+    decoder = GromovWassersteinBarycenter(thresholds=(0.1, 0.3), compete=False).fit(kernel, graphs)
+    points = Embedding(rng.random((6, 5)), SpanFrame(kernel, graphs))
+    assert not any(nx.number_of_selfloops(G) for G in decoder.decode(points))
+
+
+def test_left_out_graphs_of_groups_equal_refits():
+    """Weights are those of the ridge equation, also where several sums give the same point."""
+    graphs = [nx.path_graph(n) for n in (2, 3, 4)] + [nx.cycle_graph(n) for n in (3, 4, 5)]
+    X, groups = np.random.default_rng(2).normal(size=(6, 2)), np.arange(6) // 2
+    model = KernelDependency(
+        RBF(0.7), ShortestPath(), 0.03, GromovWassersteinBarycenter(), fit_intercept=False
+    ).fit(X, graphs, groups=groups)
+    found = model.loo_predict()
+    for i in range(6):
+        rest = np.flatnonzero(groups != groups[i])
+        again = clone(model).fit(X[rest], [graphs[j] for j in rest])
+        assert nx.is_isomorphic(again.predict(X[[i]])[0], found[i])

@@ -14,6 +14,7 @@ from ..decoders import Borda, Decoder, ExpectedF1
 from ..defaults import evaluate
 from ..estimators import Blend
 from ..estimators.choice import calibrated, exceeds_standard_error
+from ..estimators.squares import Squares
 from .measures import left_out_probabilities
 from .outputs import ARRAYS
 
@@ -22,6 +23,10 @@ MARGIN = 0.3
 standard error: on few rows the best of several is often so by luck."""
 SHARPNESS = 50.0
 """Models whose score is less by this fraction of one weigh less by a factor of e."""
+STEEP = 20.0
+"""A model whose left-out loss is greater by 1 / STEEP of it weighs less by a factor of e."""
+RIDGES, SHRUNK = (0.03, 0.3, 3.0), 1000
+"""Strengths by which weights are shrunk towards an average, and rows up to which they are."""
 F1_STEPS = 4e9
 """Steps up to which sets are decoded by expected F1: rows times the cube of the labels."""
 
@@ -63,7 +68,7 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
     mean of the outputs, as far as the gain over that is not certain.
     """
     squares, how = blend.squares_, "robust least squares"
-    weights, each = squares.weights(robust=True), squares.left_out_weights(robust=True)
+    weights, each = shrunk_weights(squares)
     linear = _linear_models(blend)
     if linear:
         best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
@@ -72,6 +77,34 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
             weights, each, how = (weights + alone) / 2.0, (each + alone) / 2.0, f"{how} and linear"
     share = squares.safe_share(each)
     return how, blend.reweighted(share * weights, share * each)
+
+
+def shrunk_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights of models, and those of each left-out row, shrunk towards an average.
+
+    Weights of least squares on few rows are mostly chance. They are shrunk towards an average in
+    which models with smaller left-out errors weigh more, as strongly as does not raise the error
+    of left-out rows, whose weights are chosen without them, by more than one standard error.
+    """
+    best = squares.weights(robust=True), squares.left_out_weights(robust=True)
+    if len(squares.v) > SHRUNK:
+        return best
+    prior = _by_risk(squares)
+    tried = [best] + [
+        (squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge))
+        for ridge in RIDGES
+    ]
+    losses = [squares.losses(each) for _, each in tried]
+    least = min(losses, key=lambda rows: float(rows.mean()))
+    kept = [not exceeds_standard_error(rows - least) for rows in losses]
+    return tried[max(k for k, near in enumerate(kept) if near)]
+
+
+def _by_risk(squares: Squares) -> np.ndarray:
+    """Return weights that fall with the mean left-out loss of a model, and sum to one."""
+    risks = squares.v.sum() - 2.0 * squares.r.sum(axis=0) + np.einsum("nkk->k", squares.Q)
+    weights = np.exp(-STEEP * (risks / max(float(risks.min()), 1e-300) - 1.0))
+    return weights / weights.sum()
 
 
 def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
@@ -101,7 +134,9 @@ def _linear_models(blend: Blend) -> list[int]:
 def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
     """Yield the blend with sets decoded by expected F1, if that is fast, or rankings by Borda."""
     n, labels = blend.left_out_.coordinates.shape
-    decoders: dict[str, tuple[str, Decoder]] = {"ranking": ("Borda", Borda())}
+    decoders: dict[str, tuple[str, Decoder]] = {}
+    if not isinstance(blend.decoder_, Borda):
+        decoders["ranking"] = "Borda", Borda()
     if n * float(labels) ** 3 <= F1_STEPS:
         decoders["labels"] = "expected F1", ExpectedF1()
     if kind in decoders:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from math import sqrt
+from math import pi, sqrt
 from operator import add
 from typing import Any
 
@@ -32,14 +32,16 @@ from ..kernels import (
     WeisfeilerLehman,
 )
 from ..kernels.standardized import common_units
-from ..operators import Patchwise
-from ..spaces import Vectors
+from ..operators import Local, Patchwise
+from ..spaces import Fields, Vectors
 from .inputs import Inputs
 
 SCALES, LIKELY = (0.25, 0.5, 1.0, 2.0, 4.0, 12.0), 2
 """Length scales in units of the typical distance of standardised rows, and which one is likely."""
 MANY = 2000
 """Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
+NEIGHBOURHOODS = 3e8
+"""Pixels times the cube of rows up to which each pixel is a ridge regression of its own."""
 RANK, TOPICS = 1000, 40
 """Principal components of many texts, and those that forests use."""
 
@@ -98,8 +100,20 @@ def _kernels(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
     }
 
 
-def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, Family]:
-    """Return kernels of patches, where outputs are images and inputs have as many numbers."""
+def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int) -> dict[str, Family]:
+    """Return kernels of patches and of neighbourhoods, where images are learnt from images.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        How columns are read: inputs must have as many numbers as outputs.
+    shape : tuple of int
+        That of one output.
+    n : int
+        The number of rows.
+    pixels : int
+        The pixels up to which neighbourhoods are tried.
+    """
     alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
     if not alike or inputs.texts or not inputs.varies_.all():
         return {}
@@ -107,7 +121,16 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...]) -> dict[str, Family]:
     overlap = tuple(side // 2 for side in size)
     typical = sqrt(size[0] * size[1])
     patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
-    return {"patches": Family([patches])}
+    quick = inputs.width_ <= pixels and inputs.width_ * float(n) ** 3 <= NEIGHBOURHOODS
+    local = {"neighbourhoods": Family([_on_neighbourhoods(shape)])} if quick else {}
+    return {"patches": Family([patches]), **local}
+
+
+def _on_neighbourhoods(shape: tuple[int, ...]) -> list[Local]:
+    """Return kernels with which a pixel depends on pixels nearby, from near to far."""
+    grid = Fields(points=np.argwhere(np.ones(shape)).astype(float))
+    widths = [sqrt(shape[0] * shape[1]) * part for part in (0.04, 0.1, 0.25)]
+    return [Local(Matern(4.0 * sqrt(2.0 * pi) * w), width=w, fields=grid) for w in widths]
 
 
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import StandardScaler
 
 from .._base.arrays import Items, object_array
-from ..decoders import Candidates, Decoder, Threshold
+from ..decoders import Borda, Candidates, Decoder, Threshold
 from ..defaults import default_kernel, evaluate
 from ..kernels import Kernel, Linear, Mapped
 from ..spaces import Space, Vectors
@@ -38,6 +38,8 @@ METRICS = {
     "number": "mean R²", "curve": "R²", "image": "R²", "labels": "F1", "ranking": "Kendall tau",
     "class": "accuracy",
 }  # fmt: skip
+EXACT_RANKINGS = 10
+"""Labels up to which the best ranking is searched: the time doubles with each label."""
 ARRAYS = ("number", "curve", "image")
 """Kinds whose outputs are rows of numbers."""
 
@@ -115,6 +117,8 @@ class Outputs(BaseEstimator):
         """Return the decoder; None for the default one."""
         if self.kind_ in ("text", "smiles", "class", "graph"):
             return Candidates()
+        if self.kind_ == "ranking" and self.cells_.n_labels_ > EXACT_RANKINGS:
+            return Borda()
         return Threshold() if self.kind_ == "labels" else None
 
     @property

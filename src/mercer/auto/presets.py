@@ -32,6 +32,8 @@ class Preset:
         Rows up to which a random forest is tried next to extremely randomised and boosted trees.
     boosted, learning_rate
         The largest number of boosted trees for each output direction, and their learning rate.
+    pixels
+        Pixels of images up to which each is a ridge regression on its neighbourhood.
     directions
         The largest number of output directions that boosted trees are grown for.
     """
@@ -47,10 +49,11 @@ class Preset:
     boosted: int = 150
     learning_rate: float = 0.1
     directions: int = 8
+    pixels: int = 400
 
 
 PRESETS = {
-    "fast": Preset(300, True, 500, 300, 1, 40, 0.05, 0, 60, 0.2, 3),
+    "fast": Preset(300, True, 500, 300, 1, 40, 0.05, 0, 60, 0.2, 3, 0),
     "default": Preset(),
-    "best": Preset(800, False, 2000, 600, 20, 200, 0.0, 10**9, 500, 0.05, 30),
+    "best": Preset(800, False, 2000, 600, 20, 200, 0.0, 10**9, 500, 0.05, 30, 4096),
 }

@@ -181,7 +181,8 @@ class Search:
     def _choices(self, pairs: Pairs) -> dict[str, Family]:
         """Return kernels by family; those of patches where inputs and outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
-        fields = on_fields(self.inputs, shape) if pairs.n <= self.preset.exact else {}
+        few = pairs.n <= self.preset.exact
+        fields = on_fields(self.inputs, shape, pairs.n, self.preset.pixels) if few else {}
         return families(self.inputs, pairs.X) | fields
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
@@ -232,6 +233,10 @@ def _map_of(kernel: Kernel, rank: int) -> FeatureMap:
     return IncompleteCholesky(rank) if kernel.features is None else Explicit()
 
 
+NOT_SHOWN = r",\s*units=array\(.*?\)(?=\))|fields=Fields\(points=array\(.*?\)\),?\s*"
+"""Parameters of kernels that are not shown: the units of columns, and the points of a grid."""
+
+
 def _short(kernel: Kernel) -> str:
-    """Return the name of a kernel without the units of its columns."""
-    return re.sub(r",\s*units=array\(.*?\)(?=\))", "", " ".join(str(kernel).split()))
+    """Return the name of a kernel without its arrays."""
+    return re.sub(NOT_SHOWN, "", " ".join(str(kernel).split()))

@@ -18,6 +18,9 @@ from .own_candidates import CandidateLists
 POINTS = 256
 """Points whose proposals are compared with the training graphs at once."""
 
+NUMBER = 1e-3
+"""The size of the feature that separates nodes by their number; other features are 0 or 1."""
+
 
 @parameters
 class GromovWassersteinBarycenter(Decoder):
@@ -49,8 +52,8 @@ class GromovWassersteinBarycenter(Decoder):
     Notes
     -----
     Not exact: FGW is not convex and a local optimum is found, from the heaviest graph as start.
-    Needs POT. Works with every kernel on graphs; the weights must exist (exact coordinates, or
-    landmarks).
+    Needs POT. Works with every kernel on graphs; the weights are those of the prediction,
+    `points.weights`.
 
     References
     ----------
@@ -123,13 +126,7 @@ class GromovWassersteinBarycenter(Decoder):
 
     def _weights(self, points: Embedding) -> np.ndarray:
         """Return weights on the training graphs, none on those left out with the point."""
-        C, outputs = points.frame.expansion(points.coordinates)
-        C = np.array(host(C))
-        if len(outputs) != len(self.read_):
-            raise ValueError(
-                f"{type(self).__name__} needs points that are weighted sums of all training "
-                "graphs: leave output_features=None."
-            )
+        C = np.array(host(points.weights))
         if points.left_out is not None and len(points.left_out) == len(self.read_):
             C[points.left_out[:, None] == points.left_out[None, :]] = 0.0
         return C
@@ -158,15 +155,16 @@ class GromovWassersteinBarycenter(Decoder):
             return X, C
         import ot
 
-        share = c[full] / c[full].sum()
-        features, channels = ([parts[i][j] for i in full] for j in (0, 1))
+        share, width = c[full] / c[full].sum(), max(map(len, graphs))
+        channels = [parts[i][1] for i in full]
+        features = [_numbered(parts[i][0], width) for i in full]
         X, _, log = ot.gromov.fgw_barycenters(
             size,
             features,
             [part.sum(axis=0) for part in channels],
             lambdas=share,
             alpha=self.trade_off,
-            init_X=X,
+            init_X=_numbered(X, width),
             init_C=C.sum(axis=0),
             max_iter=self.max_iter,
             tol=1e-6,
@@ -174,5 +172,16 @@ class GromovWassersteinBarycenter(Decoder):
             log=True,
         )
         moved = [size * T for T in log["T"]]  # rows now sum to one
-        averaged = (s * (T @ A @ T.T) for s, T, A in zip(share, moved, channels, strict=True))
-        return X, sum(averaged)
+        C = sum(s * (T @ A @ T.T) for s, T, A in zip(share, moved, channels, strict=True))
+        if not any(A.diagonal(axis1=1, axis2=2).any() for A in channels):
+            C[:, np.arange(size), np.arange(size)] = 0.0  # nodes that share their mass make no loop
+        return X[:, :-width], C
+
+
+def _numbered(X: np.ndarray, width: int) -> np.ndarray:
+    """Return features with a small one-hot code of the number of the node.
+
+    POT starts at a matching of all nodes with all others, which is stationary for graphs whose
+    nodes are alike; with the numbers it is not.
+    """
+    return np.hstack([X, NUMBER * np.eye(len(X), width)])

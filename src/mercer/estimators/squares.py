@@ -45,27 +45,45 @@ class Squares:
         r = np.stack([w * _rowwise(frame, a, V) for a in G], axis=1)
         return cls(Q, r, w * _rowwise(frame, V, V), folds)
 
-    def weights(self, robust: bool = False) -> np.ndarray:
-        """Return the best c ≥ 0; if robust, under Huber's loss of the distances."""
-        c = self._best(np.ones(len(self.v)))
+    def weights(
+        self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
+    ) -> np.ndarray:
+        """Return the best c ≥ 0; if robust, under Huber's loss of the distances.
+
+        Parameters
+        ----------
+        robust : bool, default=False
+            Whether rows with large errors count for less.
+        prior : array, optional
+            Weights towards which c is shrunk.
+        ridge : float, default=0
+            How strongly, in units of the mean squared length of the points.
+        """
+        c = self._best(np.ones(len(self.v)), prior, ridge)
         for _ in range(STEPS if robust else 0):
             lost = np.sqrt(np.maximum(self.losses(c), 0.0))
             level = HUBER * float(np.median(lost))
             if level <= 0.0:
                 break
-            c = self._best(level / np.maximum(lost, level))
+            c = self._best(level / np.maximum(lost, level), prior, ridge)
         return c
 
-    def _best(self, counts: np.ndarray) -> np.ndarray:
-        return _nonnegative(np.tensordot(counts, self.Q, 1), counts @ self.r)
+    def _best(self, counts: np.ndarray, prior: np.ndarray | None, ridge: float) -> np.ndarray:
+        Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
+        if prior is not None and ridge > 0.0:
+            unit = ridge * float(np.trace(Q)) / len(Q)
+            Q, r = Q + unit * np.eye(len(Q)), r + unit * prior
+        return _nonnegative(Q, r)
 
-    def left_out_weights(self, robust: bool = False) -> np.ndarray:
-        """For each row the best c ≥ 0 on the rows of other folds."""
+    def left_out_weights(
+        self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
+    ) -> np.ndarray:
+        """Return for each row the best c ≥ 0 on the rows of other folds."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
             kept = Squares(self.Q[~out], self.r[~out], self.v[~out], self.folds[~out])
-            C[out] = kept.weights(robust)
+            C[out] = kept.weights(robust, prior, ridge)
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:

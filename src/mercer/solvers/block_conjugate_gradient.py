@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace, take
 from .._base.symmetric import NotPositiveSemidefinite
 from ..operators import BlockGram
-from .inputs import Reduction
 from .preconditioners import Preconditioner, preconditioner, unchanged
+from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
 FRESH = 50
@@ -224,7 +224,9 @@ class ConjugateGradient:
     tolerance
         The length of a residual, relative to that of its v_j, at which to stop.
     rounds
-        The largest number of products with K_x; a warning says when they did not suffice.
+        The largest number of products with K_x.
+    warn
+        Whether a warning says that the rounds did not suffice.
 
     Examples
     --------
@@ -238,6 +240,7 @@ class ConjugateGradient:
 
     tolerance: float = 1e-3
     rounds: int = 500
+    warn: bool = True
 
     def solve(self, U: Any, V: np.ndarray, alpha: float, b: np.ndarray | None = None) -> np.ndarray:
         """The coefficients of g(x) = u(x) @ coef, (p, q), in the precision of V.
@@ -247,7 +250,7 @@ class ConjugateGradient:
         U
             Input features, sparse, one row an example.
         V
-            Outputs, one row an example.
+            OutputRows, one row an example.
         alpha
             The ridge.
         b
@@ -287,7 +290,7 @@ class ConjugateGradient:
             P *= now / before
             P += R
         yield columns, A
-        if (now > goal).any():
+        if self.warn and (now > goal).any():
             warnings.warn(
                 f"conjugate gradients did not reach tolerance {self.tolerance} in {self.rounds} "
                 "rounds: raise alpha or the number of rounds.",

@@ -9,28 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, count, like, namespace
-from .._base.linalg import PositiveDefinite, ridged
-from .._base.symmetric import EPS
+from .._base.linalg import PositiveDefinite
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .inputs import InputGram
+from .cholesky import factored
+from .input_gram import InputGram
 from .left_out import divided
-
-
-def factored(K: Array, alpha: float) -> PositiveDefinite:
-    """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
-    xp = namespace(K)
-    scale = float(xp.max(xp.abs(xp.linalg.diagonal(K)))) if K.shape[0] else 0.0
-    if not stands_out(alpha, int(K.shape[0]), scale):
-        raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
-    return PositiveDefinite.of(ridged(K, alpha))
-
-
-def stands_out(alpha: float, n: int, scale: float) -> bool:
-    """Whether α stands out of the rounding of an n × n Gram matrix of that scale."""
-    return alpha > 100 * n * EPS * scale
 
 
 class DualWeights(FeatureMap):

@@ -32,6 +32,8 @@ class RankingCells(Cells):
         What separates labels in a cell, if anything.
     first_
         The best rank: 0 or 1.
+    n_labels_
+        The number of labels.
     """
 
     space = Rankings()
@@ -60,7 +62,9 @@ class RankingCells(Cells):
             self.first_ = int(ranks[ranks >= 0].min(initial=1))
         else:
             self.first_ = 0
-        return self.read(table)
+        rows = self.read(table)
+        self.n_labels_ = rows.shape[1]
+        return rows
 
     def _known_labels(self, table: Table, name: Name) -> list[str]:
         labels: set[str] = set()
