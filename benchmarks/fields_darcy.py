@@ -29,7 +29,7 @@ RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 
 def tell_trials(report: dict, device: str | None) -> None:
     """Print the risk of every trial of the choice."""
-    plain = place_choice.Search.risk
+    plain = place_choice.PlaceSearch.risk
 
     def recorded(self: Any, at: dict) -> float:
         clock = Clock(device)
@@ -39,7 +39,7 @@ def tell_trials(report: dict, device: str | None) -> None:
         report["search"] = self
         return risk
 
-    place_choice.Search.risk = recorded  # type: ignore[method-assign]
+    place_choice.PlaceSearch.risk = recorded  # type: ignore[method-assign]
 
 
 def variants(kernel: Shared) -> dict[str, Shared]:

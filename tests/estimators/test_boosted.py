@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from threadpoolctl import threadpool_limits
 
 import mercer
 from mercer._base.checks import DamagedModel, Limits
@@ -81,3 +83,17 @@ def test_trees_that_were_tampered_with_are_refused():
         changed = BoostedTrees(**{**vars(trees), name: value})
         with pytest.raises(DamagedModel):
             changed.check_loaded(Limits())
+
+
+def test_few_rows_are_grown_by_one_thread(monkeypatch):
+    threads, fit = [], HistGradientBoostingRegressor.fit
+
+    def counted(regressor, *arguments):
+        threads.append(_openmp_effective_n_threads())
+        return fit(regressor, *arguments)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", counted)
+    with threadpool_limits(2, user_api="openmp"):
+        assert _openmp_effective_n_threads() == 2
+        BoostedDependency(n_trees=3, random_state=0).fit(X, Y)
+    assert set(threads) == {1}

@@ -8,7 +8,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import RandomOperatorFourier
 from mercer.kernels import RBF, Linear
 from mercer.operators import Covariance, CurlFree, Identity
-from mercer.solvers import coupled
+from mercer.solvers import coupled, slot_inputs
 from mercer.testing import check_structured_estimator
 
 
@@ -54,7 +54,7 @@ def test_many_slots_go_to_conjugate_gradients(data, monkeypatch):
 
 
 def test_a_matrix_without_room_is_refused(data, monkeypatch):
-    monkeypatch.setattr(coupled, "available", lambda: 5000.0)
+    monkeypatch.setattr(slot_inputs, "available", lambda: 5000.0)
     for model in (KernelDependency(CurlFree()), KernelDependencyCV(CurlFree())):
         with pytest.raises(MemoryError, match="solver='cg'"):
             model.fit(*data)

@@ -5,7 +5,6 @@ import pytest
 
 import mercer
 from mercer import AutoDependency, Blend, ForestDependency, KernelDependency, KernelDependencyCV
-from mercer.auto import search
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Labels
 from mercer.operators import Covariance
@@ -45,8 +44,7 @@ def test_label_sets_come_back_as_they_are():
         assert (row[0][0], row[0][2]) == (i, SETS[i])
 
 
-def test_a_table(monkeypatch, tmp_path):
-    monkeypatch.setattr(search, "TREES", 5)
+def test_a_table(tmp_path):
     frame = {"a": X[:, 0], "b": X[:, 1], "tags": SETS}
     model = AutoDependency(output="tags", random_state=0).fit(frame)
     ((index, _, tags), *_) = model.explain({"a": X[:1, 0], "b": X[:1, 1]}, k=3)[0]

@@ -296,7 +296,7 @@ def test_predictions_in_parts(pairs, monkeypatch):
     words = KernelDependency(RBF(1.0), Function(overlap, of_items=True)).fit(X, strings)
     whole = numbers.predict(X), words.predict(X), numbers.score(X, Y), numbers.predict_top(X, k=2)
     lists = [[y] for y in strings]
-    monkeypatch.setattr(base, "BLOCK", 5)
+    monkeypatch.setattr(base, "ROWS", 5)
     assert_allclose(numbers.predict(X), whole[0], rtol=0, atol=1e-9)
     assert_array_equal(words.predict(X), whole[1])
     assert numbers.score(X, Y) == pytest.approx(whole[2], abs=IDENTITY)

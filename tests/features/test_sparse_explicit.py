@@ -62,5 +62,5 @@ def test_strings_in_their_own_features():
 def test_sparse_rows_cannot_be_centred(data):
     A, Y = data
     model = KernelDependency(Linear(), features=Explicit(sparse=True), fit_intercept=True)
-    with pytest.raises(ValueError, match=r"would fill up.*fit_intercept=False"):
+    with pytest.raises(ValueError, match=r"would become dense.*fit_intercept=False"):
         model.fit(A, Y)

@@ -23,24 +23,7 @@ from mercer.operators import (
     Shared,
 )
 from mercer.problem import Want
-from mercer.solvers import (
-    BlockConjugateGradient,
-    ByDirection,
-    Cache,
-    Cholesky,
-    LowRank,
-    OperatorFeatures,
-    Products,
-    Solver,
-    SpannedLowRank,
-    Spectral,
-    Streamed,
-)
-from mercer.solvers import Dense as DenseRoute
-from mercer.solvers.characters import Characters
-from mercer.solvers.one_ridge import OneRidge
-from mercer.solvers.places import Places
-from mercer.solvers.symmetric import AddedExamples
+from mercer.solvers import SOLVERS, BlockConjugateGradient, Cache, Solver
 from mercer.spaces import Fields
 
 N, M = 12, 4
@@ -125,7 +108,7 @@ def own_gram(case: "Posed") -> Grams:
 
 def operator_features(case: "Posed") -> Grams:
     """Inner products of the features that were drawn."""
-    map = case.factorization.map
+    map = case.factorization.parts[0].inputs.features
 
     def rows(A: np.ndarray) -> np.ndarray:
         Z = map.features(map.transform(A))
@@ -369,17 +352,16 @@ def replace_data(posed: Posed) -> Posed:
 
 
 PATH = Want(alphas=[ALPHA, 3 * ALPHA], left_out=True)
+ONE = Want(alphas=[ALPHA])
+QUANTITIES = ("left out", "gcv", "moves", "without", "variance", "evidence", "density")
+BY_NAME = {solver.name: solver for solver in SOLVERS}
 
 # -- routes --------------------------------------------------------------------------------------
-
-CLOSED = "no closed form for left-out models"
-SO = "solved so has no "
-QUANTITIES = ("left out", "gcv", "moves", "without", "variance", "evidence", "density")
 
 
 @dataclass(frozen=True)
 class Route:
-    """A solver, a case that it solves, how it is asked, and the sentences by which it refuses.
+    """A solver, a case that it solves, how it is called, and the sentences by which it refuses.
 
     Attributes
     ----------
@@ -393,13 +375,18 @@ class Route:
         The largest error relative to the largest entry.
     """
 
-    solver: Solver
+    name: str
     case: str
     want: Want = PATH
     refuses: dict[str, str] = field(default_factory=dict)
     weighted: dict[str, str] = field(default_factory=dict)
     grouped: bool = True
     error: float = 1e-9
+
+    @property
+    def solver(self) -> Solver:
+        """The solver of the name."""
+        return BY_NAME[self.name]
 
     def posed(self, condition: Condition, **data: Any) -> Posed:
         """The case under a condition, factored by this route."""
@@ -415,68 +402,44 @@ class Route:
         return self.refuses | (self.weighted if condition.weighted else {})
 
 
-ONE = Want(alphas=[ALPHA])
 INFINITE = {"evidence": "infinitely many directions", "density": "infinitely many directions"}
-
-
-def refusing(*names: str, **more: str) -> dict[str, str]:
-    """The usual sentences for some quantities."""
-    words = dict.fromkeys(("moves", "without"), CLOSED)
-    words |= dict.fromkeys(("left out", "gcv", "variance", "evidence", "density"), SO)
-    return {name: words[name] for name in names} | {k.replace("_", " "): v for k, v in more.items()}
-
+IMAGES = {"evidence": "would count images", "density": "would count images"}
+PRODUCTS = {"left out": "no left-out predictions", "gcv": "no left-out predictions"}
+PRODUCTS |= dict.fromkeys(("moves", "without", "variance", "evidence", "density"), "no closed form")
 
 ROUTES = {
-    "cholesky": Route(
-        Cholesky, "identity", ONE, refusing("left out", "gcv", "moves", "evidence", "density")
-    ),
+    "cholesky": Route("cholesky", "identity", ONE),
     "cholesky, rbf outputs": Route(
-        Cholesky, "rbf outputs", ONE, refusing("left out", "gcv", "moves", "evidence", "density")
+        "cholesky", "rbf outputs", ONE,
+        INFINITE | {"moves": "in coordinates", "variance": "in coordinates"},
     ),
-    "one ridge": Route(OneRidge, "covariance", ONE, refusing(*QUANTITIES)),
-    "one ridge, conditional": Route(OneRidge, "conditional", ONE, refusing(*QUANTITIES)),
-    "one ridge, rbf outputs": Route(
-        OneRidge, "rbf outputs, conditional", ONE, refusing(*QUANTITIES)
-    ),
-    "spectral": Route(Spectral, "identity"),
-    "spectral, covariance": Route(Spectral, "covariance"),
-    "spectral, conditional": Route(Spectral, "conditional"),
-    "spectral, rbf outputs": Route(Spectral, "rbf outputs, covariance", refuses=INFINITE),
-    "by direction": Route(ByDirection, "sum"),
-    "by direction, local": Route(ByDirection, "local"),
-    "dense": Route(DenseRoute, "coupled"),
-    "cg": Route(
-        Products, "coupled", replace(ONE, solver=BlockConjugateGradient(1e-13)),
-        refusing(*QUANTITIES),
-    ),
-    "low rank": Route(LowRank, "low rank"),
-    "low rank, one ridge": Route(LowRank, "low rank", ONE, refusing(*QUANTITIES)),
-    "low rank, matrix": Route(LowRank, "low rank, matrix"),
+    "one ridge": Route("one ridge", "covariance", ONE),
+    "one ridge, conditional": Route("one ridge", "conditional", ONE),
+    "one ridge, rbf outputs": Route("one ridge", "rbf outputs, conditional", ONE, INFINITE),
+    "spectral": Route("spectral", "identity"),
+    "spectral, covariance": Route("spectral", "covariance"),
+    "spectral, conditional": Route("spectral", "conditional"),
+    "spectral, rbf outputs": Route("spectral", "rbf outputs, covariance", refuses=INFINITE),
+    "by direction": Route("by direction", "sum"),
+    "by direction, local": Route("by direction", "local"),
+    "dense": Route("dense", "coupled"),
+    "cg": Route("cg", "coupled", replace(ONE, solver=BlockConjugateGradient(1e-13)), PRODUCTS),
+    "low rank": Route("low rank", "low rank"),
+    "low rank, one ridge": Route("low rank", "low rank", ONE),
+    "low rank, matrix": Route("low rank", "low rank, matrix"),
     "low rank, spanned": Route(
-        SpannedLowRank, "low rank, rbf outputs",
-        refuses=refusing("moves", "variance", "evidence", "density"),
+        "low rank", "low rank, rbf outputs",
+        refuses=INFINITE | {"moves": "in coordinates", "variance": "in coordinates"},
     ),
     "streamed": Route(
-        Streamed, "stream", grouped=False,
-        refuses=refusing("moves", "without", "density"),
-        weighted={"evidence": "evidence of weighted pairs"},
+        "streamed", "stream", grouped=False,
+        refuses={"density": "keeps a sample"}, weighted={"evidence": "evidence of weighted pairs"},
     ),
-    "operator features": Route(OperatorFeatures, "operator features"),
-    "places": Route(Places, "shared", error=1e-6),
-    "places, channels": Route(Places, "shared, channels", error=1e-6),
-    "characters": Route(
-        Characters, "shifts",
-        refuses=refusing(
-            "moves", "without", "variance", "evidence", "density", gcv='criterion="loo"'
-        ),
-    ),
-    "added examples": Route(
-        AddedExamples, "mirrors", refuses=refusing("without", "evidence", "density")
-    ),
-    "added examples, shifts": Route(
-        AddedExamples, "shifts", refuses=refusing("without", "evidence", "density")
-    ),
-    "added examples, local": Route(
-        AddedExamples, "mirrors, local", refuses=refusing("without", "evidence", "density")
-    ),
+    "operator features": Route("operator features", "operator features"),
+    "places": Route("places", "shared", error=1e-6),
+    "places, channels": Route("places", "shared, channels", error=1e-6),
+    "shifts": Route("shifts", "shifts", refuses=IMAGES),
+    "images": Route("images", "mirrors", refuses=IMAGES),
+    "images, shifts": Route("images", "shifts", refuses=IMAGES),
+    "images, local": Route("images", "mirrors, local", refuses=IMAGES),
 }  # fmt: skip

@@ -9,8 +9,9 @@ from mercer import KernelDependency, KernelDependencyCV, load, save
 from mercer.kernels import RBF, Matern, Polynomial
 from mercer.operators import Local, Shared
 from mercer.problem import Side
-from mercer.solvers import Cache, Dense
-from mercer.solvers.places import Places
+from mercer.solvers import Cache
+from mercer.solvers.coupled import dense as dense_route
+from mercer.solvers.places import by_windows
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)
@@ -34,7 +35,7 @@ GROUPS = np.arange(16) // 3
 )
 def test_with_all_landmarks_it_is_the_dense_solution(kernel):
     model = KernelDependency(kernel, alpha=0.1).fit(X, Y)
-    dense = Dense.factor(model.fitted_.problem, model.fitted_.want, Cache())
+    dense = dense_route(model.fitted_.problem, model.fitted_.want, Cache())
     expected = dense.solve(0.1).points(X + 0.1).coordinates
     assert np.allclose(model.predict(X + 0.1).reshape(16, -1), expected, atol=1e-6)
     left_out = next(iter(dense.left_out([0.1]))).sqlengths
@@ -58,8 +59,8 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
         labels=None,
         weights=None if weights is None else weights[rest],
     )
-    refit = Places(problem, whole.kernel, Cache().outputs(problem))
-    refit.data.__dict__["marks"] = whole.data.marks  # landmarks are held fixed
+    refit = by_windows(problem, whole.kernel, Cache().outputs(problem))
+    refit.parts[0].inputs.data.__dict__["marks"] = whole.parts[0].inputs.data.marks  # held fixed
     expected = refit.solve(0.05).points(X[own]).coordinates
     assert np.allclose(left_out[own].reshape(len(own), -1), expected, atol=1e-8)
 

@@ -22,8 +22,9 @@ from mercer.operators import (
 )
 from mercer.operators.block_gram import KroneckerGram, SumGram
 from mercer.solvers import BlockConjugateGradient
-from mercer.solvers.coupled import ridge_solution
+from mercer.solvers.cholesky import factored
 from mercer.solvers.preconditioners import _nearest, low_rank, separable
+from mercer.solvers.reduction import Reduction
 from tolerances import IDENTITY
 
 CHAIN = np.linalg.inv(2.5 * np.eye(4) - np.eye(4, k=1) - np.eye(4, k=-1))
@@ -69,7 +70,7 @@ def test_any_sum_of_products(seed, alpha, terms):
         gram = SumGram(gram, other)
     V = rng.normal(size=(15, 3))
     found = BlockConjugateGradient(1e-9).solve(gram, alpha, V)
-    wanted = gram.rows.join(ridge_solution(gram.matrix(), alpha, gram.rows.split(V), None, False))
+    wanted = gram.rows.join(factored(gram.matrix() + 0.0, alpha).solve(gram.rows.split(V)))
     off = np.linalg.norm(gram @ (found.coef - wanted))
     assert off <= 1e-8 * np.linalg.norm(V)
 
@@ -123,8 +124,9 @@ def test_slots_that_are_missing_and_components_that_repeat(rng):
     gram, V = DenseGram(A @ A.T, slots, slots), slots.join(rng.normal(size=(10, 2)))
     for intercept in (False, True):
         found = BlockConjugateGradient(1e-10).solve(gram, 0.5, V, intercept).coef
-        D = ridge_solution(A @ A.T, 0.5, slots.split(V), None, intercept, slots.places)
-        wanted = slots.join(D)
+        reduction = Reduction.of(None, intercept, A @ A.T, slots.places)
+        ridge = factored(reduction.reduced(A @ A.T) + 0.0, 0.5)
+        wanted = slots.join(reduction.back(ridge.solve(reduction.inside(slots.split(V)))))
         assert_allclose(found, wanted, atol=1e-8)
     assert_allclose(slots.means(slots.centred(slots.split(V))), 0.0, atol=IDENTITY)
     assert slots.of_items(np.array([1, 3])).tolist() == [3, 4, 7, 8, 9]

@@ -15,9 +15,10 @@ from mercer.operators import (
     Separable,
 )
 from mercer.problem import Problem, Side, Want
-from mercer.solvers import Cache, LowRank, Spectral
-from mercer.solvers.factorization import Refused
+from mercer.solvers import Cache, Refused
+from mercer.solvers.exact import exact
 from mercer.solvers.inverse_slopes import inverse_slopes
+from mercer.solvers.low_rank import low_rank
 from mercer.solvers.parameter_slopes import parameter_slopes
 from registry import WORDS
 
@@ -45,9 +46,8 @@ def factored(kernel, operator, features, groups, weights, intercept, items=X, ou
         Side(kernel, kernel.check(items), features), Side(y, outputs), Separable(kernel, operator),
         intercept, groups, weights,
     )  # fmt: skip
-    return (Spectral if features is None else LowRank).factor(
-        problem, Want([1.0], left_out=True), Cache()
-    )
+    build = exact if features is None else low_rank
+    return build(problem, Want([1.0], left_out=True), Cache())
 
 
 def value_of(parts, alpha, criterion):

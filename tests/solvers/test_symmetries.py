@@ -1,4 +1,4 @@
-"""Symmetries: by modes and by added examples alike, and refused where they do not hold."""
+"""Symmetries: by modes and by images alike, and refused where they do not hold."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from mercer.datasets import DataNotFound
 from mercer.kernels import RBF, Matern
 from mercer.operators import Local, Shared
 from mercer.solvers import Cache
-from mercer.solvers.symmetric import AddedExamples
+from mercer.solvers.images import images
 from mercer.spaces import Fields
 from mercer.spaces.symmetries import group_of
 
@@ -30,7 +30,7 @@ def test_shifts_of_two_axes():
     A = RNG.normal(size=(9, 3, 4))
     model = KernelDependency(RBF(3.0), alpha=0.1, symmetries=("shift:x", "shift:y"))
     model.fit(A, np.roll(A, 1, axis=1) ** 2 + 1.0)
-    added = AddedExamples.factor(model.fitted_.problem, model.fitted_.want, Cache())
+    added = images(model.fitted_.problem, model.fitted_.want, Cache())
     expected = added.solve(0.1).points(A).coordinates
     assert np.allclose(model.predict(A).reshape(9, -1), expected)
 
@@ -46,39 +46,6 @@ def test_images_are_learnt_and_left_out_with_their_original(kernel):
     turned = model.predict(np.swapaxes(A, 1, 2))
     assert np.allclose(np.swapaxes(turned, 1, 2), model.predict(A), atol=1e-6)
     assert model.loo_predict().shape == A.shape
-
-
-SIGNED = Local(RBF(3.0), width=1.0, output_fields=Fields(channels=2))
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weights", [None, WEIGHTS[:9]], ids=["plain", "weighted"])
-@pytest.mark.parametrize("groups", [None, np.arange(9) // 2], ids=["alone", "groups"])
-@pytest.mark.parametrize(
-    ("kernel", "names", "number"),
-    [
-        (Local(Matern(2.0), width=1.0, floor=0.1), ("rotate", "mirror:x"), 3),
-        (Local(Matern(2.0), width=1.0) + Matern(3.0), ("transpose",), 10),
-        (SIGNED, ("rotate,-1",), 4),
-        (Local(Matern(2.0), width=1.0, fields=Fields(spacing=(1.0, 2.0))), ("transpose",), 16),
-    ],
-    ids=["square", "sum", "signs", "does not move along"],
-)
-def test_one_place_of_an_orbit_is_solved(kernel, names, number, groups, weights, intercept):
-    A = RNG.normal(size=(9, 4, 4))
-    B = np.stack([A**2, A], axis=-1) if kernel is SIGNED else A**2
-    model = KernelDependency(kernel, alpha=0.1, symmetries=names, fit_intercept=intercept)
-    model.fit(A, B, groups=groups, sample_weight=weights)
-    found = model.fitted_.factorization
-    assert len(found.fast.grams) == number
-    ridge = 0.1 * found.number
-    expected = found.inner.solve(ridge).points(A + 0.1).coordinates
-    assert np.allclose(model.predict(A + 0.1).reshape(9, -1), expected)
-    left_out = next(iter(found.inner.left_out([ridge, 1.0]))).embed().coordinates[:9]
-    assert np.allclose(model.loo_predict().reshape(9, -1), left_out)
-    by_spectra = next(iter(found.left_out([0.1, 1.0]))).embed().coordinates
-    assert np.allclose(by_spectra, left_out)
-    assert np.isclose(found.scale, found.inner.scale)
 
 
 @pytest.mark.parametrize(

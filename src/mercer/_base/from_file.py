@@ -29,6 +29,9 @@ FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
 class FromFile:
     """An estimator whose errors name its file where its parts do not fit together."""
 
+    fits_fresh_state: ClassVar[bool] = False
+    """Whether `fit` starts without the mark of a file, so that it need not be removed."""
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         for name in ASKED:
@@ -36,7 +39,7 @@ class FromFile:
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
-        if "fit" in vars(cls):
+        if "fit" in vars(cls) and not cls.fits_fresh_state:
             cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
 
 

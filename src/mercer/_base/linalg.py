@@ -104,7 +104,7 @@ class PositiveDefinite:
             return cls(_foreign_cholesky(K))
         if K.shape[0] <= SMALL:
             return cls(np.linalg.cholesky(K))
-        K = K.T if K.flags.c_contiguous else K
+        K = K.T if K.flags.c_contiguous and K.dtype.kind != "c" else K  # or it is conjugated
         return cls(scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False))
 
     def solve(self, B: Array) -> Array:
@@ -130,7 +130,7 @@ class PositiveDefinite:
     def log_determinant(self) -> float:
         """Return log det K."""
         xp = namespace(self.factor)
-        return 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(self.factor))))
+        return 2.0 * float(xp.sum(xp.log(abs(xp.linalg.diagonal(self.factor)))))
 
 
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:

@@ -91,11 +91,6 @@ def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any
     return with_callbacks(fit)(estimator)  # callbacks are called at the end, also after an error
 
 
-def unreported(items: Iterable[T], what: str) -> Iterable[T]:
-    """Return the steps of a fit without callbacks."""
-    return items
-
-
 def is_watched(estimator: Observed) -> bool:
     """Return whether an estimator has callbacks of scikit-learn."""
     return bool(WATCHERS & vars(estimator).keys())

@@ -51,7 +51,7 @@ def eigh(
     elif is_foreign(S):
         values, vectors = xp.linalg.eigh(S)
     else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
-        S = S.T if S.flags.c_contiguous else S
+        S = S.T if S.flags.c_contiguous and S.dtype.kind != "c" else S
         values, vectors = scipy.linalg.eigh(
             S, driver="evd", overwrite_a=overwrite, check_finite=False
         )

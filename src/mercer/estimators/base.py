@@ -35,7 +35,7 @@ from .._base.arrays import (
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import whole
-from .._base.progress import WATCHERS, Observed, observed, unreported
+from .._base.progress import WATCHERS, Observed, Steps, observed
 from .._base.user_warnings import warn
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
@@ -115,7 +115,8 @@ class StructuredEstimator(
     outputs_: Items
     form_: Any = None
     output_shape_: tuple[int, ...]
-    _steps: Any = staticmethod(unreported)
+    _steps: Steps | None = None  # shows the steps of a fit that is watched
+    fits_fresh_state = True
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",

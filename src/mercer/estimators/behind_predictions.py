@@ -98,7 +98,7 @@ class BehindPredictions:
         return points.inner_points(points if X2 is None else self.embed(X2))
 
     def explain(self, X: Items, k: int = 5) -> list[list[tuple[int, float, Any]]]:
-        """For each input the training examples that weigh most in its prediction.
+        """Return for each input the training examples with the largest weights in its prediction.
 
         Parameters
         ----------

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._base.arrays import Items, host
 from .._base.parameters import parameters, whole
@@ -19,6 +20,8 @@ from .trees import Scaling
 
 LATER, MORE = 1.5, 10
 """Other folds have this multiple of the best number of trees of the first fold, and some more."""
+MANY = 10_000
+"""Rows from which on several threads grow a tree; below this number they mostly wait."""
 
 
 @parameters
@@ -119,14 +122,17 @@ class BoostedDependency(OnFeatures):
         mean = w @ V / w.sum()
         directions = _directions(V - mean, whole(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
-        F, counts = self._left_out(A, T, labels, w)
-        grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
+        import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
+
+        with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
+            F, counts = self._left_out(A, T, labels, w)
+            grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
         self.n_trees_ = counts
         map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
-        weigher = LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(map, None, frame, weigher)
+        on_outputs = LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(map, None, frame, on_outputs)
         C = mean + F @ directions
-        return Embedding(C, frame, weigh=partial(weigher.weights, None, C))
+        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
 
     def _left_out(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray

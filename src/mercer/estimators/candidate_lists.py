@@ -13,7 +13,7 @@ from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists
 from ..embedding import Embedding
-from ..solvers.factorization import Refused
+from ..solvers import Refused
 
 OBJECTS, ENTRIES = 2**14, 2**20
 """Different candidates, and candidates in all, that are held at once, if one list has no more."""

@@ -55,7 +55,7 @@ AUTO = "auto"
 
 
 def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
-    """Whether decoded predictions are scored, rather than points by their risk.
+    """Return whether decoded predictions are scored, rather than points by their risk.
 
     By themselves only label sets and rankings are: for other outputs the risk says as much. To
     choose between decoders, all are.

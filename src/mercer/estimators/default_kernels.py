@@ -73,12 +73,12 @@ def on_texts(some: list[str]) -> list[Kernel]:
 
 
 def are_sentences(texts: list[str]) -> bool:
-    """Whether the middle one of texts has several words."""
+    """Return whether the middle one of texts has several words."""
     return bool(np.median([text.count(" ") for text in texts]) >= SENTENCE)
 
 
 def are_curves(A: Any) -> bool:
-    """Whether neighbouring columns vary together, as the values of a curve do, in any units."""
+    """Return whether neighbouring columns vary together, as the values of curves do."""
     if issparse(A) or A.shape[1] < POINTS or count(A) < 4:
         return False
     A = host(A)

@@ -1,4 +1,4 @@
-"""A fitted model: what was solved, and everything that is read off it afterwards."""
+"""A fitted model: what was solved, and everything that is derived from it afterwards."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from .._base.memory import available
 from .._base.plan import SMALL
 from ..embedding import Embedding
 from ..problem import Problem, Want
-from ..solvers import Factorization, LeftOut, Spectral, factor
+from ..solvers import Factorization, LeftOut, factor
 from ..solvers.factorization import LeftOutModels
 from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import weighed
+from .posterior import Posterior
 
 KEPT = 0.125
-"""The share of free memory up to which a model keeps its factorisation."""
+"""The fraction of free memory up to which a model keeps its factorisation."""
 
 
 @dataclass(frozen=True)
 class Fitted:
     """The problem that a model solved, at the ridge it was solved at.
 
-    Left-out predictions, prediction sets and variances are read off this, and never off a model
-    made again from parameters. The factorisation is neither pickled nor saved; where it is gone it
-    is made again from the problem, whose kernels are fitted and whose landmarks are drawn.
+    Left-out predictions, prediction sets and variances are derived from this, and never from a
+    model made again from parameters. The factorisation is neither pickled nor saved; it is made
+    again from the problem, whose kernels are fitted and whose landmarks are drawn.
 
     Attributes
     ----------
     problem
         The problem, kernels fitted.
     want
-        How it was solved: the solver asked for, and how left-out predictions are judged.
+        How it was solved: the requested solver, and how left-out predictions are judged.
     alpha
         The ridge.
     """
@@ -60,9 +61,14 @@ class Fitted:
         return self.__dict__ | {"_kept": {}}
 
     @property
+    def kept(self) -> Factorization | None:
+        """The factorisation, if it is in memory."""
+        return self._kept.get("factorization")
+
+    @property
     def factorization(self) -> Factorization:
-        """The factorisation, made again where it was let go."""
-        if "factorization" not in self._kept:
+        """The factorisation, made again where it was released."""
+        if self.kept is None:
             want = replace(self.want, solver=_for_left_out(self.want.solver))
             made = factor(self.problem, replace(want, relative=False))
             self.keep(made)
@@ -70,33 +76,37 @@ class Fitted:
         return self._kept["factorization"]
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made when it is first asked for and kept with the model."""
+        """Return the result of `make`, called when it is first needed and kept with the model."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
 
+    def posterior(self, flat: bool = False) -> Posterior:
+        """Return the model as a Gaussian process; `flat` for outputs that are plain numbers."""
+        return self.once("posterior", lambda: Posterior(self, flat))
+
     def left_out(self) -> LeftOut:
-        """Predictions of all training examples by models that did not see them."""
+        """Return the predictions of all training examples by models that did not see them."""
         made = self.once("left_out", lambda: next(iter(self.factorization.left_out([self.alpha]))))
         self._release()
         return made
 
     def left_out_points(self) -> Embedding:
-        """The same as points."""
+        """Return the same as points."""
         return self.once(
             "points", lambda: weighed(self.left_out().embed(), self.problem, self.alpha)
         )
 
     def embed(self, X: Items) -> Embedding:
-        """Points of new inputs in the frame that `left_out_points` and `moves` are written in."""
+        """Return points of new inputs in the frame of `left_out_points` and `moves`."""
         return self.once("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
-        """How leaving each example's group out moves the points of new inputs, block by block."""
+        """Yield how leaving each example's group out moves the points of new inputs."""
         return self.factorization.moves(X, self.alpha)
 
     def without(self) -> LeftOutModels:
-        """A function to points of inputs by models that leave examples out, each input its own."""
+        """Return the models that leave examples out, each new input its own."""
         if "without" in self._kept:
             return self._kept["without"]
         made = factor(self.problem, self._to_leave_out()).without(self.alpha)
@@ -105,7 +115,7 @@ class Fitted:
         return made
 
     def _to_leave_out(self) -> Want:
-        """Weights on the outputs where that is all it takes, else output coordinates."""
+        """Return weights on the outputs where they are enough, else output coordinates."""
         problem, want = self.problem, replace(self.want, relative=False)
         plain = problem.loss is None and problem.separable and problem.gathered is None
         if plain and needs_no_coordinates(problem, want):
@@ -114,21 +124,20 @@ class Fitted:
         return replace(want, moves=True, solver=_for_left_out(want.solver))
 
     def leaving_out(self, labels: np.ndarray) -> Fitted:
-        """The same model, prepared for the models that leave each of these groups out."""
+        """Return the same model, prepared for models that leave each of these groups out."""
         want = replace(self.want, moves=True)
         made = Fitted(replace(self.problem, labels=labels), want, self.alpha)
-        kept = self._kept.get("factorization")
-        if isinstance(kept, Spectral) and np.array_equal(labels, self.problem.left_out_labels):
-            made.keep(kept)
+        same = np.array_equal(labels, self.problem.left_out_labels)
+        if self.kept is not None and self.kept.reusable and same:
+            made.keep(self.kept)
         return made
 
     def with_folds(self, folds: np.ndarray) -> Fitted:
         """Return the same model with these groups left out together."""
         problem = replace(self.problem, labels=folds)
         made = Fitted(problem, self.want, self.alpha)
-        kept = self._kept.get("factorization")
-        if type(kept) is Spectral:  # those with other fields are factored again
-            made.keep(replace(kept, problem=problem))
+        if self.kept is not None and self.kept.reusable and self.kept.images is None:
+            made.keep(replace(self.kept, problem=problem))
         return made
 
 
@@ -137,18 +146,10 @@ def _is_small(nbytes: float) -> bool:
 
 
 def operator_spectrum(fitted: Fitted) -> Array:
-    """The eigenvalues of the output operator of a separable problem."""
-    from ..solvers import Cache, Spectral
-    from ..solvers.low_rank import in_low_rank, low_rank_rows
-
-    problem, cache = fitted.problem, Cache()
-    if problem.inputs.features is None:
-        factorization: Any = Spectral.factor(problem, fitted.want, cache)
-    else:
-        factorization = in_low_rank(problem, low_rank_rows(problem), cache.outputs(problem))
-    return factorization.parts[0].b
+    """Return the eigenvalues of the output operator of a separable problem."""
+    return factor(fitted.problem, replace(fitted.want, moves=True, relative=False)).parts[0].b
 
 
 def _for_left_out(solver: Any) -> Any:
-    """A solver that gives left-out predictions: a Cholesky factor alone does not."""
+    """Return a solver that gives left-out predictions: a Cholesky factor alone does not."""
     return "auto" if solver == "cholesky" else solver

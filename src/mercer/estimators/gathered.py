@@ -20,7 +20,7 @@ from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side, Want
 from ..solvers import Cache, factor
-from ..solvers.streamed import LeftOutSums
+from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming
 from .choice import AUTO, Choices, Trial, by_scalar
@@ -250,7 +250,7 @@ def stream_trials(
     risks: Sequence[Any] = [None] * len(each)
     if others is not None:
         risks = [
-            [way.held_out(other, alpha) for alpha in alphas]
+            [held_out_risk(way, other, alpha) for alpha in alphas]
             for group, other in zip(ways, others, strict=True)
             for way, alphas in group
         ]

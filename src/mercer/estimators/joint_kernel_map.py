@@ -146,7 +146,7 @@ class JointKernelMap(StructuredEstimator):
     def _fit_points(
         self, ascent: Ascent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
     ) -> None:
-        """With an operator-valued kernel, in coordinates of the outputs."""
+        """Fit an operator-valued kernel in coordinates of the outputs."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
         V = Cache().outputs(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
@@ -161,7 +161,7 @@ class JointKernelMap(StructuredEstimator):
         self.input_kernel_ = self.kernel_.inputs
 
     def _fit_scores(self, ascent: Ascent, X: Items, y: Items) -> None:
-        """With any joint kernel, by its Gram matrix over all inputs and candidates."""
+        """Fit any joint kernel by its Gram matrix over all inputs and candidates."""
         positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
         n, m = count(X), count(candidates)

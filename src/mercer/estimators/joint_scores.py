@@ -22,7 +22,7 @@ class CandidateFrame(Frame):
     candidates: Items
 
     def evaluate(self, Y: Items) -> np.ndarray:
-        """One where the output is the candidate, (outputs, candidates)."""
+        """Return one where the output is the candidate, else zero, (outputs, candidates)."""
         keys = self.kernel.space.keys
         known = {key: number for number, key in enumerate(keys(self.candidates))}
         found = [known.get(key) for key in keys(Y)]
@@ -70,5 +70,5 @@ class ScoreMap(FeatureMap):
 
 
 def every_pair(X: Items, candidates: Items) -> np.ndarray:
-    """All inputs with all candidates, input by input."""
+    """Return all inputs with all candidates, input by input."""
     return object_array(list(product(X, candidates)))

@@ -25,7 +25,7 @@ from .ridge import RidgeEstimator
 
 
 def _adds_up(model: KernelDependency) -> bool:
-    """Whether blocks can be added: exact coordinates of the inputs would need all pairs."""
+    """Return whether blocks can be added: exact coordinates of the inputs would need all pairs."""
     kernel = model._scalar_kernels()[0]
     if model.features is None and kernel.features is None:
         raise AttributeError(streamless("features", kernel))

@@ -17,10 +17,13 @@ from ..kernels.gradients import with_parameters
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
-from ..solvers import ByDirection, Cache, LowRank, Refused, Spectral
+from ..solvers import Cache, Factorization, Refused
+from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
-from ..solvers.factorization import Outputs
+from ..solvers.exact import exact
 from ..solvers.inverse_slopes import by_inverse, inverse_slopes
+from ..solvers.low_rank import low_rank
+from ..solvers.outputs import OutputRows
 from ..solvers.parameter_slopes import ParameterSlopes, parameter_slopes
 from .parameter_vector import Parameter, ParameterVector
 
@@ -139,13 +142,12 @@ class ParameterSearch:
             return with_parameters(self.problem.kernel, values)
         return Separable(with_parameters(self._scalar, values), self.problem.kernel.operator)
 
-    def _factored(self, problem: Problem) -> Spectral:
-        solver: Any = Spectral if problem.inputs.features is None else LowRank
-        solver = ByDirection if self._components else solver
+    def _factored(self, problem: Problem) -> Factorization:
+        build = exact if problem.inputs.features is None else low_rank
+        build = by_direction if self._components else build
         want = Want([self.alpha], left_out=True, moves=True)
         self.n_evaluations += 1
-        found: Any = solver.factor(problem, want, self.cache)
-        return found
+        return build(problem, want, self.cache)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalised objective and its gradient.
@@ -166,7 +168,7 @@ class ParameterSearch:
         return value + self.penalty * price, gradient + self.penalty * pull
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
-        """By a Cholesky factor where the identity lets it, else by the spectrum."""
+        """Return derivatives, by a Cholesky factor for the identity, else by the spectrum."""
         if by_inverse(problem):
             try:
                 self.n_evaluations += 1
@@ -249,7 +251,7 @@ def _criterion(problem: Problem, criterion: str) -> str:
     return criterion
 
 
-def _balanced(problem: Problem) -> Outputs:
+def _balanced(problem: Problem) -> OutputRows:
     """Return the outputs in coordinates; vectors of numbers have one spread in every column.
 
     Under the identity columns are fitted apart, so that their units would only decide which of

@@ -78,7 +78,7 @@ class LeftOutPoints(StructuredEstimator):
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
 
     def without_training_data(self) -> Any:
-        """With calibrated probabilities, which need the left-out predictions that are dropped."""
+        """Return a copy without left-out predictions, after calibrating probabilities on them."""
         if has_classes(self):
             with suppress(ValueError, AttributeError):  # has no left-out predictions
                 self._probabilities()

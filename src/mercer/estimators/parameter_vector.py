@@ -51,7 +51,7 @@ class ParameterVector:
     parameters: Sequence[Parameter]
 
     def _parts(self, vector: np.ndarray) -> Iterator[tuple[Parameter, np.ndarray]]:
-        """Every parameter with its entries of a vector."""
+        """Return every parameter with its entries of a vector."""
         ends = np.cumsum([p.start.size for p in self.parameters])
         return zip(self.parameters, np.split(vector, ends[:-1]), strict=True)
 

@@ -86,7 +86,7 @@ class Probabilities(BaseEstimator):
         return self
 
     def predict(self, points: Embedding) -> np.ndarray:
-        """One row a point, one column a class; rows of classes sum to one."""
+        """Return one row for each point, one column for each class; rows of classes sum to one."""
         Z = np.tensordot(self.weights_[:3], self._features(points), 1) + self.weights_[3:]
         return expit(Z) if self.several else softmax(Z, axis=1)
 

@@ -17,7 +17,7 @@ from ..kernels.wrapper import OnDevice
 from ..losses import Loss
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
-from ..solvers import Factorization, Spectral
+from ..solvers import Factorization
 from ..sources import Source, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
 from .choice import Choices, by_scalar
@@ -208,7 +208,7 @@ class RidgeEstimator(Planned, RidgePredictions):
             fixed = problem.inputs.fixed(), problem.outputs.fixed()
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         self.fitted_ = Fitted(problem, replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out or isinstance(factorization, Spectral):
+        if want.left_out or factorization.reusable:
             self.fitted_.keep(factorization)
 
     def _adopt_stream(self, gathered: Gathered) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class RidgePredictions(LeftOutPoints):
     """A model that predicts by the solution of a ridge problem."""
 
     fitted_: Fitted
+    posterior_: Posterior
     kernel_: OperatorKernel
     loss_: Loss | None
     n_iter_: int | None = None
@@ -34,10 +35,14 @@ class RidgePredictions(LeftOutPoints):
 
     def _posterior(self, X: Items) -> Any:
         """Return the posterior of the fitted model, or the saved one."""
-        fitted, saved = vars(self).get("fitted_"), vars(self).get("variance_")
+        fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
-            return Posterior(fitted, X, self.flat_)
-        return None if saved is None else replace(saved, X=X)
+            return fitted.posterior(self.flat_).at(X)
+        return None if saved is None else saved.at(X)
+
+    def keep_posterior(self) -> None:
+        """Have the model saved with its posterior variance."""
+        self.posterior_ = self.fitted_.posterior(self.flat_)
 
     # -- what was left out --------------------------------------------------------------------
 
@@ -128,3 +133,15 @@ class RidgePredictions(LeftOutPoints):
         points = self.embed(X)
         variance = points.variance("outputs", observed=True, noise="left out")
         return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)
+
+
+def with_posterior(model: Any) -> Any:
+    """Return a copy of a fitted model that is saved with its posterior variance."""
+    if not isinstance(model, RidgePredictions) or "fitted_" not in vars(model):
+        raise TypeError(
+            "variance=True is for a KernelDependency or KernelDependencyCV that was fitted here, "
+            f"not for {type(model).__name__}: save it without."
+        )
+    kept = copy.copy(model)
+    kept.keep_posterior()
+    return kept

@@ -116,7 +116,8 @@ class Selection:
         than one standard error.
         """
         best, plain, rows = None, None, []
-        for trial in self.model._steps(trials, "trial"):
+        steps = self.model._steps
+        for trial in trials if steps is None else steps(trials, "trial"):
             rows.append(trial.row)
             linear = trial.factorization.problem.inputs.kernel.features is not None
             if self.model.kernel is None and linear:

@@ -142,7 +142,7 @@ class _Trainer:
         self.log_ridge = torch.zeros((), dtype=torch.float64, requires_grad=True)
 
     def run(self, epochs: int, rate: float, decay: float, seed: int, verbose: bool) -> list[float]:
-        """All epochs; the mean error of each."""
+        """Run all epochs, and return the mean error of each."""
         import torch
 
         random, n = np.random.default_rng(seed), len(self.X)

@@ -71,9 +71,9 @@ def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path
             "mercer, or call mercer.register on a custom class first."
         )
     if variance:
-        from ..estimators.saved_posterior import keeping_variance
+        from ..estimators.ridge_predictions import with_posterior
 
-        model = keeping_variance(model)
+        model = with_posterior(model)
     writer = Writer()
     root = writer.write(model, type(model).__name__)
     with replacing(path) as draft:

@@ -235,7 +235,7 @@ class ConformalSets(FromFile, BaseEstimator):
         return calibrate_left_out(model, score, scale, posterior, pairs, float(self.coverage))
 
     def _kept(self, groups: int) -> int:
-        """How many groups are kept for calibration."""
+        """Return how many groups are kept for calibration."""
         if self.held_out is not None:
             return max(1, round(self.held_out * groups))
         fine = round(5.0 / (1.0 - self.coverage)) - 1

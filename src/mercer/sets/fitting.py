@@ -10,10 +10,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Items, count
-from ..estimators.posterior import Posterior
 from ..estimators.probabilities import Probabilities
 from ..estimators.ridge import RidgeEstimator
-from ..estimators.saved_posterior import SavedVariance
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
@@ -157,7 +155,7 @@ def _keep_variance(view: PointView) -> None:
     """Have the model saved with its posterior variance, which sets of loaded models need."""
     inner = view.model if isinstance(view, Piped) else view
     if isinstance(inner, RidgeEstimator):
-        inner.variance_ = SavedVariance.of(Posterior(inner.fitted_, (), inner.flat_))
+        inner.keep_posterior()
 
 
 def label_probabilities(

@@ -23,14 +23,14 @@ BEST, EVERY = 100, 10**9
 
 
 def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of scikit-learn's."""
+    """Return whether a model is a pipeline of scikit-learn's."""
     from sklearn.pipeline import Pipeline  # slow to import, seldom needed
 
     return isinstance(model, Pipeline)
 
 
 def is_search(model: Any) -> bool:
-    """Whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
+    """Return whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
     from sklearn.model_selection._search import BaseSearchCV  # slow to import, seldom needed
 
     return isinstance(model, BaseSearchCV)

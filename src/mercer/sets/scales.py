@@ -14,8 +14,8 @@ from ..estimators.base import StructuredEstimator
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import folds_of
-from ..estimators.posterior import Posterior
 from ..estimators.selective import size_model
+from ..solvers import Refused
 from .models import Piped, PointView
 from .weights import row_weights, weighted_quantile
 
@@ -219,16 +219,17 @@ class LeftOutScales:
     def __init__(self, fitted: Fitted, band: bool):
         self.fitted, self.band = fitted, band
         items = fitted.problem.inputs.items
-        posterior = Posterior(fitted, items)
-        self.parts, self.alpha = posterior.parts, fitted.alpha
+        posterior = fitted.posterior()
+        self.parts, self.alpha = posterior.factorization, fitted.alpha
+        if self.parts.coupled:
+            raise Refused(f"{fitted.problem.kernel} couples all output components.")
         self.labels = fitted.problem.left_out_labels
-        self.share = posterior._to_outputs() ** 2 if band else None
+        self.share = posterior.to_outputs() ** 2 if band else None
         self.inverses = [self._inverse(H) for H in self._weights(items)]
 
     def _weights(self, X: Items) -> list[np.ndarray]:
         """Return the weights of training outputs in g(x), one array for each direction."""
-        projections = [part.inputs.project(X) for part in self.parts.parts]
-        return [host(W) for W in self.parts.weights_along(projections, self.alpha)]
+        return [host(W) for W in self.parts.weights_along(X, self.alpha)]
 
     def _inverse(self, H: np.ndarray) -> np.ndarray:
         """(I - H_GG)⁻¹ of every group, zero between groups; one number a row without groups."""

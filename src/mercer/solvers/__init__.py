@@ -1,31 +1,25 @@
-"""Solvers: ways to factor a ridge problem, and what a factorisation gives.
+"""Solvers: how a ridge problem is factored, and what a factorisation gives.
 
-A solver is a class of `Factorization`, and `route` chooses among them. `Cholesky` is
-for the identity operator, `Spectral` for any operator, `LowRank` and
-`SpannedLowRank` for inputs of low rank, `Streamed` for moments of a stream; kernels that do not
-separate are solved direction by direction (`ByDirection`), written out (`Dense`), by products alone
-(`BlockConjugateGradient`) or in `OperatorFeatures`; `Refit` is for learnt operators and robust
-losses. All left-out predictions come from `LeaveOneOut`.
+`route` chooses the `Solver` of a problem, which builds a `Factorization`: a list of parts and a
+basis. Solutions, left-out predictions, variances, evidence and density are each written once, in
+terms of the `Part`; what differs between problems is the function that builds the parts: `exact`,
+`low_rank`, `streamed`, `by_direction`, `coupled`, `operator_features`, `places`, `images`,
+`shifts`. Conjugate gradients and refits give solutions without parts.
 """
 
 from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
-from .by_direction import ByDirection
-from .cholesky import Cholesky
-from .coupled import Dense, Products
-from .factorization import Cache, Factorization, LeftOut, Refused, Solution
-from .left_out import LeaveOneOut, Part, Smoother
-from .low_rank import LowRank, ridge
-from .operator_features import OperatorFeatures
-from .refit import Refit
-from .route import SOLVERS, Solver, factor, route
-from .spanned import SpannedLowRank
-from .spectral import Spectral
-from .streamed import Streamed
+from .factorization import Factorization, LeftOut, Solution
+from .left_out import LeaveOneOut
+from .low_rank import ridge
+from .outputs import Cache
+from .part import Part
+from .refused import Refused
+from .route import SOLVERS, factor, route
+from .solver import Solver
 
 __all__ = [
-    "SOLVERS", "BlockConjugateGradient", "ByDirection", "Cache", "Cholesky", "ConjugateGradient",
-    "Dense", "Factorization", "LeaveOneOut", "LeftOut", "LowRank", "Moments", "OperatorFeatures",
-    "Part", "Products", "Refit", "Refused", "Smoother", "Solution", "Solver", "SpannedLowRank",
-    "Spectral", "Streamed", "factor", "ridge", "route",
+    "SOLVERS", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Factorization",
+    "LeaveOneOut", "LeftOut", "Moments", "Part", "Refused", "Solution", "Solver", "factor",
+    "ridge", "route",
 ]  # fmt: skip

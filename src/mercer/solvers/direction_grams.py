@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, namespace, part
 from ..operators import OperatorKernel
-from .left_out import Part
+from .part import Part
 
 DIAGONAL = 64
-"""Inputs whose values against each other are made where only k(x, x) is wanted."""
+"""Inputs whose values against each other are made where only k(x, x) is needed."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +52,13 @@ class DirectionKernel:
         return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
 
     def _along(self, values: Any) -> Array:
-        """What operator-valued kernel values are along these directions."""
+        """Return operator-valued kernel values along these directions."""
         if self.shares is None:
             return values.scalar(int(values.labels[self.columns[0]]))
         return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
 
     def checked_gram(self, X: Items) -> Array:
-        """The Gram matrix of the training inputs."""
+        """Return the Gram matrix of the training inputs."""
         return self._along(self._values(X) if self.held is None else self.held)
 
     def diag(self, A: Items) -> Array:
@@ -70,25 +69,20 @@ class DirectionKernel:
         return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
-class LazyParts:
-    """Parts that are made when they are iterated over, and kept where there is room."""
+class LazyParts(Sequence[Part]):
+    """Parts that are made when they are iterated over, and kept if there is room."""
 
-    def __init__(
-        self, make: Callable[[DirectionKernel], Part], grams: list[DirectionKernel], keep: bool
-    ):
-        self.make, self.grams, self.keep = make, grams, keep
-        self.made: list[Part] = []
+    def __init__(self, makers: Sequence[Callable[[], Part]], keep: bool):
+        self.makers, self.keep = makers, keep
+        self.made: dict[int, Part] = {}
 
     def __len__(self) -> int:
-        return len(self.grams)
+        return len(self.makers)
 
-    def __getitem__(self, i: int) -> Part:
-        return next(islice(self, i, None))
-
-    def __iter__(self) -> Iterator[Part]:
-        yield from self.made
-        for gram in self.grams[len(self.made) :]:
-            made = self.make(gram)
-            if self.keep:
-                self.made.append(made)
-            yield made
+    def __getitem__(self, i: Any) -> Any:
+        if i in self.made:
+            return self.made[i]
+        made = self.makers[i]()
+        if self.keep:
+            self.made[i] = made
+        return made

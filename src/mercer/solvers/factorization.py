@@ -1,123 +1,37 @@
-"""A ridge problem, factored once: solutions, left-out predictions, variances for every α."""
+"""A ridge problem, factored once: everything that is derived from it, for every ridge."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from math import log
+from typing import Any, final
 
 import numpy as np
 
-from .._base.arrays import Array, Items, dense, like, namespace
-from .._base.memory import held_bytes
-from .._base.plan import OUTPUT_SQUARES, Route, Sizes
-from ..embedding import Embedding, Frame, OrthonormalFrame, PointMap
-from ..features import Explicit, FeatureMap
-from ..features.triangular import Triangular
+from .._base.arrays import Array, Items, blocks, count, like, namespace, take
+from .._base.arrays import part as part_of
+from .._base.memory import ENTRIES, held_bytes
+from .._base.threads import one_thread_each, side_by_side
+from ..embedding import Embedding, PointMap
 from ..losses import Loss
-from ..operators import OperatorKernel, Separable
-from ..problem import Problem, Want
-from .inputs import weighted_mean
+from ..operators import OperatorKernel
+from ..operators.windows import like_index
+from ..problem import Problem
+from .basis import Basis
+from .densities import left_out_density, left_out_noise
+from .inputs import Fit, Located
+from .left_out import LeaveOneOut, pooled, solved_systems
+from .outputs import OutputRows
+from .part import Part
+from .refused import Refused
+from .spanned import SpanMoments
+from .variances import UnitVariances, in_order
 from .weights import DualWeights, LeastWeights, NoWeights
 
-Variances = Callable[[Items], Array]
-"""From inputs to posterior variances, one column a direction of the operator."""
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
 """From inputs, and the training examples that each of them leaves out, to points."""
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Outputs in coordinates.
-
-    Attributes
-    ----------
-    rows
-        One row an output: its coordinates less the mean, times the root of its weight.
-    mean
-        The weighted mean that was taken off; None without an intercept.
-    roots
-        The roots of the weights as a column; None for weights of one.
-    frame
-        The vectors that the coordinates refer to.
-    """
-
-    rows: Array
-    mean: Array | None
-    roots: Array | None
-    frame: Frame
-
-    @classmethod
-    def centred(
-        cls,
-        V: Array,
-        weights: np.ndarray | None,
-        intercept: bool,
-        frame: Frame,
-        mean: Array | None = None,
-    ) -> Outputs:
-        """Coordinates less their mean where asked for, or a given one, times roots of weights."""
-        if intercept and mean is None:
-            mean = weighted_mean(V, weights)
-        rows = V if mean is None else V - mean
-        roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
-        return cls(rows if roots is None else roots * rows, mean, roots, frame)
-
-    def points(self, G: Array, problem: Problem) -> Embedding:
-        """Left-out points of coordinates G, with the groups that did not see them."""
-        labels = problem.left_out_labels
-        return Embedding(G, self.frame, left_out=labels, inputs=problem.given)
-
-    def unweighted(self, R: Array) -> Array:
-        """Rows without the roots of their weights."""
-        return R if self.roots is None else R / self.roots
-
-    @property
-    def coordinates(self) -> Array:
-        """Coordinates of the outputs as they are, neither centred nor weighted."""
-        V = self.unweighted(self.rows)
-        return V if self.mean is None else V + self.mean
-
-
-@dataclass
-class Cache:
-    """What trials of a choice share: the outputs, and the inputs of one scalar kernel at a time."""
-
-    made: dict[bool, Outputs] = field(default_factory=dict)
-    held: tuple[Any, Any] = (None, None)
-
-    def outputs(self, problem: Problem) -> Outputs:
-        """The outputs in the coordinates that a problem asks for, made once."""
-        side, kernel = problem.outputs, problem.kernel
-        own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
-        if own in self.made:
-            return self.made[own]
-        if side.features is not None:
-            map, V = side.coordinates[0], dense(side.coordinates[1])
-        else:
-            if own and side.width is None:
-                raise ValueError(
-                    f"{problem.kernel} speaks of output components, but {side.kernel} has no "
-                    "finite features to be its components: use output_kernel=Linear()."
-                )
-            finite = own or (side.width is not None and side.width <= problem.n)
-            if problem.inputs.features is not None and not finite:
-                # Inputs of low rank alone leave n² for outputs.
-                problem.require_room(OUTPUT_SQUARES)
-            map = Explicit() if finite else Triangular()
-            V = map.fit_transform(side.kernel, side.items)
-        frame = OrthonormalFrame(map)
-        made = Outputs.centred(V, problem.weights, problem.intercept, frame)
-        self.made[own] = made
-        return made
-
-    def inputs(self, kernel: Any, make: Callable, *parts: Any) -> Any:
-        """The factored inputs of a scalar kernel, make(*parts); those of another are let go."""
-        if self.held[0] is not kernel:
-            self.held = (None, None)  # before the next are made
-            self.held = (kernel, make(*parts))
-        return self.held[1]
 
 
 @dataclass(frozen=True)
@@ -131,7 +45,7 @@ class Solution:
     kernel
         The operator-valued kernel, fitted.
     loss
-        The loss with its threshold settled; None for the square.
+        The loss with its threshold fitted; None for the square.
     n_iter, residual
         Rounds of conjugate gradients and the relative residual that they left; None where the
         equation was solved directly.
@@ -153,7 +67,7 @@ class LeftOut:
     alpha
         The ridge.
     sqlengths
-        ‖Φ(y_i) - prediction‖², one an example.
+        ‖Φ(y_i) - prediction‖², one per example.
     embed
         A function that returns the predicted points.
     """
@@ -163,164 +77,470 @@ class LeftOut:
     embed: Callable[[], Embedding] = field(repr=False)
 
     def risk(self, weights: np.ndarray | None = None) -> float:
-        """The (weighted) mean of the squared lengths."""
+        """Return the (weighted) mean of the squared lengths."""
         xp = namespace(self.sqlengths)
         if weights is None:
             return float(xp.mean(self.sqlengths))
         return float(like(weights / weights.sum(), self.sqlengths) @ self.sqlengths)
 
 
-class Refused(ValueError):
-    """What was asked of a factorisation that has no closed form for it."""
+class Method:
+    """A way to a solution that is not by parts, or shorter: by products, refits or moments."""
 
+    folds: np.ndarray | None = None
+    """The fold of each example, where left-out predictions leave folds out."""
 
-class Factorization:
-    """One way to factor a ridge problem, and what that gives.
-
-    The class is the solver that `route` chooses; an object is a problem factored by it. What it
-    cannot do it refuses with a sentence.
-
-    Attributes
-    ----------
-    name
-        What `solver=` and `plan` call it.
-    costs
-        The way of `Sizes` that counts what it costs; empty for the one of its own name.
-    """
-
-    name: str
-    costs = ""
-    problem: Problem
-    outputs: Any
-    Q: Array | None = None
-    """The directions of the operator as columns; None where they are the output coordinates."""
-
-    def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.problem, self.want, self.cache = problem, want, cache
-
-    @classmethod
-    def accepts(cls, problem: Problem, want: Want) -> str | None:
-        """None if it takes a problem of its kind in `LADDER`, else the reason why it does not."""
-        return None
-
-    @classmethod
-    def suits(cls, sizes: Sizes) -> bool:
-        """Whether it solves a problem of its kind that has these sizes."""
-        return True
-
-    @classmethod
-    def cost(cls, sizes: Sizes) -> Route:
-        """Memory and multiplications of a problem of these sizes."""
-        way = cls.costs or cls.name
-        return replace(getattr(sizes, way.replace(" ", "_"))(), name=cls.name)
-
-    @classmethod
-    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor a problem that it accepts."""
-        return cls(problem, want, cache)
-
-    def solve(self, alpha: float) -> Solution:
-        """The map g at one α."""
+    def solution(self, alpha: float) -> Solution | None:
+        """Return the map g at one ridge; None if the parts are to solve it."""
         raise NotImplementedError
 
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """Outputs minus their left-out predictions for every α.
+    def residuals(self, alphas: Sequence[float]) -> Iterator[Array] | None:
+        """Return the outputs minus their left-out predictions for every ridge, if there are any."""
+        return None
 
-        Those of generalised cross-validation where `averaged`.
-        """
-        raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
+    def scale(self) -> float:
+        """Return the unit of relative ridges."""
+        raise NotImplementedError
 
-    def left_out(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[LeftOut]:
-        """Left-out predictions for every α; points are made when they are asked for."""
-        return map(self._left_out_at, alphas, self.residuals(alphas, averaged))
 
-    def _left_out_at(self, alpha: float, E: Array) -> LeftOut:
-        """Left-out predictions of residuals E."""
-        lengths = namespace(E).sum(E * E, axis=1)
-        return LeftOut(alpha, lengths, partial(self.left_out_points, E))
+@final
+@dataclass(eq=False)
+class Factorization:
+    """A list of parts and a frame: one ridge problem, factored.
 
-    def left_out_points(self, E: Array) -> Embedding:
-        """Points whose left-out residuals are E."""
-        return self.outputs.points(self.outputs.coordinates - E, self.problem)
+    The smoother falls apart into parts of output directions, one `Part` for each set of directions
+    that share E and s. What differs between problems is how the parts are built.
 
-    def _solution(
-        self, alpha: float, fit: tuple[FeatureMap, Any], kernel: OperatorKernel
-    ) -> Solution:
-        """The model of a map that was fitted to the rows, given with its mean over the data."""
-        problem, (map, explained), mean = self.problem, fit, self.outputs.mean
-        weigher: Any = LeastWeights(self.outputs.frame, problem.outputs.items)
-        if problem.gathered is not None:
-            weigher = NoWeights()
-        elif not (problem.loss or problem.inputs.features) and problem.kernel.operator.uniform:
-            weigher = DualWeights.of(problem, alpha)
+    Parameters
+    ----------
+    problem
+        The problem.
+    kernel
+        The operator-valued kernel, fitted.
+    outputs
+        The outputs in coordinates.
+    parts
+        The parts, which may be made when they are iterated over.
+    basis
+        The directions in output coordinates.
+    join
+        How the maps of several parts become one; None for a single part.
+    images
+        The problem with the images of all pairs as further pairs, where there are symmetries.
+    copies
+        How many images each pair has, the pair itself included. The loss over all images of a pair
+        is as many times that of the pair, for a map that keeps the symmetry: the ridge is
+        multiplied by that number, so that it means the same.
+    method
+        How a problem without parts is solved.
+    solver
+        The name of the route that made it.
+
+    Notes
+    -----
+    With √w K √w = E diag(s) Eᵀ and B = Q diag(b) Qᵀ the ridge equation B W S_uu + αW = S_vu is
+    diagonal: the dual coefficients along direction j are E (b_j s + α)⁻¹ Eᵀ (VQ)_j, and
+    g(x) = B Σ_i k(x, x_i) c_i. Once factored, every further α costs a matrix product.
+
+    References
+    ----------
+    Proposition 1 of Kadri et al. (2013) states the same solution by an n² × n² inverse.
+    """
+
+    problem: Problem
+    kernel: OperatorKernel
+    outputs: OutputRows
+    parts: Sequence[Part]
+    basis: Basis = field(default_factory=Basis)
+    join: Callable[[list[Fit]], Fit] | None = None
+    images: Problem | None = None
+    copies: int = 1
+    method: Method | None = None
+    solver: str = ""
+
+    # -- what the parts are of -----------------------------------------------------------------
+
+    @property
+    def posed(self) -> Problem:
+        """The problem whose rows the parts have, with images where there are symmetries."""
+        return self.problem if self.images is None else self.images
+
+    def _at(self, alphas: Sequence[float]) -> Iterator[Part]:
+        """Yield the parts; for a single ridge by inputs that are valid there, if faster."""
+        if not len(self.parts):
+            raise Refused(
+                f"{self.problem.kernel} has no closed form for left-out models, variances and "
+                "likelihoods: conjugate gradients, refits and streamed operator features give the "
+                "solution alone."
+            )
+        for part in self.parts:
+            yield part.at(alphas[0]) if len(alphas) == 1 else part
+
+    @cached_property
+    def order(self) -> np.ndarray | None:
+        """The position of each direction in the parts, one after the other; None if in order."""
+        columns = [part.columns for part in self.parts if part.columns is not None]
+        return np.argsort(np.concatenate(columns)) if columns else None
+
+    @property
+    def Q(self) -> Array | None:
+        """The directions as columns in output coordinates; None where they are those."""
+        return self.basis.Q
+
+    def rotated(self, V: Array) -> Array:
+        """Return output coordinates in the directions of the operator."""
+        return V if self.Q is None else V @ self.Q
+
+    def _combined(self, found: list[Array]) -> Array:
+        """Return columns of the parts as real rows in the directions of the operator."""
+        return self.basis.real(in_order(found, self.order))
+
+    def _joined(self, found: list[Array]) -> Array:
+        """Return columns of the parts in output coordinates."""
+        return self.basis.back(self._combined(found))
+
+    # -- solve ---------------------------------------------------------------------------------
+
+    def solve(self, alpha: float) -> Solution:
+        """Return the map g at one ridge."""
+        solution = None if self.method is None else self.method.solution(alpha)
+        if solution is not None:
+            return solution
+        ridge, mean = self.copies * alpha, self.outputs.mean
+        if self.join is None:
+            (part,) = self.parts
+            map, explained = part.inputs.fit(part, ridge, self.basis.Q)
+        else:
+            map, explained = self.join([part.inputs.fit(part, ridge) for part in self.parts])
         offset = None if mean is None else mean - explained
-        return Solution(PointMap(map, offset, self.outputs.frame, weigher), kernel)
-
-    def _point_map(self, map: FeatureMap, offset: Array | None) -> PointMap:
-        """The points of a map, weighed on the training outputs by the least weights."""
-        frame = self.outputs.frame
-        return PointMap(map, offset, frame, LeastWeights(frame, self.problem.outputs.items))
-
-    def left_out_quickly(self, alpha: float) -> LeftOut:
-        """Left-out predictions at one α, at a lower rank where that is enough to compare."""
-        return next(iter(self.left_out([alpha])))
-
-    def compared(self, plain: Factorization) -> tuple[Factorization, Factorization]:
-        """Both this and the same without symmetries, smaller where that is enough to compare."""
-        return self, plain
-
-    def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
-        """How leaving each example's group out moves the points of new inputs."""
-        raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")
-
-    def without(self, alpha: float) -> LeftOutModels:
-        """Points of new inputs by models that leave training examples out, each input its own."""
-        raise Refused(f"{self.problem.kernel} has no closed form for left-out models.")
-
-    def evidence(self, alpha: float) -> float:
-        """The log evidence of the ridge, its scale profiled out, up to a constant."""
-        raise Refused(f"{self.problem.kernel} solved so has no evidence.")
-
-    def density(self, alpha: float) -> float:
-        """The log density of every output given all others, summed."""
-        raise Refused(f"{self.problem.kernel} solved so has no density of left-out outputs.")
-
-    def variance(self, X: Items, alpha: float) -> Array:
-        """The posterior variance of g(x) along the directions of the operator, for unit noise."""
-        return self.variances(alpha)(X)
-
-    def variances(self, alpha: float) -> Variances:
-        """The same as a function of inputs, which can be saved."""
-        raise Refused(f"{self.problem.kernel} solved so has no posterior variance.")
-
-    def noise(self, alpha: float) -> float:
-        """The variance of the noise that makes the outputs most likely."""
-        raise Refused(f"{self.problem.kernel} solved so has no posterior variance.")
-
-    def left_out_noises(self, alpha: float) -> np.ndarray:
-        """The variance of the noise along each direction, as left-out predictions show it."""
-        raise Refused(
-            f'noise="left out" is not known of {self.problem.kernel}: use noise="evidence".'
+        return Solution(
+            PointMap(map, offset, self.outputs.frame, self._weights(alpha)), self.kernel
         )
 
-    def by_directions(self) -> Any:
-        """The factorisation as one part for each set of output directions."""
-        raise Refused(f"{self.problem.kernel} solved so has no directions of its own.")
+    def _weights(self, alpha: float) -> Any:
+        """Return what gives the weights of predictions on the training outputs."""
+        problem = self.posed
+        if problem.gathered is not None:
+            return NoWeights()
+        plain = problem.separable and not (problem.loss or problem.inputs.features)
+        if plain and problem.kernel.operator.uniform:
+            return DualWeights.of(problem, self.copies * alpha)
+        return LeastWeights(self.outputs.frame, problem.outputs.items)
+
+    # -- left out ------------------------------------------------------------------------------
+
+    def left_out(
+        self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
+    ) -> Iterator[LeftOut]:
+        """Yield the left-out predictions for every ridge; points are made when needed.
+
+        Parameters
+        ----------
+        alphas
+            The ridges.
+        averaged
+            Whether leverages are replaced by their mean, as in generalised cross-validation.
+        shared
+            Whether even a single ridge is judged by the spectra that all ridges share, which may
+            be of a lower rank.
+        """
+        if self.outputs.rows is None:
+            yield from self._spanned_left_out(alphas, averaged)
+            return
+        for alpha, E in zip(alphas, self.residuals(alphas, averaged, shared), strict=True):
+            lengths = namespace(E).sum(E * E, axis=1)
+            yield LeftOut(alpha, lengths, partial(self._left_out_points, E))
+
+    def residuals(
+        self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
+    ) -> Iterator[Array]:
+        """Yield outputs minus their left-out predictions, in the directions of the operator."""
+        if self.method is not None and not self.parts:
+            found = self.method.residuals(alphas)
+            if found is None:
+                raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
+            yield from found
+            return
+        ridges = [self.copies * alpha for alpha in alphas]
+        if averaged:
+            yield from map(self._averaged, ridges)
+            return
+        for columns in zip(*self._paths(ridges, shared), strict=True):
+            E = self.outputs.unweighted(self._combined(list(columns)))
+            yield E[: self.problem.n, :]
+
+    def _paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
+        """Return the left-out residuals of all parts, of several on all cores."""
+
+        def work(i: int) -> Any:
+            return self._path(self.parts[i], ridges, shared)
+
+        if len(self.parts) == 1 or self.parts[0].foreign:
+            return [work(i) for i in range(len(self.parts))]
+        with one_thread_each():
+            return side_by_side(work, range(len(self.parts)))
+
+    def _path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
+        """Return the left-out residuals of a part; where there are several, for all ridges."""
+        part = part.at(ridges[0]) if len(ridges) == 1 and not shared else part
+        groups = part.labels(self.posed)
+        path = LeaveOneOut(part, groups).path(ridges)
+        if groups is not None and part.slots is not None:
+            unknown = part.unknown_constants(groups)
+            path = (part.joined(E + unknown) for E in path)
+        return path if len(self.parts) == 1 else list(path)
+
+    def _averaged(self, ridge: float) -> Array:
+        """Return the residuals of generalised cross-validation."""
+        joined, rest, cells = [], 0.0, 0.0
+        for part in self._at([ridge]):
+            R, own = pooled(part, ridge)
+            joined.append(part.joined(R))
+            rest += part.times * float(own.sum())
+            cells += part.times * R.shape[0] * R.shape[1]
+        E = self.outputs.unweighted(self._combined(joined)) / (rest / cells)
+        return E[: self.problem.n, :]
+
+    def _left_out_points(self, E: Array) -> Embedding:
+        """Return the points whose residuals are E in the directions of the operator."""
+        V = self.outputs.coordinates[: self.problem.n, :]
+        points = self.outputs.points(V - self.basis.back(E), self.problem)
+        if self.method is None or self.method.folds is None:
+            return points
+        return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
+
+    def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
+        """Yield the same for outputs without coordinates: lengths by moments, points as weights."""
+        (part,) = self._at(alphas)
+        moments = SpanMoments(part, self.problem)
+        for alpha in alphas:
+            yield LeftOut(alpha, moments.lengths(alpha, averaged), partial(moments.points, alpha))
+
+    # -- left-out models at new inputs ---------------------------------------------------------
+
+    def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
+        """Yield how leaving the group of each example out moves the points of new inputs.
+
+        (some inputs, n, q), block by block of inputs: Σ_{i∈G} w_i(x) e_i in output coordinates.
+        The prediction of the model without the group G is less by that.
+        """
+        ridge, n = self.copies * alpha, self.problem.n
+        self._require_coordinates("left-out models at new inputs")
+        parts = list(self._at([ridge]))
+        errors = [next(iter(self._errors(part, ridge))) for part in parts]
+        labels = self.posed.left_out_labels
+        number = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
+        for rows in blocks(count(X), max(1, ENTRIES // (n * self.outputs.rows.shape[1]))):
+            at = [part.inputs.located(part_of(X, rows)) for part in parts]
+            found = [
+                self._moves_of(part, one, e, ridge)
+                for part, one, e in zip(parts, at, errors, strict=True)
+            ]
+            D = self._in_blocks(found)
+            yield rows, namespace(D).take(D, like_index(number, D), axis=1)
+
+    def weights_along(self, X: Items, alpha: float) -> list[Array]:
+        """Return the weights of training outputs in g(x), one array per direction."""
+        found: dict[int, Array] = {}
+        for part in self._at([alpha]):
+            own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
+            Z = part.inputs.located(X).Z
+            alike = part.weights(Z, alpha, 0) if part.alike else None
+            for j, column in enumerate(own):
+                found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
+        return [found[j] for j in range(len(found))]
+
+    def _errors(self, part: Part, ridge: float) -> Iterator[Array]:
+        """Yield the left-out residuals of the rows of a part."""
+        groups = part.labels(self.posed)
+        unknown = 0.0 if groups is None else part.unknown_constants(groups)
+        return (E + unknown for E in LeaveOneOut(part, groups).path([ridge]))
+
+    def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
+        """Return the moves of one part, (inputs, groups, directions)."""
+        xp, labels = namespace(e), self.posed.left_out_labels
+        if part.slots is None and self.posed.groups is None:
+            directions = range(1 if part.alike else e.shape[1])
+            W = xp.stack([part.weights(at.Z, ridge, j) for j in directions], axis=-1)
+            return W * e[None, :, :]
+        owners = labels if part.slots is None else labels[part.slots.owners]
+        members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
+        return xp.stack([part.shift(at, own, take(e, own), ridge) for own in members], axis=1)
+
+    def _in_blocks(self, found: list[Array]) -> Array:
+        """Return values (inputs, groups, directions) of the parts in output coordinates."""
+        xp, shape = namespace(found[0]), found[0].shape[:2]
+        flat = [xp.reshape(A, (-1, A.shape[2])) for A in found]
+        return xp.reshape(self._joined(flat), (*shape, -1))
+
+    def without(self, alpha: float) -> LeftOutModels:
+        """Return the models that leave training examples out, each new input its own.
+
+        With H the smoother, w(x) the weights of g(x) on the training outputs T and I what is left
+        out, g₋I(x) = g(x) - w_I(x) (I - H_II)⁻¹ (T - HT)_I: one small system for every distinct I.
+        """
+        ridge = self.copies * alpha
+        parts, map = list(self._at([ridge])), self.solve(alpha).points
+
+        def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
+            less = self._joined([self._removed(part, X, sets, ridge) for part in parts])
+            return Embedding(map(X).coordinates - less, map.frame)
+
+        return points
+
+    def _removed(self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float) -> Array:
+        """Return what the left-out examples of each input add to its point."""
+        at = part.inputs.located(X)
+        found, order = [], []
+        for examples, inputs in distinct_sets(sets):
+            found.append(self._removed_set(part, at.some(inputs), examples, ridge, len(inputs)))
+            order.append(inputs)
+        xp = namespace(*found)
+        return take(xp.concat(found), np.argsort(np.concatenate(order)))
+
+    def _removed_set(
+        self, part: Part, at: Located, examples: np.ndarray, ridge: float, number: int
+    ) -> Array:
+        if not len(examples):
+            q = part.shape[1] * (1 if part.slots is None else part.slots.width)
+            return like(np.zeros((number, q)), at.Z)
+        n = self.problem.n
+        own = part.rows_of(np.concatenate([examples + n * i for i in range(self.copies)]))
+        E = part.inputs.rows(own)
+        rest = part.rest_blocks([ridge], own[None, :], E)[0, 0, :, :, :]
+        (R,) = part.residual_rows(own, [ridge], E)
+        if rest.shape[0] == 1:
+            e = solved_systems(rest[0, :, :], R)
+        else:
+            columns = solved_systems(rest, namespace(R).matrix_transpose(R)[:, :, None])
+            e = namespace(R).matrix_transpose(columns[:, :, 0])
+        if part.slots is not None:
+            e = e + part.unknown_constants(part.slots.owners, own)
+        return part.shift(at, own, e, ridge)
+
+    # -- the Gaussian process ------------------------------------------------------------------
+
+    def variance(self, X: Items, alpha: float) -> Array:
+        """Return the posterior variance of g(x) along the directions of the operator, unit noise.
+
+        One part after the other: together they may be too large to be held.
+        """
+        self._require_coordinates("variances")
+        ridge = self.copies * alpha
+        found = [part.inputs.unit_variance(part.b, X, ridge) for part in self._at([ridge])]
+        return self.basis.each(in_order(found, self.order))
+
+    def variances(self, alpha: float) -> UnitVariances:
+        """Return the same as a function of inputs, which can be saved."""
+        ridge = self.copies * alpha
+        parts = list(self._at([ridge]))
+        inputs = [part.inputs.without_rows() for part in parts]
+        return UnitVariances(inputs, [part.b for part in parts], ridge, self.order, self.basis)
+
+    def noise(self, alpha: float) -> float:
+        """Return σ² that makes the outputs most likely; of one row less if centred (REML)."""
+        ridge, misfit, number = self.copies * alpha, 0.0, 0.0
+        for part in self._at([ridge]):
+            misfit += part.times * part.misfit(ridge)
+            number += part.times * part.number * part.shape[1]
+        return misfit / number
+
+    def left_out_noises(self, alpha: float) -> np.ndarray:
+        """Return σ² along each direction of the operator, as left-out predictions show it."""
+        if self.problem.gathered is not None:
+            raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
+        ridge = self.copies * alpha
+        noise = left_out_noise(self._at([ridge]), self.posed, ridge, self.order)
+        return self.basis.pooled(noise)
+
+    def evidence(self, alpha: float) -> float:
+        """Return −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT, over n - 1 rows if centred.
+
+        Refused where outputs have no finite features: the number of directions is arbitrary then.
+        """
+        problem = self.problem
+        self._require_likelihood("evidence")
+        if problem.gathered is not None and problem.weights is not None:
+            raise Refused("the evidence of weighted pairs is not known on a stream.")
+        misfit = logs = number = extra = 0.0
+        for part in self._at([alpha]):
+            r, q = part.inside.shape
+            misfit += part.times * part.misfit(alpha) / alpha
+            # directions that no feature reaches have eigenvalue α
+            own = part.inputs.log_det(part.b, alpha) + (part.number - r) * q * log(alpha)
+            logs += part.times * own
+            number += part.times * part.number * q
+            extra += 0.5 * part.times * q * part.log_weights(problem.weights)
+        misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
+        return -0.5 * (number * log(misfit) + logs) + extra
+
+    def density(self, alpha: float) -> float:
+        """Return −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
+        self._require_likelihood("density")
+        if self.problem.gathered is not None:
+            raise Refused(
+                "the density of left-out outputs needs all pairs, and a stream keeps a sample."
+            )
+        return left_out_density(self._at([alpha]), self.problem, alpha)
+
+    def _require_coordinates(self, what: str) -> None:
+        if len(self.parts) and self.outputs.rows is None:
+            raise Refused(f"{what} need outputs in coordinates.")
+
+    def _require_likelihood(self, name: str) -> None:
+        """Refuse likelihoods over infinitely many directions, and of images of pairs."""
+        outputs = self.problem.outputs
+        if self.problem.symmetry is not None:
+            raise Refused(f"the {name} would count images of a pair as pairs of their own.")
+        if self.outputs.rows is None or (
+            outputs.kernel.features is None
+            and outputs.features is None
+            and self.problem.gathered is None
+        ):
+            raise Refused(
+                f"{outputs.kernel} has infinitely many directions, over which the {name} is not "
+                "defined: use finite output features."
+            )
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def reusable(self) -> bool:
+        """Whether left-out predictions are derived from it, whatever it was made for."""
+        return len(self.parts) > 0 and self.outputs.rows is not None
+
+    @property
+    def coupled(self) -> bool:
+        """Whether rows are slots, so that output components have no directions of their own."""
+        return not self.parts or self.parts[0].slots is not None
 
     @property
     def scale(self) -> float:
-        """The unit of relative ridges: (tr K_x / n) · tr(B S_vv) / tr S_vv."""
-        raise NotImplementedError
-
-    def _uniform_scale(self, K: Array) -> float:
-        """The same under a multiple of the identity, of a matrix with the trace of K_x."""
-        xp = namespace(K)
-        level = float(xp.sum(xp.linalg.diagonal(K))) / self.problem.total
-        return level * self.problem.uniform or 1.0
+        """The unit of relative ridges: (tr K_x / n) · tr(B S_vv) / tr S_vv, over all parts."""
+        if self.method is not None and not self.parts:
+            return self.method.scale()
+        reached = sizes = 0.0
+        for part in self.parts:
+            level = part.inputs.level
+            if self.outputs.rows is None:  # a multiple of the identity: any lengths do
+                return level * float(part.b[0]) or 1.0
+            xp, lengths = namespace(part.b), part.lengths
+            reached += part.times * level * float(xp.sum(part.b * lengths))
+            sizes += part.times * float(xp.sum(lengths))
+        return reached / sizes if reached > 0 and sizes > 0 else 1.0
 
     @property
     def nbytes(self) -> float:
-        """The size of all arrays that it holds now, except the pairs and what is in the kernels."""
+        """The size of all arrays that it holds now, except the pairs and those of the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
         return held_bytes(self, excluded=[sides, problem.given])
+
+
+def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each distinct set of examples, and the inputs that leave it out."""
+    inputs: dict[bytes, list[int]] = {}
+    for t, own in enumerate(sets):
+        inputs.setdefault(np.asarray(own, dtype=np.intp).tobytes(), []).append(t)
+    for key, rows in inputs.items():
+        yield np.frombuffer(key, dtype=np.intp), np.array(rows)

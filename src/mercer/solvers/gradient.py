@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, take
+from .factorization import Factorization
 from .left_out import LeaveOneOut
-from .spectral import Spectral
 
 CLOSE = 1e-4
 """Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
@@ -54,10 +54,10 @@ class Slopes:
     beyond: Array | None
 
 
-class Objective:
+class RidgeObjective:
     """What both objectives have in common: z = 𝒦⁻¹T in the basis E, one column a direction."""
 
-    def __init__(self, parts: Spectral, alpha: float):
+    def __init__(self, parts: Factorization, alpha: float):
         (self.part,) = parts.parts
         self.parts, self.alpha = parts, alpha
         inputs = self.part.inputs
@@ -68,11 +68,11 @@ class Objective:
         self.complete = inputs.complete
 
     def turn(self, A: Array) -> Array:
-        """The transpose."""
+        """Return the transpose."""
         return self.xp.matrix_transpose(A)
 
     def outside(self, A: Array) -> Array:
-        """A less its projections on E and on the constants."""
+        """Return A less its projections on E and on the constants."""
         N = self.part.inputs.N
         rest = A - self.E @ (self.turn(self.E) @ A)
         return rest if N is None else rest - N @ (self.turn(N) @ rest)
@@ -95,7 +95,7 @@ class Objective:
     def made(
         self, value: float, alpha: float, B: Array, within: Array, beyond: Array | None
     ) -> Slopes:
-        """The derivatives, with that in B turned to output coordinates and made symmetric."""
+        """Return the derivatives, that in B in output coordinates and symmetric."""
         B = (B + self.turn(B)) / 2.0
         Q = self.parts.Q
         if Q is not None:
@@ -130,7 +130,7 @@ class Objective:
         return self.made(-self.parts.evidence(self.alpha), alpha, B, within, beyond)
 
     def of_left_out(self) -> Slopes:
-        """The mean squared left-out residual, weighted; of groups where the problem has groups.
+        """Return the weighted mean squared left-out residual; of groups if there are any.
 
         By the formula of the module.
         """
@@ -198,14 +198,14 @@ def _diagonal(values: Array) -> Array:
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
-def _blocks(members: list[np.ndarray] | None, objective: Objective) -> Any:
+def _blocks(members: list[np.ndarray] | None, objective: RidgeObjective) -> Any:
     return _Alone(objective) if members is None else _Groups(objective, members)
 
 
 class _Alone:
     """Examples left out one by one: T_j is the diagonal matrix of a_ij e_ij."""
 
-    def __init__(self, objective: Objective):
+    def __init__(self, objective: RidgeObjective):
         self.o, self.squares = objective, objective.part.squares
         self.free = objective.part.free
 
@@ -228,7 +228,7 @@ class _Alone:
         return float(self.o.xp.sum(a * e * G))
 
     def curved(self, a: Array, e: Array) -> Array:
-        """The mean of the derivatives of G at both ends."""
+        """Return the mean of the derivatives of G at both ends."""
         G, turn = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.turn
         return 0.5 * (turn(a) @ (e * G) + turn(a * G) @ e)
 
@@ -236,7 +236,7 @@ class _Alone:
 class _Groups:
     """Groups left out together, those of one size at once."""
 
-    def __init__(self, objective: Objective, members: list[np.ndarray]):
+    def __init__(self, objective: RidgeObjective, members: list[np.ndarray]):
         self.o, self.members = objective, members
 
     def _each(self, *arrays: Array) -> Any:
@@ -271,13 +271,13 @@ class _Groups:
         D2 = turn(self.o.D * self.o.D)[None, :, :]
         for own, E, ag, eg in self._each(self.o.E, a, e):
             total += float(xp.sum((turn(ag) @ E) * (turn(eg) @ E) * D2))
-            extra = None if self.o.complete else self.o.part._unspanned(E, own)
+            extra = None if self.o.complete else self.o.part.unspanned(E, own)
             if extra is not None:
                 total += float(xp.sum(ag * (extra @ eg))) / self.o.alpha**2
         return total
 
     def curved(self, a: Array, e: Array) -> Array:
-        """The mean of the derivatives of G at both ends."""
+        """Return the mean of the derivatives of G at both ends."""
         xp, turn, total = self.o.xp, self.o.turn, 0.0
         F = turn(self.o.D * self.o.D * self.o.s[:, None])[None, :, :]
         for _, E, ag, eg in self._each(self.o.E, a, e):
@@ -287,11 +287,11 @@ class _Groups:
         return total
 
 
-CRITERIA = {"loo": Objective.of_left_out, "evidence": Objective.of_evidence}
+CRITERIA = {"loo": RidgeObjective.of_left_out, "evidence": RidgeObjective.of_evidence}
 
 
-def slopes(parts: Spectral, alpha: float, criterion: str) -> Slopes:
-    """An objective of a factored problem with its derivatives.
+def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
+    """Return an objective of a factored problem with its derivatives.
 
     Parameters
     ----------
@@ -302,4 +302,4 @@ def slopes(parts: Spectral, alpha: float, criterion: str) -> Slopes:
     criterion
         "loo" or "evidence".
     """
-    return CRITERIA[criterion](Objective(parts, alpha))
+    return CRITERIA[criterion](RidgeObjective(parts, alpha))

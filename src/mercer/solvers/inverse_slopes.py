@@ -16,12 +16,13 @@ from .._base.arrays import Array, namespace, put, take
 from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
+from .cholesky import factored
 from .coupled import fitted_kernel
-from .factorization import Outputs
-from .inputs import Reduction
 from .left_out import divided, members_by_size
+from .outputs import OutputRows
 from .parameter_slopes import ParameterSlopes
-from .weights import DualWeights, factored
+from .reduction import Reduction
+from .weights import DualWeights
 
 
 def by_inverse(problem: Problem) -> bool:
@@ -36,9 +37,9 @@ function that turns a slope in √w K √w into those in the parameters of the k
 
 
 def inverse_slopes(
-    problem: Problem, outputs: Outputs, alpha: float, criterion: str
+    problem: Problem, outputs: OutputRows, alpha: float, criterion: str
 ) -> ParameterSlopes:
-    """An objective and its derivatives; `numpy.linalg.LinAlgError` where the ridge is too small.
+    """Return an objective and its derivatives; LinAlgError where the ridge is too small.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def inverse_slopes(
     return ParameterSlopes(value, slope, found)
 
 
-def _pieces(problem: Problem, outputs: Outputs, alpha: float) -> Iterator[Piece]:
+def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
@@ -110,7 +111,7 @@ def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
 def left_out_parts(
     P: Array, T: Array, total: float, groups: Any = None
 ) -> tuple[float, float, Array]:
-    """The left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
+    """Return the left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
     xp = namespace(P)
     z = P @ T
     solved, spread = _blocks(P, groups)

@@ -12,15 +12,20 @@ from .._base.arrays import Array, namespace, part, take
 from .._base.linalg import congruent
 from .._base.symmetric import eigh
 from .._base.threads import one_thread_each, rows_at_once
+from ..embedding import PointMap
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
-from .factorization import Cache, Factorization, Outputs, Solution
+from .cholesky import factored
+from .direction_grams import LazyParts
+from .exact import separated, spanned, spectral_moments
+from .factorization import Factorization, Method, Solution
 from .low_rank_inputs import LowRankInputs, LowRankRows
-from .spectral import Spectral, separated, spectral_moments
-from .weights import factored
+from .outputs import Cache, OutputRows
+from .part import Part
+from .weights import LeastWeights
 
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
@@ -30,85 +35,78 @@ and S_uv."""
 
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
-    """Whether weights on the outputs are all that a separable problem at low rank needs."""
+    """Return whether weights on the outputs are all that a separable problem needs."""
     return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
-def low_rank_rows(problem: Problem) -> LowRankRows:
-    """The coordinates of the inputs, their map fitted."""
+def low_rank_inputs(problem: Problem) -> LowRankInputs:
+    """Return the spectrum of the coordinates of the inputs, their map fitted."""
     map, U = problem.inputs.coordinates
-    return LowRankRows.of(map, U, problem.weights, problem.intercept)
+    return LowRankInputs(LowRankRows.of(map, U, problem.weights, problem.intercept))
 
 
-def in_low_rank(problem: Problem, at: LowRankRows, outputs: Outputs) -> Spectral:
-    """The factorisation for every α and left-out predictions."""
-    inputs, V = LowRankInputs(at), outputs.rows
-    EV = namespace(V).matrix_transpose(inputs.E) @ V
-    return separated(problem, inputs, outputs, spectral_moments(inputs, V, EV), EV)
+def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor the moments: one part, incomplete; one solution takes a Cholesky factor alone."""
+    kernel = problem.inputs.kernel
+    if needs_no_coordinates(problem, want):
+        inputs = cache.inputs(kernel, low_rank_inputs, problem)
+        return spanned(problem, inputs)
+    outputs = cache.outputs(problem)
+    if not want.single or problem.kernel.operator.uniform is None:
+        return in_low_rank(problem, cache.inputs(kernel, low_rank_inputs, problem), outputs)
+
+    def make() -> Part:
+        return in_low_rank(problem, low_rank_inputs(problem), outputs).parts[0]
+
+    method = MomentSolution(problem, outputs)
+    return Factorization(problem, problem.kernel, outputs, LazyParts([make], True), method=method)
 
 
-class LowRank(Factorization):
-    """The ridge equation in input coordinates of low rank: one eigendecomposition of their moment.
+def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
+    """Return the factorisation for every ridge, inputs factored already."""
+    EV = inputs.inside(outputs.rows)
+    return separated(problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV)
 
-    Under the identity at one ridge a Cholesky factorisation does, which this is.
-    """
 
-    name = "low rank"
+class MomentSolution(Method):
+    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment."""
 
-    def __init__(self, problem: Problem, outputs: Outputs):
+    def __init__(self, problem: Problem, outputs: OutputRows):
         self.problem, self.outputs = problem, outputs
-
-    @classmethod
-    def accepts(cls, problem: Problem, want: Want) -> str | None:
-        """Any operator that is not learnt, outputs in coordinates."""
-        return "the outputs need none" if needs_no_coordinates(problem, want) else None
-
-    @classmethod
-    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the moments, or their Cholesky factor where one solution is wanted."""
-        outputs = cache.outputs(problem)
-        if want.single and problem.kernel.operator.uniform is not None:
-            return cls(problem, outputs)
-        rows = cache.inputs(problem.inputs.kernel, low_rank_rows, problem)
-        return in_low_rank(problem, rows, outputs)
 
     @cached_property
     def sums(self) -> Sums:
-        """The moments, of coordinates that need not be held."""
+        """The moments, of coordinates that need not be in memory."""
         side = self.problem.inputs
         if side.sample is not None and isinstance(side.items, np.ndarray):
             return summed(self.problem, side.map, side.sample, self.outputs)
-        at = low_rank_rows(self.problem)
+        map, U = side.coordinates
+        at = LowRankRows.of(map, U, self.problem.weights, self.problem.intercept)
         return at.map, at.moment, at.mean, at.rows.T @ self.outputs.rows
 
-    def solve(self, alpha: float) -> Solution:
-        """The map g at one α; by the spectrum where α is lost in rounding."""
-        rank = getattr(self.problem.inputs.features, "rank", None)
+    def solution(self, alpha: float) -> Solution | None:
+        """Return the map g at one ridge; None where that is lost in rounding."""
+        rank = getattr(self.problem.inputs.features, "rank", None)  # custom maps may have none
         with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
-            return self._solve(alpha)
+            return self._solution(alpha)
 
-    def _solve(self, alpha: float) -> Solution:
+    def _solution(self, alpha: float) -> Solution | None:
         map, moment, mean, cross = self.sums
         try:
-            ridge = factored(moment + 0.0, alpha / self.problem.uniform)
+            coef = factored(moment + 0.0, alpha / self.problem.uniform).solve(cross)
         except np.linalg.LinAlgError:
-            rows = low_rank_rows(self.problem)
-            return in_low_rank(self.problem, rows, self.outputs).solve(alpha)
-        coef = ridge.solve(cross)
-        fit = map.compose(coef), 0.0 if mean is None else mean @ coef
-        return self._solution(alpha, fit, self.problem.kernel)
-
-    @property
-    def scale(self) -> float:
-        """Tr K_x / n, times the number that the operator is."""
-        return self._uniform_scale(self.sums[1])
+            return None
+        problem, frame = self.problem, self.outputs.frame
+        offset = None if mean is None else self.outputs.mean - mean @ coef
+        weights = LeastWeights(frame, problem.outputs.items)
+        return Solution(PointMap(map.compose(coef), offset, frame, weights), problem.kernel)
 
 
-def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outputs) -> Sums:
-    """The moments of coordinates that are made block by block, of kernel values where that does."""
+def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows) -> Sums:
+    """Return the moments of coordinates made block by block, of kernel values if that is enough."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))
-    origin = some.mean(axis=0)  # near the mean, so that little cancels when that is taken off
+    origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted
     weigh = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
 
     def rows(block: slice) -> tuple[Array, Array, Array]:
@@ -128,7 +126,7 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:
-    """The coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
+    """Return the coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
 
     Examples
     --------

@@ -12,7 +12,8 @@ from scipy.sparse import diags_array, issparse
 from .._base.arrays import Array, Items, dense, like, namespace
 from .._base.symmetric import EPS, eigh
 from ..features import FeatureMap
-from .inputs import InputSpectrum, Reduction, weighted_mean
+from .inputs import Fit, InputSpectrum, Located
+from .reduction import Reduction, weighted_mean
 
 TINY = float(np.finfo(np.float64).tiny)
 """What eigenvalues of coordinates that are all zero are set to."""
@@ -49,13 +50,13 @@ class LowRankRows:
     def of(
         cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool
     ) -> LowRankRows:
-        """Of coordinates that are held for all examples."""
+        """Return those of coordinates that are in memory for all examples."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
         if issparse(U):
             if intercept:
                 raise ValueError(
-                    "sparse features would fill up if their mean were taken off: use "
+                    "sparse features would become dense if their mean were subtracted: use "
                     "Explicit(sparse=False), or fit_intercept=False."
                 )
             rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
@@ -70,15 +71,15 @@ class LowRankRows:
 
     @property
     def coordinates(self) -> Any:
-        """The coordinates as they are, neither centred nor weighted."""
+        """The coordinates, neither centred nor weighted."""
         U = self.rows
         if self.weights is not None:
             roots = np.sqrt(self.weights)
             U = diags_array(1.0 / roots) @ U if issparse(U) else U / like(roots[:, None], U)
         return U if self.mean is None else U + self.mean
 
-    def composed(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """The map x ↦ (u(x) - mean) coef up to a constant, and that constant."""
+    def composed(self, coef: Array) -> Fit:
+        """Return the map x ↦ (u(x) - mean) coef up to a constant, and that constant."""
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
 
@@ -110,13 +111,13 @@ class LowRankInputs(InputSpectrum):
 
     @staticmethod
     def _rounding(at: LowRankRows) -> float:
-        """The size of what taking the mean off leaves of coordinates that are constant."""
+        """Return what subtracting the mean leaves of coordinates that are constant."""
         if at.mean is None:
             return 0.0
         return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
 
     def _factor_rows(self, at: LowRankRows) -> None:
-        """E from the rows themselves: orthonormal also where s is near rounding.
+        """Compute E from the rows themselves: orthonormal also where s is near rounding.
 
         Constants are reflected away as in exact fits: what rounding leaves of them in the centred
         rows would dominate the directions of small s.
@@ -135,7 +136,7 @@ class LowRankInputs(InputSpectrum):
         self.E = reduction.back(E[:, :kept])
 
     def _put(self, rows: Any, weights: np.ndarray | None, whole: bool, orthonormal: bool) -> None:
-        """Take rows of centred and weighted coordinates as those of E."""
+        """Store rows of centred and weighted coordinates as those of E."""
         self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
         directions = int(self.s.shape[0]) + (self.mean is not None)
         self.whole, self.orthonormal = whole, orthonormal
@@ -147,7 +148,7 @@ class LowRankInputs(InputSpectrum):
             self.N = like(ones[:, None] * self.total**-0.5, self.E)
 
     def without_rows(self) -> LowRankInputs:
-        """The spectrum alone, without rows."""
+        """Return the spectrum alone, without rows."""
         other = copy(self)
         other.at = replace(self.at, rows=None, moment=None)
         other.E, other.roots = self.E[:0, :], None
@@ -155,7 +156,7 @@ class LowRankInputs(InputSpectrum):
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
-        """The same spectrum with some other training inputs as rows."""
+        """Return the same spectrum with some other training inputs as rows."""
         other = copy(self)
         U = dense(self.at.map.transform(X))
         U = U if self.mean is None else U - self.mean
@@ -163,18 +164,24 @@ class LowRankInputs(InputSpectrum):
         other._put(rows, weights, weights is None and U.shape[0] == self.total, False)
         return other
 
-    def project(self, X: Items) -> Array:
-        """√s ∘ Pᵀ(u(x) - mean)."""
-        return self.both(X)[0]
+    def located(self, X: Items, prior: bool = False) -> Located:
+        """Return √s ∘ Pᵀ(u(x) - mean), and k(x, x), exact although the coordinates are not."""
+        U = dense(self.at.map.transform(X))
+        xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
+        if prior:
+            own = self.at.map.kernel_.diag(X)
+            if self.mean is not None:
+                own = own - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
+        return Located((C @ self.P) * xp.sqrt(self.s), own)
 
-    def map(self, D: Array) -> tuple[FeatureMap, Array | float]:
-        """The feature map times P √s D."""
+    def between(self, X: Items) -> Array:
+        """Return the prior covariance between new inputs, exact although coordinates are not."""
+        K = self.at.map.kernel_(X, X)
+        if self.mean is None:
+            return K
+        r = dense(self.at.map.transform(X)) @ self.mean
+        return K - r[:, None] - r[None, :] + self.mean @ self.mean
+
+    def map(self, D: Array) -> Fit:
+        """Return the feature map times P √s D."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
-
-    def both(self, X: Items) -> tuple[Array, Array]:
-        """`project`, and k(x, x), exact although the coordinates are not."""
-        U, k = dense(self.at.map.transform(X)), self.at.map.kernel_.diag(X)
-        xp, C = namespace(U), U if self.mean is None else U - self.mean
-        if self.mean is not None:
-            k = k - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
-        return (C @ self.P) * xp.sqrt(self.s), k

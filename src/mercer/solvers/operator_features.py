@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,103 +16,91 @@ from ..operators import Moments
 from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .coupled import fitted_kernel
-from .factorization import Cache, Solution
-from .left_out import Part
-from .slotted import Located, SlotInputs
-from .spectral import Spectral
+from .factorization import Factorization
+from .inputs import Fit, Located
+from .outputs import Cache
+from .part import Part
+from .slot_inputs import SlotInputs
 
 
-class OperatorFeatures(Spectral):
-    """Random features of an operator-valued kernel: moments of the plain coordinates do.
+def feature_refusal(problem: Problem, want: Want) -> str | None:
+    """Return why operator features do not solve a problem: a robust loss, or refits."""
+    if problem.loss is not None or want.judge != "closed":
+        return f"{problem.inputs.features} go with the square loss and no learnt operator"
+    return None
 
-    The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
-    """
 
-    name, costs = "operator features", "low rank"
-    Q, order = None, None
-
-    def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.outputs, side = cache.outputs(problem), problem.inputs
-        self.kernel = fitted_kernel(problem, self.outputs)
-        few = side.items if side.sample is None else take(side.items, side.sample)
-        self.map: Any = side.fitted or clone(side.features).fit(self.kernel, few)
-        self.problem = replace(problem, inputs=replace(side, fitted=self.map))
-        self._gather()
-
-    @classmethod
-    def accepts(cls, problem: Problem, want: Want) -> str | None:
-        """Features of operator-valued kernels, pairs held whole."""
-        if problem.loss is not None or want.judge != "closed":
-            return f"{problem.inputs.features} go with the square loss and no learnt operator"
-        return None
-
-    @classmethod
-    def factor(cls, problem: Problem, want: Want, cache: Cache) -> OperatorFeatures:
-        """Sum the moments of the features."""
-        return cls(problem, want, cache)
-
-    def _gather(self) -> None:
-        """S_uu and S_vu over blocks of rows, about the means where there is an intercept."""
-        problem, V = self.problem, self.outputs.unweighted(self.outputs.rows)
-        total: Any = None
-        for rows in blocks(problem.n, ROWS):
-            U = self.map.transform(part(problem.inputs.items, rows))
-            w = None if problem.weights is None else like(problem.weights[rows], U)
-            own = Moments.of(U, V[rows, :], w)
-            total = own if total is None else total + own
-        self.mean = total.means[0]
-        total = total.about(*total.means) if problem.intercept else total
-        self.uu, self.vu = total.uu, total.vu
-
-    def solve(self, alpha: float) -> Solution:
-        """The map g at one α."""
-        coef = self.map.solve(self.uu, self.vu, alpha)
-        mean = self.outputs.mean
-        offset = None if mean is None else mean - self.mean @ coef
-        return Solution(self._point_map(self.map.compose(coef), offset), self.kernel)
-
-    @cached_property
-    def parts(self) -> list[Part]:  # type: ignore[override]
-        """The fit over slots, its spectrum made when more than a solution is needed."""
-        inputs = FeatureInputs(self)
-        T = inputs.slots.split(self.outputs.rows)
-        right = self.map.right_side(self.vu)[:, None]
-        xp, P = namespace(right), inputs.P
-        inside = (xp.matrix_transpose(P) @ right) / xp.sqrt(inputs.s)[:, None]
-        return [Part(inputs, xp.ones_like(T[0, :]), T, inside, slots=inputs.slots)]
+def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Sum the moments of the plain coordinates: one part, whose rows are slots."""
+    outputs, side = cache.outputs(problem), problem.inputs
+    kernel = fitted_kernel(problem, outputs)
+    few = side.items if side.sample is None else take(side.items, side.sample)
+    map: Any = side.fitted or clone(side.features).fit(kernel, few)
+    problem = replace(problem, inputs=replace(side, fitted=map))
+    inputs = FeatureInputs(map, problem, outputs.unweighted(outputs.rows))
+    T = inputs.slots.split(outputs.rows)
+    return Factorization(
+        problem, kernel, outputs, [Part(inputs, namespace(T).ones_like(T[0, :]), T)]
+    )
 
 
 class FeatureInputs(SlotInputs):
     """Features Ψ of slots: Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ, E = √w Ψᵀ P diag(s)^{-1/2}.
 
-    Rows of E are made where they are needed.
+    Rows of E are made where they are needed, and the spectrum when more than a solution is.
+    The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
     """
 
     held = False
     features: Any
+    known: Any = None
+    """The spectrum once it is computed."""
 
-    def __init__(self, whole: OperatorFeatures):
-        problem, (n, q) = whole.problem, whole.outputs.rows.shape
-        self.features, self.X = whole.map, problem.inputs.items
-        self.mean = whole.mean if problem.intercept else None
+    def __init__(self, map: Any, problem: Problem, V: Array):
+        n, q = V.shape
+        self.features, self.X = map, problem.inputs.items
+        moments = _moments(map, problem, V)
+        mean = moments.means[0]
+        moments = moments.about(*moments.means) if problem.intercept else moments
+        self.mean = mean if problem.intercept else None
+        self.uu, self.vu = moments.uu, moments.vu
         self.slots = Slots(n, q)
         self.weights = None if problem.weights is None else np.repeat(problem.weights, q)
-        self.roots = None
         if self.weights is not None:
-            self.roots = like(np.sqrt(self.weights)[:, None], whole.uu)
+            self.roots = like(np.sqrt(self.weights)[:, None], self.uu)
         self.set_constants(problem.intercept)
         self.complete = self.orthonormal = False
         self.whole = True
-        self.s, self.P = eigh(self.features.normal(whole.uu), "moment of the features")
+
+    @property
+    def spectrum(self) -> tuple[Array, Array]:
+        """S and P, computed when first needed."""
+        if self.known is None:
+            self.known = eigh(self.features.normal(self.uu), "moment of the features")
+        return self.known
+
+    s = property(lambda self: self.spectrum[0])
+    P = property(lambda self: self.spectrum[1])
+
+    def inside(self, T: Array) -> Array:
+        """Return EᵀT of the training outputs, by their moments."""
+        right = self.features.right_side(self.vu)[:, None]
+        xp = namespace(right)
+        return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
+
+    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+        """Return the map by the normal equations."""
+        coef = self.features.solve(self.uu, self.vu, alpha)
+        return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
     def _features(self, X: Items) -> Array:
-        """Features of slots, the mean subtracted with an intercept, (slots, features)."""
+        """Return features of slots, the mean subtracted with an intercept, (slots, features)."""
         U = self.features.transform(X)
         Z = self.features.features(U if self.mean is None else U - self.mean)
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
 
     def rows(self, index: np.ndarray) -> Array:
-        """Some rows of E."""
+        """Return some rows of E."""
         examples, component = np.divmod(index, self.slots.width)
         needed, where = np.unique(examples, return_inverse=True)
         Z = self._features(take(self.X, needed))
@@ -122,14 +109,26 @@ class FeatureInputs(SlotInputs):
         return E if self.roots is None else E * take(self.roots, index)
 
     def located(self, X: Items, prior: bool = False) -> Located:
-        """Features in the eigenbasis; the prior is that of the features, as they were drawn."""
+        """Return features in the eigenbasis; the prior is that of the features, as drawn."""
         Z = self._features(X)
         xp = namespace(Z)
         own = xp.sum(Z * Z, axis=1) if prior else None
         return Located((Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width))
 
     def without_rows(self) -> FeatureInputs:
-        """The same without the training inputs."""
+        """Return the same without the training inputs."""
+        self.spectrum  # noqa: B018
         other = copy(self)
-        other.X, other.roots = None, None
+        other.X, other.roots, other.uu, other.vu = None, None, None, None
         return other
+
+
+def _moments(map: Any, problem: Problem, V: Array) -> Moments:
+    """Return the moments of plain coordinates and outputs V, over blocks of rows."""
+    total: Any = None
+    for rows in blocks(problem.n, ROWS):
+        U = map.transform(part(problem.inputs.items, rows))
+        w = None if problem.weights is None else like(problem.weights[rows], U)
+        own = Moments.of(U, V[rows, :], w)
+        total = own if total is None else total + own
+    return total

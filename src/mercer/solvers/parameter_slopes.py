@@ -9,10 +9,11 @@ from .._base.arrays import Array, blocks, count, namespace, part
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..operators.moments import Terms
-from .factorization import Refused
+from .exact import spectral_moments
+from .factorization import Factorization
 from .gradient import Slopes, slopes
 from .low_rank_inputs import LowRankInputs
-from .spectral import Spectral, spectral_moments
+from .refused import Refused
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""
@@ -37,7 +38,7 @@ class ParameterSlopes:
     kernel: dict[str, Any]
 
 
-def parameter_slopes(parts: Spectral, alpha: float, criterion: str) -> ParameterSlopes:
+def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> ParameterSlopes:
     """Return the evidence or left-out error of a factored problem, with its derivatives.
 
     Parameters
@@ -58,18 +59,18 @@ def parameter_slopes(parts: Spectral, alpha: float, criterion: str) -> Parameter
     return ParameterSlopes(found.value, found.alpha, _exact(parts, found))
 
 
-def _rows(parts: Spectral) -> Array:
+def _rows(parts: Factorization) -> Array:
     """EᵀV in output coordinates."""
     inside = parts.parts[0].inside
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 
-def _moments(parts: Spectral) -> Any:
+def _moments(parts: Factorization) -> Any:
     """Return the moments that the operator was made of."""
     return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _rows(parts))
 
 
-def _with_terms(parts: Spectral, found: Slopes, terms: Terms) -> Slopes:
+def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
     """Add what reaches the Gram matrix through the operator."""
     if not terms:
         return found
@@ -84,7 +85,7 @@ def _with_terms(parts: Spectral, found: Slopes, terms: Terms) -> Slopes:
     return Slopes(found.value, found.alpha, found.operator, within, beyond)
 
 
-def _exact(parts: Spectral, found: Slopes) -> dict[str, Any]:
+def _exact(parts: Factorization, found: Slopes) -> dict[str, Any]:
     """⟨√w A √w, ∂K/∂θ⟩ with A = E within Eᵀ."""
     inputs, side = parts.parts[0].inputs, parts.problem.inputs
     turn = namespace(inputs.E).matrix_transpose
@@ -93,7 +94,7 @@ def _exact(parts: Spectral, found: Slopes) -> dict[str, Any]:
     return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
 
 
-def _low_rank(parts: Spectral, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
+def _low_rank(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
     """Through the coordinates U = k(X, Z)R, RRᵀ = k(Z, Z)⁻¹, whose derivative is 2√w A √w U."""
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")
@@ -120,7 +121,7 @@ def _low_rank(parts: Spectral, inputs: LowRankInputs, found: Slopes) -> dict[str
 
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
-    """⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
+    """Return ⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
     turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:

@@ -12,11 +12,12 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
-from .factorization import Outputs
 from .left_out import LeaveOneOut
-from .place_moments import Moments, PlaceData, at_once
-from .places import settled
-from .window_inputs import WindowInputs, slots_of, window_part
+from .outputs import OutputRows
+from .part import Part
+from .place_moments import PlaceData, at_once
+from .places import fitted_shared
+from .window_inputs import Landmarks, WindowInputs, slots_of
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -32,25 +33,25 @@ START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
 """Fields and landmarks that a choice is made with, and rounds over the parameters: a first look on
-few, whose choice is mended on many. The second numbers are for an accelerator."""
+few, whose choice is improved on many. The second numbers are for an accelerator."""
 SCORED = 64
 """Fields that a choice is scored on, left out."""
 
 
-def chosen(kernel: Shared, problem: Problem, outputs: Outputs) -> Shared:
+def chosen(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
     """Walk up and down the ladder of each open parameter in turn while the error falls."""
     at = {name: START[name] for name in kernel.open}
     stages = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     for fields, rank, rounds in stages:
         if fields < problem.n or rounds == stages[-1][2]:
             few = problem.n <= stages[0][0]  # then there is a single look
-            search = Search(kernel, problem, outputs, fields, rank)
+            search = PlaceSearch(kernel, problem, outputs, fields, rank)
             at = walked(search, at, stages[0][2] if few else rounds)
     return search.kernel_of(at)
 
 
-def walked(search: Search, at: dict[str, int], rounds: int) -> dict[str, int]:
-    """The best choice that steps of one parameter at a time lead to."""
+def walked(search: PlaceSearch, at: dict[str, int], rounds: int) -> dict[str, int]:
+    """Return the best choice that steps of one parameter at a time lead to."""
     best = search.risk(at)
     for _ in range(rounds):
         before = dict(at)
@@ -69,10 +70,12 @@ def walked(search: Search, at: dict[str, int], rounds: int) -> dict[str, int]:
     return at
 
 
-class Search:
+class PlaceSearch:
     """The left-out risk of choices, each asked once."""
 
-    def __init__(self, kernel: Shared, problem: Problem, outputs: Outputs, fields: int, rank: int):
+    def __init__(
+        self, kernel: Shared, problem: Problem, outputs: OutputRows, fields: int, rank: int
+    ):
         self.kernel, self.problem, self.outputs = kernel, problem, outputs
         n, random = problem.n, np.random.RandomState(0)
         order, learnt = random.permutation(n), min(n, fields)
@@ -85,7 +88,7 @@ class Search:
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
 
     def kernel_of(self, at: dict[str, int]) -> Shared:
-        """The kernel of a choice."""
+        """Return the kernel of a choice."""
         values: dict[str, Any] = {name: LADDERS[name][step] for name, step in at.items()}
         for name in ("width", "position"):
             if name in values:
@@ -98,29 +101,27 @@ class Search:
             made.set_params(window=Matern("median"))
             key = made.width, made.floor  # what a window is weighted by
             if key not in self.medians:
-                fitted = settled(made, self.problem, self.outputs)
+                fitted = fitted_shared(made, self.problem, self.outputs)
                 self.medians[key] = fitted.window_.length_scale_
             made.set_params(window=Matern(share * self.medians[key]))
         return made
 
     def risk(self, at: dict[str, int]) -> float:
-        """The mean squared left-out error of a choice at its best ridge."""
+        """Return the mean squared left-out error of a choice at its best ridge."""
         key = tuple(at.items())
         if key not in self.known:
             self.known[key] = self._risk(self.kernel_of(at).set_params(rank=self.rank))
         return self.known[key]
 
     def _risk(self, kernel: Shared) -> float:
-        made = settled(kernel, self.problem, self.outputs)
+        made = fitted_shared(kernel, self.problem, self.outputs)
         data = PlaceData(self.problem, made, self.outputs, self.rows)
-        moments = Moments(data, data.marks)
-        alphas = [ridge * moments.scale * data.n for ridge in RIDGES]
-        slots = slots_of(made, data.n, int(data.T.shape[2]))
         T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
-        b = namespace(T).ones_like(T[0, :])
-        inputs = WindowInputs.spectral(data, moments, slots)
-        part = window_part(inputs, T, moments.b, b)
-        members = np.stack([slots.of_items(field) for field in self.scored])
+        inputs = WindowInputs(Landmarks(data), slots_of(made, data.n, int(T.shape[1])))
+        inputs.used = inputs.marks.full
+        part = Part(inputs, namespace(T).ones_like(T[0, :]), T)
+        alphas = [ridge * inputs.moments.scale * data.n for ridge in RIDGES]
+        members = np.stack([inputs.slots.of_items(field) for field in self.scored])
         loo = LeaveOneOut(part)
         step = at_once(data.X, members.shape[1] * max(members.shape[1], self.rank))
         found = [

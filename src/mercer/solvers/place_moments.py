@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..operators.shared import Shared
 from ..operators.views import Marks, View
 from ..operators.windows import like_index
 from ..problem import Problem
-from .factorization import Outputs
+from .outputs import OutputRows
 
 ROUNDED = 1e6
 """How much larger than the moment of the coordinates is what it was computed of, at worst."""
@@ -40,7 +41,7 @@ class PlaceData:
         made of; None without an intercept.
     """
 
-    def __init__(self, problem: Problem, kernel: Shared, outputs: Outputs, rows: Any = None):
+    def __init__(self, problem: Problem, kernel: Shared, outputs: OutputRows, rows: Any = None):
         X, T, w = problem.inputs.items, outputs.rows, problem.weights
         if rows is not None:
             X, T = take(X, rows), take(T, rows)
@@ -69,7 +70,16 @@ class PlaceData:
         return K * like(np.sqrt(self.w[rows])[:, None, None], K) if self.weighted else K
 
 
-class Moments:
+@dataclass(frozen=True)
+class LandmarkSummary:
+    """What predictions need of the moments of landmarks."""
+
+    marks: Marks
+    means: Array | None
+    root: Array
+
+
+class PlaceMoments:
     """What a fit on some landmarks needs: K_mn K_nm, K_mn T and the means of each place."""
 
     def __init__(self, data: PlaceData, marks: Marks):
@@ -116,6 +126,10 @@ class Moments:
         mean = float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
         return ridged(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
 
+    def summary(self) -> LandmarkSummary:
+        """Return what predictions need."""
+        return LandmarkSummary(self.marks, self.means, self.root)
+
     @cached_property
     def root(self) -> Array:
         """L with LLᵀ = K."""
@@ -148,22 +162,6 @@ class Moments:
         xp = namespace(self.A)
         return float(xp.sum(xp.linalg.diagonal(self.reach))) / self.rows or 1.0
 
-    def basis(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """For every α, M and d with H = K_nm M diag(d) Mᵀ K_mn.
-
-        Several α share the eigenvectors of `reach`; on a device a Cholesky factor each is shorter.
-        """
-        xp = namespace(self.A)
-        if len(alphas) > 1 and not is_foreign(self.A):
-            s, M = self.spectrum
-            for alpha in alphas:
-                yield M, 1.0 / (s + alpha)
-            return
-        for alpha in alphas:
-            turned = xp.matrix_transpose(self.at(alpha))
-            eye = like(np.eye(turned.shape[0]), turned)
-            yield solve_triangular(turned, eye, lower=False), xp.ones_like(turned[0, :])
-
 
 def _squares(A: Array) -> Array:
     xp = namespace(A)
@@ -183,7 +181,7 @@ def stacked(values: Iterable[tuple[int, Array]]) -> Array:
 
 
 def factor_of(K: Array) -> Array:
-    """The Cholesky factor of K; where rounding made it indefinite, of a little more."""
+    """Return the Cholesky factor of K; where rounding made it indefinite, of a little more."""
     xp = namespace(K)
     level, mean = 0.0, float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
     for _ in range(8):
@@ -213,12 +211,12 @@ class PlaceMap(FeatureMap):
         self.coef = coef
 
     def transform(self, A: Items) -> Array:
-        """The values at all places of the training grid."""
+        """Return the values at all places of the training grid."""
         kernel = self.kernel
         return joined(self.on(A, kernel.input_grid, kernel.output_grid), kernel.output_grid)
 
     def on(self, A: Items, inputs: Any, outputs: Any) -> Array:
-        """The values at the places of any grid for fields on any grid, (n, places, channels)."""
+        """Return the values on any grid for fields on any grid, (n, places, channels)."""
         view = View(self.kernel, inputs, outputs)
         A = inputs.split(like(A, self.marks.positions))
         xp, m = namespace(A), self.marks.shown.shape[0]

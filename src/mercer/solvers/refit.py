@@ -21,74 +21,76 @@ from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
 from ..problem import Problem, Side, Want
-from .factorization import Cache, Factorization, Outputs, Solution
-from .inputs import ExactInputs, InputSpectrum
-from .left_out import Part
-from .low_rank import low_rank_rows
+from .exact import exact_inputs, separated, spectral_moments
+from .exact_inputs import ExactInputs
+from .factorization import Factorization, Method, Solution
+from .input_gram import InputGram
+from .inputs import InputSpectrum
+from .low_rank import low_rank_inputs
 from .low_rank_inputs import LowRankInputs, LowRankRows
+from .outputs import Cache, OutputRows
+from .part import Part
 from .robust import Steps, clean_outputs, lengths
-from .spectral import Spectral, part_coefficients, separated, spectral_moments
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
 """What a fold keeps, in n×n float64 matrices at most."""
 ROUNDS = 20
-"""How often a threshold that depends on the fit, which depends on it, is settled again at most."""
-SETTLED = 0.02
+"""How often a threshold that depends on the fit, which depends on it, is computed again at most."""
+STEADY = 0.02
 """A threshold that moves by less than this share of itself stays."""
 
 
-class Refit(Factorization):
+def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
+    side, weights = problem.inputs, problem.weights
+    if problem.loss is not None and weights is not None:
+        problem, cache = replace(problem, weights=None), Cache()
+    if side.features is None:
+        problem.require_room(SPECTRAL_SQUARES)
+    inputs = cache.inputs(side.kernel, _factored_inputs, problem)
+    outputs, kind = cache.outputs(problem), Refit if problem.loss is None else RobustRefit
+    method = kind(problem, inputs, outputs, want.folds, weights)
+    return Factorization(problem, problem.kernel, outputs, [], method=method)
+
+
+class Refit(Method):
     """Learnt operators and robust losses, exact or at low rank, judged by refits on folds.
 
-    The operator or the outputs are settled only once α is known.
+    The operator or the outputs are determined only once α is known.
     """
-
-    name, costs = "refit", "spectral"
 
     def __init__(
         self,
         problem: Problem,
         inputs: InputSpectrum,
-        outputs: Outputs,
+        outputs: OutputRows,
         folds: int,
         weights: np.ndarray | None = None,
     ):
         self.problem, self.inputs, self.outputs = problem, inputs, outputs
         self.number, self.weights = folds, weights
 
-    @classmethod
-    def factor(cls, problem: Problem, want: Want, cache: Cache) -> Factorization:
-        """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
-        side, weights = problem.inputs, problem.weights
-        if problem.loss is not None and weights is not None:
-            problem, cache = replace(problem, weights=None), Cache()
-        if side.features is None:
-            problem.require_room(SPECTRAL_SQUARES)
-        inputs = cache.inputs(side.kernel, _factored_inputs, problem)
-        kind = Refit if problem.loss is None else RobustRefit
-        return kind(problem, inputs, cache.outputs(problem), want.folds, weights)
-
-    def settled(self, alpha: float) -> tuple[Spectral, Loss | None]:
-        """The factorisation with the operator learnt at α, and the loss with its threshold."""
+    def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
+        """Return the factorisation with the operator learnt at α, and the fitted loss."""
         return closed(self.problem, self.inputs, self.outputs, alpha), None
 
-    def solve(self, alpha: float) -> Solution:
-        """The map g at one α."""
-        parts, loss = self.settled(alpha)
+    def solution(self, alpha: float) -> Solution:
+        """Return the map g at one ridge."""
+        parts, loss = self.fitted_at(alpha)
         return replace(parts.solve(alpha), loss=loss)
 
     @cached_property
-    def fold_of(self) -> np.ndarray:
+    def folds(self) -> np.ndarray:  # type: ignore[override]
         """The fold of each example."""
         return fold_numbers(self.problem.left_out_labels, self.number)
 
     @cached_property
-    def folds(self) -> list[tuple[Refit, Array, np.ndarray]]:
+    def fits(self) -> list[tuple[Refit, Array, np.ndarray]]:
         """For each fold a fit without it, the projections of its examples, and their numbers."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.number)
-        return [self._fold(self.fold_of == i) for i in range(self.fold_of.max() + 1)]
+        return [self._fold(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fold(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
@@ -105,14 +107,14 @@ class Refit(Factorization):
         )
         inputs, Z = self._restricted(train, test, weights)
         V = take(self.outputs.coordinates, train)
-        outputs = Outputs.centred(V, weights, problem.intercept, self.outputs.frame)
+        outputs = OutputRows.centred(V, weights, problem.intercept, self.outputs.frame)
         loss_weights = None if self.weights is None else self.weights[train]
         return type(self)(some, inputs, outputs, self.number, loss_weights), Z, test
 
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """The inputs of a fold, factored, and the projections of those left out.
+        """Return the inputs of a fold, factored, and the projections of those left out.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
@@ -127,29 +129,24 @@ class Refit(Factorization):
         kernel, X = problem.inputs.kernel, problem.inputs.items
         if kernel.pairwise:
             kernel, X = Precomputed(kernel.checked_gram(X)), np.arange(problem.n)
-        exact = ExactInputs(kernel, take(X, train), weights, problem.intercept)
-        return exact, exact.project(take(X, test))
+        gram = InputGram(kernel, take(X, train), weights, problem.intercept)
+        exact = ExactInputs(gram, direct=False)
+        return exact, exact.located(take(X, test)).Z
 
-    def residuals(self, alphas: Sequence[float], averaged: bool = False) -> Iterator[Array]:
-        """Outputs minus their predictions by the refit without their fold."""
+    def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
+        """Yield the outputs minus their predictions by the refit without their fold."""
         given = self.outputs.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
-            for fit, Z, test in self.folds:
-                parts, _ = fit.settled(alpha)
-                seen = Z @ part_coefficients(parts.parts[0], alpha, parts.Q)
+            for fit, Z, test in self.fits:
+                parts, _ = fit.fitted_at(alpha)
+                seen = Z @ parts.parts[0].coefficients(alpha, parts.Q)
                 mean = parts.outputs.mean
                 points = put(points, test, seen if mean is None else seen + mean)
             yield given - points
 
-    def left_out_points(self, E: Array) -> Any:
-        """Points whose residuals are E, each left out with its fold."""
-        points = self.outputs.points(self.outputs.coordinates - E, self.problem)
-        return replace(points, left_out=self.fold_of)
-
-    @property
     def scale(self) -> float:
-        """(tr K_x / n) · tr(B S_vv) / tr S_vv; of an operator that is learnt, as that says."""
+        """Return (tr K_x / n) · tr(B S_vv) / tr S_vv; a learnt operator has its own unit."""
         s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
         if operator.learnt:
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
@@ -161,19 +158,21 @@ class Refit(Factorization):
 def _factored_inputs(problem: Problem) -> InputSpectrum:
     side = problem.inputs
     if side.features is None:
-        return ExactInputs(side.kernel, side.items, problem.weights, problem.intercept)
-    return LowRankInputs(low_rank_rows(problem))
+        return exact_inputs(problem, direct=False)
+    return low_rank_inputs(problem)
 
 
-def closed(problem: Problem, inputs: InputSpectrum, outputs: Outputs, alpha: float) -> Spectral:
-    """The factorisation once the operator is learnt at α, of outputs as they are."""
+def closed(
+    problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
+) -> Factorization:
+    """Return the factorisation once the operator is learnt at α, of unchanged outputs."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
 
 
 def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
-    """The fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
+    """Return the fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
     from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
 
     if whole_number(folds, "cv") < 2:
@@ -190,28 +189,28 @@ class RobustRefit(Refit):
     """A ridge problem under a robust loss: factored once, outputs cleaned for each α.
 
     The operator is made of outputs that were shortened to three median lengths (from their median
-    where there is an intercept): the covariance of wrong outputs is no guide.
+    where there is an intercept): the covariance of wrong outputs misleads.
     """
 
     reached: Steps | None = None
     """Where the steps at one α ended, from which those at another start."""
 
     @cached_property
-    def tamed(self) -> Outputs:
+    def tamed(self) -> OutputRows:
         """Outputs without the worst: none further out than three median lengths."""
         V = self.outputs.coordinates
         return self._centred(shortened(V, middle(V) if self.problem.intercept else None))
 
-    def _centred(self, V: Array) -> Outputs:
-        return Outputs.centred(V, None, self.problem.intercept, self.outputs.frame)
+    def _centred(self, V: Array) -> OutputRows:
+        return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
 
     @cached_property
-    def _unlearnt(self) -> Spectral:
+    def _unlearnt(self) -> Factorization:
         """The factorisation of the shortened outputs for all α, where B is not learnt."""
         return closed(self.problem, self.inputs, self.tamed, 1.0)
 
-    def settled(self, alpha: float) -> tuple[Spectral, Loss | None]:
-        """The problem of the cleaned outputs, the loss's threshold settled."""
+    def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
+        """Return the problem of the cleaned outputs, with the fitted threshold of the loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
             base = closed(self.problem, self.inputs, self.tamed, alpha)
@@ -224,29 +223,29 @@ class RobustRefit(Refit):
             if not loss.adaptive:
                 break
             loss = given.resolved(self._left_out_lengths(parts, alpha))
-            if abs(loss.threshold_ - used.threshold_) <= SETTLED * used.threshold_:
+            if abs(loss.threshold_ - used.threshold_) <= STEADY * used.threshold_:
                 break
         return parts, used
 
-    def _cleaned(self, base: Spectral, loss: Loss, alpha: float) -> Spectral:
-        """The problem of the outputs that the loss leaves at α."""
+    def _cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
+        """Return the problem of the outputs that the loss leaves at α."""
         (part,) = base.parts
-        given, tamed = (base.turned(V.coordinates) for V in (self.outputs, self.tamed))
+        given, tamed = (base.rotated(V.coordinates) for V in (self.outputs, self.tamed))
         start = tamed if self.reached is None else self.reached
         T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
             self.reached = reached
-        return _with_outputs(base, self._centred(base._turned_back(T)))
+        return _with_outputs(base, self._centred(base.basis.back(T)))
 
-    def _left_out_lengths(self, parts: Spectral, alpha: float) -> Array:
+    def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
         """How far outputs as given are from their left-out predictions from the cleaned ones."""
-        shift = parts.turned(self.outputs.coordinates - parts.outputs.coordinates)
+        shift = parts.rotated(self.outputs.coordinates - parts.outputs.coordinates)
         return lengths(next(parts.residuals([alpha])) + shift)
 
 
-def _with_outputs(base: Spectral, outputs: Outputs) -> Spectral:
-    """The same problem of other outputs, the operator kept."""
+def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
+    """Return the same problem of other outputs, the operator kept."""
     (part,) = base.parts
-    T = base.turned(outputs.rows)
+    T = base.rotated(outputs.rows)
     inside = namespace(T).matrix_transpose(part.inputs.E) @ T
     return replace(base, outputs=outputs, parts=[Part(part.inputs, part.b, T, inside)])

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace
 from ..losses import Loss, typical
-from .left_out import Part
+from .part import Part
 
 RELAXED = 1.6
 """Over-relaxation of the steps."""
@@ -86,7 +86,7 @@ def clean_outputs(
 
 
 def lengths(R: Array) -> Array:
-    """The length of each row."""
+    """Return the length of each row."""
     xp = namespace(R)
     return xp.sqrt(xp.sum(R * R, axis=1))
 

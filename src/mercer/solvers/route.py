@@ -4,47 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._base.plan import Plan, Sizes
 from ..operators import Covariance
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
-from .by_direction import ByDirection
-from .characters import Characters
-from .cholesky import Cholesky
-from .coupled import Dense, Products
-from .factorization import Cache, Factorization
-from .low_rank import LowRank
-from .one_ridge import OneRidge
-from .operator_features import OperatorFeatures
-from .places import Places
-from .refit import Refit
-from .spanned import SpannedLowRank
-from .spectral import Spectral
-from .streamed import Streamed
-from .symmetric import AddedExamples
+from .by_direction import by_direction, directions_refusal
+from .coupled import coupled_refusal, dense, products, products_refusal
+from .exact import exact
+from .exact_inputs import MANY
+from .factorization import Factorization
+from .images import image_refusal, images
+from .low_rank import low_rank
+from .operator_features import feature_refusal, operator_features
+from .outputs import Cache
+from .places import place_refusal, places
+from .refit import refit
+from .shifts import shift_refusal, shifts
+from .solver import Solver
+from .streamed import stream_refusal, streamed
 
-Solver = type[Factorization]
-"""A way to solve a problem is a class; what it makes of one is an object of it, or another."""
+
+def _several(problem: Problem, want: Want) -> str | None:
+    return None if want.single else "several ridges or left-out predictions are needed"
+
+
+def _foreign(problem: Problem, want: Want) -> str | None:
+    return "it is for numpy" if problem.foreign else None
+
+
+CHOLESKY = Solver("cholesky", exact, _several, Sizes.cholesky, single=True)
+ONE_RIDGE = Solver("one ridge", exact, _foreign, Sizes.tridiagonal, single=True)
+SPECTRAL = Solver("spectral", exact)
+LOW_RANK = Solver("low rank", low_rank, costs=Sizes.low_rank)
+STREAMED = Solver("streamed", streamed, stream_refusal, Sizes.streamed)
 LADDER: dict[str, tuple[Solver, ...]] = {
-    "streamed": (Streamed,),
-    "refit": (Refit,),
-    "operator features": (OperatorFeatures,),
-    "low rank": (SpannedLowRank, LowRank),
-    "identity": (Cholesky, Spectral),
-    "one ridge": (OneRidge, Spectral),
-    "exact": (Spectral,),
-    "symmetric": (Characters, AddedExamples),
-    "places": (Places,),
-    "coupled": (ByDirection, Dense, Products),
+    "streamed": (STREAMED,),
+    "refit": (Solver("refit", refit),),
+    "operator features": (
+        Solver("operator features", operator_features, feature_refusal, Sizes.low_rank),
+    ),
+    "low rank": (LOW_RANK,),
+    "identity": (CHOLESKY, SPECTRAL),
+    "one ridge": (ONE_RIDGE, SPECTRAL),
+    "exact": (SPECTRAL,),
+    "symmetric": (
+        Solver("shifts", shifts, shift_refusal, Sizes.cholesky),
+        Solver("images", images, image_refusal),
+    ),
+    "places": (Solver("places", places, place_refusal, Sizes.low_rank),),
+    "coupled": (
+        Solver("by direction", by_direction, directions_refusal),
+        Solver("dense", dense, coupled_refusal),
+        Solver("cg", products, products_refusal),
+    ),
 }
 """The ways of each kind of problem, the better of two equals first."""
 SOLVERS: tuple[Solver, ...] = tuple(dict.fromkeys(way for ways in LADDER.values() for way in ways))
-MANY = 256
-"""Below this number of examples an eigendecomposition is fast enough."""
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
-"""What `solver=` may be, beside a `BlockConjugateGradient`."""
+"""What `solver=` may be, besides a `BlockConjugateGradient`."""
 ALONG = {
     "cholesky": {"cholesky", "low rank", "streamed"},
     "spectral": {"spectral", "low rank", "streamed", "refit"},
@@ -89,7 +106,7 @@ def ladder(problem: Problem, want: Want) -> list[Solver]:
     if want.solver != "auto":
         check_name(want.solver, problem)
         ways = _named(want.solver, ways)
-    reasons = [solver.accepts(problem, want) for solver in ways]
+    reasons = [solver.reason(problem, want) for solver in ways]
     accepted = [solver for solver, reason in zip(ways, reasons, strict=True) if reason is None]
     if not accepted:
         raise ValueError(f"{_refusal(want, [reason for reason in reasons if reason])}.")
@@ -98,7 +115,10 @@ def ladder(problem: Problem, want: Want) -> list[Solver]:
 
 def route(problem: Problem, want: Want) -> Solver:
     """Return the solver of a problem: the cheapest that accepts it and fits into memory."""
-    ways = ladder(problem, want)
+    ways = LADDER[kind_of(problem, want)]
+    if len(ways) == 1 and ways[0].refuses is None and want.solver == "auto":
+        return ways[0]
+    ways = tuple(ladder(problem, want))
     if len(ways) == 1:
         return ways[0]
     sizes = sizes_of(problem, want)
@@ -141,7 +161,7 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
-    """Those of the ways that a name of `solver=` stands for."""
+    """Return those of the ways that a name of `solver=` stands for."""
     names = ALONG["cg" if isinstance(solver, BlockConjugateGradient) else solver]
     return tuple(way for way in ways if way.name in names)
 
@@ -154,7 +174,7 @@ def _refusal(want: Want, reasons: list[str]) -> str:
 
 
 def sizes_of(problem: Problem, want: Want) -> Sizes:
-    """What of a problem its costs depend on."""
+    """Return what the costs of a problem depend on."""
     width = problem.outputs.width
     operator = problem.kernel.operator if problem.separable else None
     uniform = operator is not None and operator.uniform is not None
@@ -175,33 +195,18 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
 def plan(sizes: Sizes) -> Plan:
     """Return the costs of the ways to fit a scalar kernel times an operator."""
     kind = exact_kind(sizes.n, sizes.identity, not sizes.choice)
-    exact = [solver for solver in LADDER[kind] if solver.suits(sizes)]
-    return _plan(sizes, [*exact, LowRank, Streamed])
+    exact = [solver for solver in LADDER[kind] if not (solver.single and sizes.choice)]
+    return _plan(sizes, [*exact, LOW_RANK, STREAMED])
 
 
 def plan_of(problem: Problem, want: Want) -> Plan:
     """Return the costs of the ways to solve a problem, and of those at low rank."""
     ways = ladder(problem, want)
     if problem.separable and problem.symmetry is None and problem.loss is None:
-        ways += [LowRank, Streamed]
+        ways += [LOW_RANK, STREAMED]
     return _plan(sizes_of(problem, want), ways)
 
 
 def _plan(sizes: Sizes, ways: list[Solver]) -> Plan:
     routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in ways)}
     return Plan(sizes.n, tuple(routes.values()), sizes.largest_rank())
-
-
-def cholesky_posterior(problem: Problem, want: Want, alpha: float) -> Cholesky | None:
-    """What gives variances without a spectrum; None where they take one."""
-    if problem.gathered is not None or not problem.separable:
-        return None
-    single = Want(alphas=[alpha], judge=want.judge)
-    if route(problem, single) is not Cholesky or not problem.kernel.operator.uniform:
-        return None
-    found = Cholesky(problem, single, Cache())
-    try:
-        found.factored(alpha)
-    except np.linalg.LinAlgError:
-        return None  # α is lost in rounding
-    return found

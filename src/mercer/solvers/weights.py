@@ -9,28 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, count, like, namespace
-from .._base.linalg import PositiveDefinite, ridged
-from .._base.symmetric import EPS
+from .._base.linalg import PositiveDefinite
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .inputs import InputGram
+from .cholesky import factored
+from .input_gram import InputGram
 from .left_out import divided
-
-
-def factored(K: Array, alpha: float) -> PositiveDefinite:
-    """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
-    xp = namespace(K)
-    scale = float(xp.max(xp.abs(xp.linalg.diagonal(K)))) if K.shape[0] else 0.0
-    if not stands_out(alpha, int(K.shape[0]), scale):
-        raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
-    return PositiveDefinite.of(ridged(K, alpha))
-
-
-def stands_out(alpha: float, n: int, scale: float) -> bool:
-    """Whether α stands out of the rounding of an n × n Gram matrix of that scale."""
-    return alpha > 100 * n * EPS * scale
 
 
 class DualWeights(FeatureMap):
@@ -73,14 +59,14 @@ class DualWeights(FeatureMap):
         return gram.reduction.back(factor.solve(gram.reduction.inside(T)))
 
     def fit_to(self, T: Array) -> tuple[FeatureMap, Array | float]:
-        """The map with dual coefficients √w ∘ solve(T), and its mean."""
+        """Return the map with dual coefficients √w ∘ solve(T), and its mean."""
         return self.factored[0].map(self.solve(T))
 
     def __getstate__(self) -> dict:
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
 
     def transform(self, A: Items) -> Array:
-        """The weights of g(a), one row an input."""
+        """Return the weights of g(a), one row per input."""
         gram = self.factored[0]
         K = gram.against(A)
         turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
@@ -99,7 +85,7 @@ class DualWeights(FeatureMap):
         return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
 
     def weights(self, X: Items, C: Array) -> Array:
-        """As a weigher: the same."""
+        """Return the weights of g(x)."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
@@ -130,7 +116,7 @@ class LeastWeights:
 
 
 class NoWeights:
-    """A streamed model has let go of the training outputs that weights would refer to."""
+    """The weights of a streamed model, which has released its training outputs."""
 
     def weights(self, X: Items, C: Array) -> Array:
         """Refused."""
@@ -153,7 +139,7 @@ class CoupledMap(FeatureMap):
         self.coef = coef
 
     def transform(self, A: Items) -> Array:
-        """The points in output coordinates."""
+        """Return the points in output coordinates."""
         return self.kernel.gram(A, self.X) @ self.coef
 
     @property

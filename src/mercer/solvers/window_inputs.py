@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from math import log
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, count, host, like, namespace, take
-from .._base.linalg import solve_triangular
+from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, take
+from .._base.linalg import PositiveDefinite, solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
-from .left_out import Part
-from .place_moments import Moments, PlaceData, stacked
-from .slotted import Located, SlotInputs
+from .inputs import Fit, InputSpectrum, Located
+from .place_moments import PlaceData, PlaceMap, PlaceMoments, stacked
+from .slot_inputs import SlotInputs
 
 DOMINANT = 1e3
-"""Eigenvalues over the ridge that stand for a Cholesky factor, which has none: any number does."""
+"""Eigenvalues over the ridge that represent a Cholesky factor; any number serves."""
+CHOICE_RANK = 4000
+"""The most landmarks that several ridges are chosen with; the last fit has all."""
+HOST_CHOICE_RANK = 1000
+"""The same without an accelerator."""
+
+
+class Landmarks:
+    """The moments of all landmarks, and of those that several ridges are compared with."""
+
+    def __init__(self, data: PlaceData):
+        self.data = data
+
+    @cached_property
+    def full(self) -> PlaceMoments:
+        """The moments of all landmarks."""
+        return PlaceMoments(self.data, self.data.marks)
+
+    @cached_property
+    def small(self) -> PlaceMoments:
+        """The moments of some, for a choice."""
+        most = CHOICE_RANK if is_foreign(self.data.X) else HOST_CHOICE_RANK
+        if int(self.data.marks.shown.shape[0]) <= most:
+            return self.full
+        return PlaceMoments(self.data, self.data.marks.first(most))
 
 
 class WindowInputs(SlotInputs):
@@ -25,37 +50,37 @@ class WindowInputs(SlotInputs):
 
     With k the values of a window less the mean of its location, E = √w kᵀM diag(e) and
     z(x) = k(x)ᵀM diag(z). The coordinates are eigenvectors of the moment of L⁻¹k with LLᵀ = K, or
-    those of a Cholesky factor at one ridge.
+    those of a Cholesky factor at one ridge, at the full rank.
 
     Parameters
     ----------
-    data
-        The fields by location.
-    moments
+    marks
         The moments of the landmarks.
     slots
         The field and the location of each row.
+    directions
+        Eigenvectors of the operator over channels as columns, those of the part that has these
+        inputs; None for the channels themselves.
 
     Attributes
     ----------
-    M, e, z
-        The coordinates, and what multiplies them in E and in z(x).
-    known
+    prior_level
         At one ridge, what |k(x)ᵀM|² is multiplied by in the prior variance; None for a spectrum.
+    used, known
+        The moments in use, if not those of a choice; the coordinates, once they are computed.
     """
 
     held = False
-    M: Array
-    e: Array
-    z: Array
-    known: float | None
+    prior_level: float | None = None
+    used: Any = None
+    known: Any = None
 
-    def __init__(self, data: PlaceData, moments: Moments, slots: Slots):
+    def __init__(self, marks: Landmarks, slots: Slots, directions: Array | None = None):
+        data = marks.data
         self.data: Any = data
-        self.moments: Any = moments
-        self.kernel, self.marks = data.kernel, moments.marks
-        self.means, self.root = moments.means, moments.root
-        self.slots, self.roots = slots, None
+        self.marks: Any = marks
+        self.directions: Any = directions
+        self.kernel, self.slots = data.kernel, slots
         self.weights = data.w[slots.owners] if data.weighted else None
         if self.weights is not None:
             self.roots = like(np.sqrt(self.weights)[:, None], data.X)
@@ -63,105 +88,120 @@ class WindowInputs(SlotInputs):
         self.complete = self.orthonormal = False
         self.whole = True
 
-    @classmethod
-    def spectral(cls, data: PlaceData, moments: Moments, slots: Slots) -> WindowInputs:
-        """In eigenvectors of the moment, for every ridge."""
-        made = cls(data, moments, slots)
-        s, M = moments.spectrum
+    @property
+    def moments(self) -> Any:
+        """The moments of the landmarks in use."""
+        return self.marks.small if self.used is None else self.used
+
+    @property
+    def coordinates(self) -> tuple[Array, Array, Array, Array]:
+        """s, M, and what multiplies M in E and in z(x)."""
+        if self.known is None:
+            self.known = self._factored()
+        return self.known
+
+    def _factored(self) -> tuple[Array, Array, Array, Array]:
+        s, M = self.moments.spectrum
         kept = np.flatnonzero(host(s) > 0)
         xp = namespace(M)
-        made.s, made.M = take(s, kept), xp.matrix_transpose(take(xp.matrix_transpose(M), kept))
-        made.e, made.z = made.s**-0.5, made.s**0.5
-        made.known = None
-        return made
+        s, M = take(s, kept), xp.matrix_transpose(take(xp.matrix_transpose(M), kept))
+        return s, M, s**-0.5, s**0.5
 
-    @classmethod
-    def at_ridge(
-        cls, data: PlaceData, moments: Moments, slots: Slots, alpha: float, b: float
-    ) -> WindowInputs:
-        """By a Cholesky factor CCᵀ = K_mn K_nm + (α/b) K, for the kernel times b at one ridge α.
+    s = property(lambda self: self.coordinates[0])
+
+    def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
+        """Return inputs by a Cholesky factor CCᵀ = K_mn K_nm + (α/b) K, at the full rank.
 
         H = kᵀC⁻ᵀC⁻¹k. Written with equal eigenvalues s of any size, all formulas of a spectrum
         hold, except for the determinant.
         """
-        made = cls(data, moments, slots)
-        turned = namespace(moments.A).matrix_transpose(moments.at(alpha / b))
-        made.M = solve_triangular(turned, like(np.eye(turned.shape[0]), turned), lower=False)
-        ones = namespace(turned).ones_like(turned[0, :])
-        share = DOMINANT / (DOMINANT + 1.0)
-        made.s = (DOMINANT * alpha / b) * ones
-        made.e = share**-0.5 * ones
-        made.z = ((DOMINANT + 1.0) * alpha / b) * share**0.5 * ones
-        made.known = (DOMINANT + 1.0) * alpha / b
-        return made
+        other, ridge = copy(self), alpha / float(b[0])
+        other.used = self.marks.full
+        upper = namespace(b).matrix_transpose(other.moments.at(ridge))
+        M = solve_triangular(upper, like(np.eye(upper.shape[0]), upper), lower=False)
+        ones, share = namespace(upper).ones_like(upper[0, :]), DOMINANT / (DOMINANT + 1.0)
+        other.prior_level = (DOMINANT + 1.0) * ridge
+        e, z = share**-0.5 * ones, other.prior_level * share**0.5 * ones
+        other.known = DOMINANT * ridge * ones, M, e, z
+        return other
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Σ log(s b + α) over the coordinates of every direction."""
-        if self.known is None:
+        """Return Σ log(s b + α) over the coordinates of every direction."""
+        if self.prior_level is None:
             return super().log_det(b, alpha)
-        xp, m = namespace(self.root), int(self.s.shape[0])
-        logs = [float(xp.sum(xp.log(xp.linalg.diagonal(A)))) for A in (self.M, self.root)]
+        root, M = self.moments.root, self.coordinates[1]
+        xp, m = namespace(root), int(M.shape[1])
+        logs = [float(xp.sum(xp.log(xp.linalg.diagonal(A)))) for A in (M, root)]
         return int(b.shape[0]) * (m * log(float(b[0])) - 2.0 * sum(logs))
 
+    def _cross(self) -> Array:
+        """Return K_mn T of the directions of the part."""
+        b = self.moments.b
+        return b if self.directions is None else b @ self.directions
+
+    def inside(self, T: Array) -> Array:
+        """Return EᵀT of the training outputs, by their moments."""
+        _, M, e, _ = self.coordinates
+        return e[:, None] * (namespace(M).matrix_transpose(M) @ self._cross())
+
+    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+        """Return the coefficients of all landmarks by a Cholesky factor, and means of locations."""
+        full = self.marks.full
+        cross = full.b if self.directions is None else full.b @ self.directions
+        coef = PositiveDefinite(full.at(alpha / float(fitted.b[0]))).solve(cross)
+        mean = 0.0 if full.means is None else full.means @ coef
+        return PlaceMap(self.kernel, full.marks, coef), mean
+
     def _rows(self, K: Array) -> Array:
-        """Kernel values times M, one row a window."""
-        return namespace(K).reshape(K @ self.M, (-1, self.M.shape[1]))
+        """Return kernel values times M, one row per window."""
+        M = self.coordinates[1]
+        return namespace(K).reshape(K @ M, (-1, M.shape[1]))
 
     def rows(self, index: np.ndarray) -> Array:
-        """Some rows of E."""
+        """Return some rows of E."""
         locations = self.slots.size // self.slots.n
         fields, at = np.divmod(index, locations)
         needed, where = np.unique(fields, return_inverse=True)
-        K = self.data.by_place(needed, self.marks)
-        if self.means is not None:
-            K = K - like(np.sqrt(self.data.w[needed])[:, None, None], K) * self.means
-        return take(self._rows(K), where.reshape(-1) * locations + at) * self.e
+        K, means = self.data.by_place(needed, self.moments.marks), self.moments.means
+        if means is not None:
+            K = K - like(np.sqrt(self.data.w[needed])[:, None, None], K) * means
+        return take(self._rows(K), where.reshape(-1) * locations + at) * self.coordinates[2]
 
     def located(self, X: Items, prior: bool = False) -> Located:
-        """Windows of new fields; k(x, x) is exact although the coordinates are not."""
-        kernel = self.kernel
+        """Return windows of new fields; k(x, x) is exact although the coordinates are not."""
+        kernel, means, xp = self.kernel, self.moments.means, namespace(self.moments.root)
         view = View(kernel, kernel.input_grid, kernel.output_grid)
-        A, xp = view.inputs.split(like(X, self.root)), namespace(self.root)
-        K = stacked(view.values(A, self.marks))
+        A = view.inputs.split(like(X, self.moments.root))
+        K = stacked(view.values(A, self.moments.marks))
         own = None
         if prior:
             own = like(view.diagonal(), K) - xp.sum(self._solved(K) ** 2, axis=2)
             own = xp.where(own > 0, own, xp.zeros_like(own))
-        K = K if self.means is None else K - self.means
+        K = K if means is None else K - means
         Z = self._rows(K)
         if own is not None:
-            if self.known is None:
+            if self.prior_level is None:
                 added = xp.reshape(xp.sum(self._solved(K) ** 2, axis=2), (-1,))
             else:
-                added = self.known * xp.sum(Z * Z, axis=1)
+                added = self.prior_level * xp.sum(Z * Z, axis=1)
             own = xp.reshape(own, (-1,)) + added
-        return Located(Z * self.z, own, self._slots(count(X)))
-
-    def _slots(self, n: int) -> Slots:
-        return slots_of(self.kernel, n, self.slots.repeats)
+        return Located(Z * self.coordinates[3], own, slots_of(kernel, count(X), self.slots.repeats))
 
     def _solved(self, K: Array) -> Array:
-        """L⁻¹k for all windows."""
+        """Return L⁻¹k for all windows."""
         xp = namespace(K)
         flat = xp.matrix_transpose(xp.reshape(K, (-1, K.shape[2])))
-        return xp.reshape(xp.matrix_transpose(solve_triangular(self.root, flat)), K.shape)
+        return xp.reshape(xp.matrix_transpose(solve_triangular(self.moments.root, flat)), K.shape)
 
     def without_rows(self) -> WindowInputs:
-        """The same without the training fields."""
+        """Return the same without the training fields."""
         other = copy(self)
-        other.data, other.moments, other.weights, other.roots = None, None, None, None
+        other.known, other.used = self.coordinates, self.moments.summary()
+        other.data, other.marks, other.weights, other.roots = None, None, None, None
         return other
 
 
 def slots_of(kernel: Any, n: int, channels: int) -> Slots:
-    """One slot for each location that counts."""
+    """Return one slot for each location that counts."""
     slots = kernel.slots(n)
     return Slots(n, slots.width, channels, slots.live)
-
-
-def window_part(
-    inputs: WindowInputs, T: Array, cross: Array, b: Array, columns: np.ndarray | None = None
-) -> Part:
-    """The smoother of outputs T, one row a window, of which `cross` is K_mn T."""
-    inside = inputs.e[:, None] * (namespace(cross).matrix_transpose(inputs.M) @ cross)
-    return Part(inputs, b, T, inside, columns, slots=inputs.slots)

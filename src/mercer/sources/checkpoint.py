@@ -129,7 +129,7 @@ class Checkpoint:
         os.replace(unfinished, self.path)
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
-        """How far the run of the file came, with its moments; nowhere where there is no file."""
+        """Return the progress of the run in the file, and its moments; none if there is no file."""
         # Killed between its two renames, a run leaves the previous file alone, and that is whole.
         previous = self._beside("previous")
         path = self.path if self.path.exists() else previous
@@ -192,7 +192,7 @@ class Checkpoint:
 
 
 def _digest(items: Items) -> str:
-    """Of the content of a batch: equal for equal items, in whatever process."""
+    """Return a digest of the content of a batch, equal for equal items in every process."""
     items = host(items) if is_foreign(items) else items
     if isinstance(items, np.ndarray) and items.dtype != object:
         kind = f"{items.dtype.str}{items.shape}".encode()

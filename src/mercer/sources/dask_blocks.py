@@ -118,7 +118,7 @@ def tree(tasks: list, merge: Callable) -> Any:
 
 
 def loaders(blocks: list) -> list[Callable[[], Any]]:
-    """For every block a function that loads it, on a cluster all at once; it fails as that does."""
+    """Return for every block a function that loads it; a cluster loads all of them at once."""
     from dask import delayed
 
     tasks = [delayed(_touch)(block) for block in blocks]

@@ -117,7 +117,7 @@ class DaskStream(Source):
         return self._compute(tree(tasks, merge))
 
     def _lengths(self) -> list[int]:
-        """How many pairs each block has, where Dask does not know: one number a block."""
+        """Return how many pairs each block has, counted on the cluster if Dask does not know."""
         if self.lengths is None:
             tasks = [task("count", i, length, block) for i, block in enumerate(self.blocks)]
             self.lengths = list(self._compute(tasks))

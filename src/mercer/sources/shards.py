@@ -142,7 +142,7 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 
 
 def _columns(batch: Any, names: str | Sequence[str]) -> np.ndarray:
-    """One column as it is, several as the components of vectors."""
+    """Return one column unchanged, or several as the components of vectors."""
     if not isinstance(names, str):
         return np.column_stack([_column(batch.column(name)) for name in names])
     return _column(batch.column(names))

@@ -257,7 +257,7 @@ def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether `X` is a Dask array, bag or delayed block, or a list of those."""
+    """Return whether `X` is a Dask array, bag or delayed block, or a list of those."""
     first = X[0] if isinstance(X, list | tuple) and len(X) else X
     return type(first).__module__.partition(".")[0] in ("dask", "dask_expr")
 

@@ -1,0 +1,133 @@
+"""Scalar kernels times operators, by the spectra of the inputs and of the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Array, like, namespace, take
+from .._base.linalg import adjoint
+from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
+from .._base.symmetric import NotPositiveSemidefinite
+from ..embedding import PointMap, SpanFrame
+from ..operators import Moments, Separable
+from ..operators.separable import SpectralMoments
+from ..problem import Problem, Want
+from .basis import Basis
+from .exact_inputs import MANY, ExactInputs
+from .factorization import Factorization, Method, Solution
+from .input_gram import InputGram
+from .inputs import InputSpectrum
+from .outputs import Cache, OutputRows
+from .part import Part
+from .tridiagonal import FactoredMoments
+from .weights import DualWeights
+
+
+def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor both sides: one part, complete."""
+    uniform = problem.kernel.operator.uniform is not None
+    problem.require_room(CHOLESKY_SQUARES if uniform and want.single else SPECTRAL_SQUARES)
+    kernel, direct = problem.inputs.kernel, want.solver != "spectral"
+    inputs = cache.inputs(kernel, exact_inputs, problem, direct)
+    if uniform and want.single and direct and problem.spanned:
+        return spanned(problem, inputs, DualSolution(problem, want, cache))
+    outputs = cache.outputs(problem)
+    if uniform:
+        rows = outputs.rows
+        return separated(problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None))
+    if want.single and direct and problem.n >= MANY and not problem.foreign:
+        found = _at_one_ridge(problem, inputs, outputs)
+        if found is not None and not inputs.needs_spectrum(found.parts[0].b, want.alphas[0]):
+            return found
+    EV = inputs.inside(outputs.rows)
+    return separated(problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV)
+
+
+def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
+    """Return the inputs of a problem, factored when they are needed."""
+    side = problem.inputs
+    gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
+    return ExactInputs(gram, direct)
+
+
+def _at_one_ridge(
+    problem: Problem, inputs: ExactInputs, outputs: OutputRows
+) -> Factorization | None:
+    """Return the factorisation with an operator that took no spectrum of the inputs.
+
+    None where a regulariser is lost in rounding, or a matrix is indefinite.
+    """
+    gram = inputs.gram
+    gram.reduced(keep=True)
+    V = gram.reduction.inside(outputs.rows)
+    moments = FactoredMoments(inputs.total, V, gram=lambda: gram.reduced(keep=True))
+    try:
+        return separated(problem, inputs, outputs, moments)
+    except (np.linalg.LinAlgError, NotPositiveSemidefinite):
+        return None
+
+
+def separated(
+    problem: Problem,
+    inputs: InputSpectrum,
+    outputs: OutputRows,
+    moments: Any,
+    EV: Array | None = None,
+    alpha: float | None = None,
+) -> Factorization:
+    """Return the factorisation of a scalar kernel times an operator, given the inputs.
+
+    With `alpha` the operator is learnt at that ridge first.
+    """
+    operator = problem.kernel.operator
+    operator = operator if alpha is None else operator.learn(moments, alpha)
+    b, Q = operator.eigh(moments)
+    rows, products = outputs.rows, EV
+    if Q is not None:
+        products = None if EV is None else EV @ Q
+    part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, products)
+    return Factorization(
+        problem, Separable(problem.inputs.kernel, operator), outputs, [part], Basis(Q)
+    )
+
+
+def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
+    """Return the moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
+    if inputs.complete:
+        return SpectralMoments(inputs.total, EV, inputs.s)
+    xp = namespace(EV)
+    vu = xp.matrix_transpose(EV * xp.sqrt(inputs.s)[:, None])
+    return Moments(inputs.total, inputs.s, vu, adjoint(V) @ V)
+
+
+def spanned(problem: Problem, inputs: InputSpectrum, method: Method | None = None) -> Factorization:
+    """Return the factorisation of outputs without coordinates, under a multiple of the identity."""
+    frame, n = SpanFrame(problem.outputs.kernel, problem.outputs.items), problem.n
+    mean, like_this = None, problem.outputs.kernel.diag(take(problem.outputs.items, [0]))
+    if problem.intercept:
+        mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
+        mean = like(mean, like_this)
+    outputs = OutputRows(None, mean, None, frame)
+    part = Part(inputs, like(np.full(n, problem.uniform), like_this), None)
+    return Factorization(problem, problem.kernel, outputs, [part], method=method)
+
+
+class DualSolution(Method):
+    """Weights on the outputs by one Cholesky factor."""
+
+    def __init__(self, problem: Problem, want: Want, cache: Cache):
+        self.problem, self.want, self.cache = problem, want, cache
+
+    def solution(self, alpha: float) -> Solution:
+        """Return the map g at one ridge; by the spectrum where α is lost in rounding."""
+        problem, dual = self.problem, DualWeights.of(self.problem, alpha)
+        try:
+            dual.factored  # noqa: B018
+        except np.linalg.LinAlgError:
+            inputs, outputs = self.cache.held[1], self.cache.outputs(problem)
+            moments = SpectralMoments(inputs.total, outputs.rows)
+            return separated(problem, inputs, outputs, moments).solve(alpha)
+        frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
+        return Solution(PointMap(dual, None, frame, dual), problem.kernel)

@@ -1,0 +1,180 @@
+"""All of a scalar kernel on the training inputs."""
+
+from __future__ import annotations
+
+from copy import copy
+from math import log
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._base.arrays import Array, Items, count, is_foreign, like, namespace
+from .._base.linalg import adjoint, product, solve_triangular
+from .._base.symmetric import eigh
+from .cholesky import factored
+from .inputs import Fit, InputSpectrum, Located
+from .reduction import Reduction
+from .tridiagonal import solve_directions
+
+MANY = 256
+"""Below this number of examples an eigendecomposition is fast enough."""
+REFINED = 1e-7
+"""Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
+
+
+class ExactInputs(InputSpectrum):
+    """All of a scalar kernel on the training inputs: one eigendecomposition of the Gram matrix.
+
+    The eigendecomposition is made when it is first needed. One solution, or everything at one
+    ridge under a multiple of the identity, takes a Cholesky factor instead: with
+    LLᵀ = Mᵀ√wK√wM + αI, where M spans what is not constant, E = √α M L⁻ᵀ and s = 0 give the same
+    smoother, complete.
+
+    Parameters
+    ----------
+    gram
+        The kernel values on the training inputs.
+    direct
+        Whether a Cholesky factor may replace the eigendecomposition.
+    """
+
+    refines: ClassVar[bool] = True
+    known: Any = None
+    """The spectrum once it is computed."""
+    determinant: float | None = None
+    """The log determinant at one ridge; None for a spectrum."""
+
+    def __init__(self, gram: Any, direct: bool = True):
+        self.gram, self.direct = gram, direct
+        self.complete = self.whole = self.orthonormal = True
+        n, weights = count(gram.X), gram.weights
+        self.total = float(n) if weights is None else float(weights.sum())
+
+    @property
+    def spectrum(self) -> tuple[Array, Array, int]:
+        """s, E, and the number of eigenvalues that are rounding; computed when first needed.
+
+        Rounding in directions that finite features cannot have means nothing at new inputs, and a
+        small ridge would magnify it: those are not mapped.
+        """
+        if self.known is not None:
+            return self.known
+        gram, A = self.gram, self.gram.reduced()
+        s, E = eigh(A, "Gram matrix", False, gram.scale, True, gram.reduction.lightest)
+        E = gram.reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        directions = int(s.shape[0])
+        width = directions if gram.width is None else gram.width
+        alike = not bool(namespace(s).any(s > 0))
+        null = directions if alike else max(0, directions - width)
+        s[:null] = 0.0
+        self.known = s, E, null
+        return self.known
+
+    @property
+    def s(self) -> Array:
+        """The eigenvalues; zero at one ridge."""
+        return self.spectrum[0]
+
+    @property
+    def E(self) -> Array:
+        """The eigenvectors; √α M L⁻ᵀ at one ridge."""
+        return self.spectrum[1]
+
+    @property
+    def reduction(self) -> Reduction:
+        """What weights and the intercept make of the Gram matrix."""
+        if self.gram.reduction is None:
+            self.spectrum  # noqa: B018
+        return self.gram.reduction
+
+    @property
+    def roots(self) -> Array | None:  # type: ignore[override]
+        """√w as a column; None for equal weights."""
+        return self.reduction.roots
+
+    @property
+    def N(self) -> Array | None:  # type: ignore[override]
+        """The constant over the rows; None without an intercept."""
+        return self.reduction.N
+
+    @property
+    def size(self) -> int:
+        """The number of training inputs."""
+        return count(self.gram.X)
+
+    def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
+        """Return the inputs by a Cholesky factor under a multiple of the identity."""
+        scale = float(b[0]) if b.shape[0] else 1.0
+        if self.known is not None or not self.direct or scale <= 0:
+            return self
+        try:
+            factor = factored(self.gram.reduced(), alpha / scale)
+        except np.linalg.LinAlgError:
+            return self  # α is lost in rounding
+        L, reduction = factor.factor, self.gram.reduction
+        inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))
+        E = reduction.back(adjoint(inverse) * (alpha / scale) ** 0.5)
+        other = copy(self)
+        other.known = namespace(E).zeros_like(abs(E[0, :])), E, 0
+        other.orthonormal = False
+        other.determinant = factor.log_determinant() + int(L.shape[0]) * log(scale)
+        return other
+
+    def log_det(self, b: Array, alpha: float) -> float:
+        """Return Σ log(s b + α) over the coordinates of every direction."""
+        if self.determinant is None:
+            return super().log_det(b, alpha)
+        return int(b.shape[0]) * self.determinant
+
+    def located(self, X: Items, prior: bool = False) -> Located:
+        """Return (√w ∘ k_x) E, kernel values centred if there is an intercept."""
+        basis = self.reduction.weighted(self.E)  # first: it finds the means of kernel values
+        K = self.gram.against(X)
+        own = self.gram.prior(X, K) if prior else None
+        return Located(K @ basis, own)
+
+    def between(self, X: Items) -> Array:
+        """Return the prior covariance between new inputs."""
+        return self.gram.between(X)
+
+    def times(self, A: Array) -> Array:
+        """Return √w K √w A up to constants, by K itself."""
+        return self.reduction.weighted(self.gram.times(self.reduction.weighted(A)))
+
+    def map(self, D: Array) -> Fit:
+        """Return kernel values against the training inputs, times √w ∘ (E D)."""
+        null = self.spectrum[2]
+        return self.gram.map(self.E[:, null:] @ D[null:, :])
+
+    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+        """Return the map of a `Part` at one ridge, without a spectrum where that is enough."""
+        C = self._dual(fitted, alpha) if self.known is None and self.direct else None
+        if C is None:
+            return self.map(fitted.coefficients(alpha, Q))
+        if Q is not None:
+            C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
+        return self.gram.map(self.reduction.back(C))
+
+    def _dual(self, fitted: Any, alpha: float) -> Array | None:
+        """Return b_j (b_j K + αI)⁻¹ T_j, T without constants; None where that takes a spectrum."""
+        b = fitted.b
+        try:
+            if fitted.alike and float(b[0]) > 0:
+                factor = factored(self.gram.reduced(), alpha / float(b[0]))
+                return factor.solve(self.reduction.inside(fitted.T))
+        except np.linalg.LinAlgError:
+            return None  # the spectrum keeps more digits, or refuses the matrix
+        if self.size < MANY or fitted.alike or is_foreign(b):
+            return None
+        if self.needs_spectrum(b, alpha):
+            return None
+        return solve_directions(self.gram.reduced(), b, alpha, self.reduction.inside(fitted.T))
+
+    def needs_spectrum(self, b: Array, alpha: float) -> bool:
+        """Return whether rounding shows at a ridge, so that one solution takes a spectrum too.
+
+        A spectrum distinguishes rounding from what finite features reach.
+        """
+        K = self.gram.reduced(keep=True)
+        finite = self.gram.width is not None and self.gram.width < self.size
+        return finite or alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K))

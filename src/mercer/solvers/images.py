@@ -1,0 +1,49 @@
+"""Problems with symmetries: images of the pairs as further pairs, one group with their original."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import concatenated
+from ..problem import Problem, Want
+from .factorization import Factorization
+from .outputs import Cache
+
+
+def with_images(problem: Problem) -> Problem:
+    """Return the pairs, followed by their images under every other symmetry.
+
+    Images share the label of their original.
+    """
+    group: Any = problem.symmetry
+    X, Y = zip(*group.images(problem.inputs.items, problem.outputs.items), strict=True)
+    number = len(group)
+    return replace(
+        problem,
+        inputs=replace(problem.inputs, items=concatenated(X), sample=None),
+        outputs=replace(problem.outputs, items=concatenated(Y), sample=None),
+        labels=np.tile(problem.left_out_labels, number),
+        weights=None if problem.weights is None else np.tile(problem.weights, number),
+        given=None,
+        symmetry=None,
+    )
+
+
+def image_refusal(problem: Problem, want: Want) -> str | None:
+    """Return why images are not added to the pairs: they are of arrays in memory."""
+    sides = problem.inputs.items, problem.outputs.items
+    whole = all(hasattr(items, "shape") for items in sides)  # items may be of any type
+    return None if whole and problem.gathered is None else "symmetries are of arrays in memory"
+
+
+def images(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor the problem with images by whatever solver suits it."""
+    from .route import factor
+
+    found = factor(with_images(problem), replace(want, moves=True))
+    kernel = found.problem.kernel
+    original, number = replace(problem, kernel=kernel), found.problem.n // problem.n
+    return replace(found, problem=original, images=found.problem, copies=number)

@@ -1,0 +1,160 @@
+"""What weights and an intercept make of a Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dgemv
+
+from .._base.arrays import Array, is_foreign, like, namespace, take
+from .._base.linalg import adjoint
+from .._base.threads import MANY, in_passes
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What weights and an intercept make of a Gram matrix: Mᵀ(√w K √w)M with MMᵀ + NNᵀ = I.
+
+    Column c of N has the square roots of the sample weights at the rows of one place (of all rows,
+    unless the rows are slots), over their length. The reflection I - 2RRᵀ turns the columns of N
+    into unit vectors, whose rows are then left out: no null eigenvalue stays behind to be counted
+    as a direction of the kernel.
+
+    Attributes
+    ----------
+    roots
+        √w as a column; None for weights of one.
+    N
+        What an intercept fits, (rows, places); None without one.
+    R
+        The reflection's vectors, of disjoint supports like the columns of N.
+    kept
+        The rows that remain.
+    order
+        The rows by falling weight, in which the matrix is factored; None for equal weights. Rows of
+        falling size keep the digits of the small ones, next to weights of 1e10.
+    """
+
+    roots: Array | None
+    N: Array | None = None
+    R: Array | None = None
+    kept: Any = None
+    order: np.ndarray | None = None
+    lightest: float = 1.0
+    """The smallest weight over the largest."""
+
+    @classmethod
+    def of(
+        cls,
+        weights: np.ndarray | None,
+        intercept: bool,
+        where: Array,
+        places: np.ndarray | None = None,
+    ) -> Reduction:
+        """Of rows with these weights, one constant for each place that occurs.
+
+        `where` has as many rows, and is of the library and device that the results are needed on.
+        """
+        xp, roots, order, lightest = namespace(where), None, None, 1.0
+        if weights is not None:
+            roots = like(np.sqrt(weights)[:, None], where)
+            order = np.argsort(-weights, kind="stable")
+            lightest = float(weights.min() / weights.max())
+        if not intercept:
+            return cls(roots, order=order, lightest=lightest)
+        N, first = xp.ones_like(where[:, :1]) if roots is None else roots, np.zeros(1, np.intp)
+        if places is not None:
+            known, place = np.unique(places, return_inverse=True)
+            first = np.unique(places if order is None else places[order], return_index=True)[1]
+            N = N * like(place.reshape(-1, 1) == np.arange(len(known)), where)
+        N = N / xp.sqrt(xp.sum(N * N, axis=0))
+        R = (N if order is None else take(N, order)) + 0.0
+        for column, row in enumerate(first):
+            R[int(row), column] += 1.0  # N is positive there: nothing cancels
+        R = R / xp.sqrt(xp.sum(R * R, axis=0))
+        kept = np.delete(np.arange(N.shape[0]), first)  # the first row of every place goes
+        return cls(roots, N, R, kept, order, lightest)
+
+    def weighted(self, A: Array) -> Array:
+        """√w ∘ A."""
+        return A if self.roots is None else self.roots * A
+
+    def reduced(self, K: Array) -> Array:
+        """Mᵀ(√w K √w)M for a symmetric K, which is returned itself where there is nothing to do."""
+        if self.roots is not None:
+            K = self.roots * K * namespace(K).matrix_transpose(self.roots)
+        if self.order is not None:
+            K = take(adjoint(take(K, self.order)), self.order)
+        if self.R is None:
+            return K
+        if self.R.shape[1] == 1:  # one constant: two outer products, and the first row goes
+            v = self.R[:, 0]
+            p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
+            p = 2.0 * (p - (v @ p) * v)
+            if not is_foreign(K) and K.size < MANY:
+                return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
+            return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
+        half = take(self._reflected(K), self.kept)
+        return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
+
+    def _reflected(self, A: Array) -> Array:
+        """(I - 2RRᵀ) A."""
+        return A - 2.0 * (self.R @ (namespace(A).matrix_transpose(self.R) @ A))
+
+    def inside(self, V: Array) -> Array:
+        """MᵀV."""
+        V = V if self.order is None else take(V, self.order)
+        if self.R is None:
+            return V
+        if self.R.shape[1] > 1:
+            return take(self._reflected(V), self.kept)
+        v = self.R[:, 0]
+        return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
+
+    def back(self, A: Array) -> Array:
+        """M A."""
+        if self.R is None:
+            rows = A
+        elif self.R.shape[1] == 1:
+            v = self.R[:, 0]
+            rows = v[:, None] * (-2.0 * (v[1:] @ A))[None, :]
+            rows[1:, :] += A
+        else:
+            lost = np.setdiff1d(np.arange(self.R.shape[0]), self.kept)
+            zeros = like(np.zeros((len(lost), int(A.shape[1]))), A)
+            positions = np.argsort(np.concatenate([lost, self.kept]))
+            rows = self._reflected(take(namespace(A).concat([zeros, A]), positions))
+        return rows if self.order is None else take(rows, np.argsort(self.order))
+
+    def without(self, V: Array) -> Array:
+        """V - NNᵀV."""
+        if self.N is None:
+            return V
+        return V - self.N @ (namespace(V).matrix_transpose(self.N) @ V)
+
+
+def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
+    """Return A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
+    if is_foreign(A):
+        left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
+        made = -namespace(A).matrix_transpose(left) @ right
+        made += A
+        return made
+    made = np.empty(A.shape)
+
+    def fill(rows: slice) -> None:
+        made[rows] = A[rows]
+        for a, b in pairs:
+            made[rows] -= a[rows, None] * b
+
+    in_passes(fill, *A.shape)
+    return made
+
+
+def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:
+    """Return the weighted mean of the rows."""
+    if weights is None:
+        return namespace(A).mean(A, axis=0)
+    return like(weights / weights.sum(), A) @ A

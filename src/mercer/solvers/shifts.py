@@ -1,0 +1,252 @@
+"""Problems that shifts leave unchanged: one complex part for each Fourier mode of the shifts.
+
+The Gram matrix of all images is block-circulant, so that each Fourier mode of the shift is an n × n
+problem of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import (
+    Array,
+    Items,
+    blocks,
+    concatenated,
+    count,
+    host,
+    like,
+    namespace,
+    part,
+    take,
+)
+from ..features import Explicit
+from ..features.landmarks import Spanned
+from ..problem import Problem, Want
+from .basis import FourierBasis, fourier
+from .exact_inputs import ExactInputs
+from .factorization import Factorization
+from .inputs import Fit
+from .outputs import Cache, OutputRows
+from .part import Part
+from .reduction import Reduction, weighted_mean
+
+INVARIANT = 1e-9
+"""How much kernel values may change under shifts by rounding."""
+TRIED = 8
+"""Examples on which that is tried."""
+DIAGONAL = 16
+"""Inputs whose values against each other are made where only those with themselves are needed."""
+
+
+def shift_refusal(problem: Problem, want: Want) -> str | None:
+    """Return why a problem is not solved mode by mode."""
+    if problem.symmetry is None or problem.symmetry.shifts is None:
+        return "symmetries are more than shifts"
+    if not problem.separable or problem.kernel.operator.uniform is None:
+        return f"{problem.kernel} is not a scalar kernel times the identity"
+    if problem.inputs.features is not None or problem.outputs.features is not None:
+        return "coordinates of low rank do not keep the symmetry"
+    width = int(np.prod(problem.outputs.items.shape[1:]))
+    if problem.outputs.width != width or not problem.outputs.kernel.on_vectors:
+        return f"{problem.outputs.kernel} has other coordinates than its entries"
+    if problem.loss is not None or want.judge != "closed":
+        return "modes go with the square loss"
+    return _varies(problem)
+
+
+def _varies(problem: Problem) -> str | None:
+    """Return why shifts change the kernel, or the inner product of outputs; None if they do not."""
+    group: Any = problem.symmetry
+    few = np.arange(min(TRIED, problem.n))
+    X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
+    for side, A, actions in (
+        (problem.inputs, X, group.inputs),
+        (problem.outputs, Y, group.outputs),
+    ):
+        K = host(side.kernel(A))
+        moved = actions[len(group) // 2](A)
+        if np.abs(host(side.kernel(moved)) - K).max() > INVARIANT * np.abs(K).max():
+            return f"{side.kernel} changes under {group.names}"
+    return None
+
+
+def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor one problem for each mode; an intercept is the same at all shifts of a location."""
+    group: Any = problem.symmetry
+    basis = FourierBasis(group.shifts[1])
+    outputs = _outputs(problem, basis)
+    values, T = ShiftValues(problem, basis), basis.forth(outputs.rows)
+    parts = []
+    for number, mode in enumerate(np.ndindex(*basis.half)):
+        target = _real(T[mode]) if basis.is_real(mode) else T[mode]
+        inputs = ExactInputs(ModeGram(values, mode, problem.intercept and not any(mode)))
+        b = like(np.full(basis.others, problem.uniform), outputs.rows)
+        columns = number * basis.others + np.arange(basis.others)
+        parts.append(Part(inputs, b, target, columns=columns, times=basis.times(mode)))
+
+    def join(fits: list[Fit]) -> Fit:
+        """Return dual coefficients on all images: an image has the image of its original's."""
+        xp = namespace(outputs.rows)
+        duals: Any = [dual for dual, _ in fits]
+        C = basis.real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
+        C = C / len(group)
+        coef = concatenated([act(C) for act in group.outputs])
+        map = Spanned(problem.inputs.kernel, concatenated(values.images), coef)
+        return map, _constant(basis, fits) if problem.intercept else 0.0
+
+    return Factorization(problem, problem.kernel, outputs, parts, basis, join)
+
+
+def _constant(basis: FourierBasis, fits: list[Fit]) -> Array:
+    """Return the mean that the mode of constants explains, the same at all shifts."""
+    xp, first = namespace(fits[0][1]), fits[0][1][None, :]
+    rest = xp.concat([0.0 * first] * (len(fits) - 1), axis=1) if len(fits) > 1 else first[:, :0]
+    return basis.real(xp.concat([first, rest], axis=1))[0, :]
+
+
+def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
+    """Return the entries of the outputs, less their mean over pairs and shifts."""
+    side = replace(problem.outputs, features=Explicit())  # the entries, also if there are many
+    made = Cache().outputs(replace(problem, outputs=side))
+    if made.mean is None:
+        return made
+    xp, at = namespace(made.mean), basis.by_shift.reshape(-1)
+    means = xp.mean(xp.reshape(take(made.mean, at), (-1, basis.others)), axis=0)
+    every = xp.reshape(means + 0.0 * xp.reshape(take(made.mean, at), (-1, basis.others)), (-1,))
+    mean = take(every, np.argsort(at))
+    return OutputRows.centred(made.coordinates, problem.weights, True, made.frame, mean)
+
+
+def _real(A: Array) -> Array:
+    return A.real + 0.0  # not a view of every other number
+
+
+class ShiftValues:
+    """Kernel values of inputs against all shifts of the training inputs, by Fourier mode."""
+
+    def __init__(self, problem: Problem, basis: FourierBasis):
+        self.kernel, self.X, self.basis = problem.inputs.kernel, problem.inputs.items, basis
+        self.weights, self.group = problem.weights, problem.symmetry
+        self.seen: tuple[Any, Any, Any] = (None, None, None)
+
+    @cached_property
+    def images(self) -> list[Items]:
+        """The training inputs under every element of the group."""
+        group: Any = self.group
+        return [act(self.X) for act in group.inputs]
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The element of the group that each shift is."""
+        group: Any = self.group
+        shape, axes = self.basis.shape, self.basis.axes
+        first = group.shifts[0].reshape(-1, *shape)[0]
+        where = {action.source[first.flat[0]]: i for i, action in enumerate(group.inputs)}
+        order = np.empty(shape, dtype=np.intp)
+        for steps in np.ndindex(*shape):
+            order[steps] = where[np.roll(first, steps, axis=axes).flat[0]]
+        return order
+
+    @cached_property
+    def modes(self) -> Array:
+        """The Gram matrices of the training inputs, (*modes, n, n).
+
+        Those of a shift and its inverse are each other's transposes.
+        """
+        shape = self.basis.shape
+        grams: dict[tuple[int, ...], Array] = {}
+        for steps in np.ndindex(*shape):
+            back = tuple(-k % m for k, m in zip(steps, shape, strict=True))
+            if back in grams:
+                grams[steps] = grams[back].T
+            else:
+                grams[steps] = self.kernel._gram(self.X, self.images[self.order[steps]])
+        return self._transformed(list(grams.values()))
+
+    def _transformed(self, values: list[Array]) -> Array:
+        """Return values at all shifts as Fourier modes, over the number of shifts."""
+        xp = namespace(*values)
+        K = xp.stack(values)
+        K = xp.reshape(K, (*self.basis.shape, *K.shape[1:]))
+        return fourier(K, self.basis.axes) / self.basis.number
+
+    def against(self, A: Items) -> Array:
+        """Return the values of new inputs, (*modes, inputs, n); those of the last are kept."""
+        if self.seen[0] is not A:
+            steps = np.ndindex(*self.basis.shape)
+            values = [self.kernel._gram(A, self.images[self.order[k]]) for k in steps]
+            self.seen = (A, self._transformed(values), None)
+        return self.seen[1]
+
+    def prior(self, A: Items) -> Array:
+        """Return the values of new inputs with themselves, (*modes, inputs)."""
+        if self.seen[0] is not A or self.seen[2] is None:
+            group: Any = self.group
+            found = []
+            for k in np.ndindex(*self.basis.shape):
+                moved = group.inputs[self.order[k]](A)
+                own = [
+                    self.kernel._gram(part(A, rows), part(moved, rows))
+                    for rows in blocks(count(A), DIAGONAL)
+                ]
+                xp = namespace(*own)
+                found.append(xp.concat([xp.linalg.diagonal(K) for K in own]))
+            self.seen = (A, self.against(A), self._transformed(found))
+        return self.seen[2]
+
+
+class ModeGram:
+    """One Fourier mode of the kernel values, in the form that `ExactInputs` factors."""
+
+    width = None
+    reduction: Any = None
+    scale = 0.0
+
+    def __init__(self, values: ShiftValues, mode: tuple[int, ...], intercept: bool):
+        self.values, self.mode, self.intercept = values, mode, intercept
+        self.real = values.basis.is_real(mode)
+        self.X, self.weights, self.means = values.X, values.weights, None
+
+    def _own(self, A: Array) -> Array:
+        return _real(A[self.mode]) if self.real else A[self.mode]
+
+    def reduced(self) -> Array:
+        """Return the matrix without weights and constants, for the caller to destroy."""
+        K = self._own(self.values.modes)
+        if self.intercept:
+            self.means = weighted_mean(K, self.weights)
+        xp = namespace(K)
+        self.scale = float(xp.max(abs(xp.linalg.diagonal(K))))
+        self.scale *= 1.0 if self.weights is None else float(self.weights.max())
+        self.reduction = Reduction.of(self.weights, self.intercept, K)
+        return self.reduction.reduced(K) + 0.0
+
+    def against(self, A: Items) -> Array:
+        """Return kernel values of new inputs, less their means if there is an intercept."""
+        K = self._own(self.values.against(A))
+        return K if self.means is None else K - self.means
+
+    def prior(self, A: Items, against: Array) -> Array:
+        """Return k(a, a), centred if there is an intercept, given the values of `against`."""
+        own = self._own(self.values.prior(A))
+        own = own if self.real else _real(own)
+        if self.means is None:
+            return own
+        rows = weighted_mean(namespace(against).matrix_transpose(against), self.weights)
+        level = float(weighted_mean(self.means[:, None], self.weights)[0])
+        return own - 2.0 * rows - level
+
+    def map(self, coef: Array) -> Any:
+        """Return dual coefficients √w ∘ coef, and the mean that they explain."""
+        coef = self.reduction.weighted(coef)
+        return coef, 0.0 if self.means is None else self.means @ coef
+
+    def times(self, A: Array) -> Array:
+        """Return K A, less its mean if there is an intercept."""
+        KA = self._own(self.values.modes) @ A
+        return KA - weighted_mean(KA, self.weights) if self.intercept else KA

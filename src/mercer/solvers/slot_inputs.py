@@ -1,0 +1,215 @@
+"""Inputs whose rows are slots, pairs of an example and an output component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Array, Items, blocks, count, like, namespace, part, put, take
+from .._base.memory import GIB, SHARE, available
+from .._base.symmetric import eigh
+from ..operators import BlockGram, OperatorKernel
+from ..operators.slots import Slots
+from .cholesky import factored
+from .inputs import Fit, InputSpectrum, Located
+from .reduction import Reduction
+from .weights import CoupledMap
+
+DENSE_SQUARES = 4.0
+"""Peak memory of a dense fit in matrices over all slots."""
+DIAGONAL = 16
+"""Inputs whose values against each other are made where only K(x, x) is needed."""
+
+
+class SlotInputs(InputSpectrum):
+    """Inputs whose rows are slots: all slots of an example are left out together.
+
+    Attributes
+    ----------
+    slots
+        Those of the training examples.
+    weights
+        The sample weight of each training slot; None for equal weights.
+    shares
+        1/√Σw of each output component; None without an intercept.
+    """
+
+    slots: Slots
+    weights: np.ndarray | None
+    shares: np.ndarray | None
+
+    @property
+    def size(self) -> int:
+        """The number of slots."""
+        return self.slots.size
+
+    def set_constants(self, intercept: bool) -> None:
+        """Store the total weight of each output component, which its constant is made of."""
+        w = np.ones(self.slots.size) if self.weights is None else self.weights
+        self.total = float(w.sum())
+        totals = np.bincount(self.slots.places, w, minlength=self.slots.width)
+        self.shares = np.where(totals > 0, totals, np.inf) ** -0.5 if intercept else None
+
+    @property
+    def constants(self) -> int:
+        """One for each output component that occurs."""
+        return 0 if self.shares is None else int((self.shares > 0).sum())
+
+    def constant(self, at: Located) -> Array | float:
+        """Return the weight of the constant of each slot: 1/√Σw of its component."""
+        if self.shares is None or at.slots is None:
+            return 0.0
+        return like(self.shares[at.slots.places][:, None], self.s)
+
+    def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
+        """Return what residuals e of some training slots add to the constants at located slots."""
+        if self.shares is None or at.slots is None:
+            return 0.0
+        places = self.slots.places[own]
+        N = like((np.arange(self.slots.width)[:, None] == places) * self._levels(own), e)
+        return self.constant(at) * take(N @ e, at.slots.places)
+
+    def _levels(self, index: Any) -> np.ndarray:
+        """Return the entries of N at some rows, each in the column of its component."""
+        assert self.shares is not None
+        roots = 1.0 if self.weights is None else np.sqrt(self.weights[index])
+        return roots * self.shares[self.slots.places[index]]
+
+    def squared_levels(self, index: slice) -> Array | float:
+        """Return N² of some rows."""
+        return 0.0 if self.shares is None else like(self._levels(index) ** 2, self.s)
+
+    def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
+        """Return N_gN_gᵀ of groups of rows, and the same of components that no other row has."""
+        if self.shares is None:
+            return None
+        places, levels = self.slots.places[members], self._levels(members)
+        same = places[:, :, None] == places[:, None, :]
+        products = same * levels[:, :, None] * levels[:, None, :]
+        rows = np.bincount(self.slots.places, minlength=self.slots.width)
+        alone = same.sum(axis=2) >= rows[places]
+        return like(products, self.s), like(products * alone[:, :, None], self.s)
+
+    def without_constants(self, members: np.ndarray, A: Array) -> Array:
+        """Return (I - N_gN_gᵀ)⁻¹ A for groups of rows; lone components are not fitted."""
+        if self.shares is None:
+            return A
+        places, levels = self.slots.places[members], self._levels(members)
+        at = (places[:, None, :] == np.arange(self.slots.width)[:, None]) * levels[:, None, :]
+        mass = (at**2).sum(axis=2)
+        rows = np.bincount(self.slots.places, minlength=self.slots.width)
+        known = (at > 0).sum(axis=2) < rows
+        gain = np.where(known, 1.0 / np.where(known, 1.0 - mass, 1.0), 0.0)
+        N = like(at, A)
+        inner = like(gain[:, :, None], A) * (N @ A)
+        return A + namespace(A).matrix_transpose(N) @ inner
+
+
+class GramInputs(SlotInputs):
+    """All values of an operator-valued kernel on the training inputs, written out over slots.
+
+    The spectrum is made when more than a solution is needed.
+    """
+
+    known: Any = None
+    """The spectrum once it is computed."""
+
+    def __init__(
+        self, kernel: OperatorKernel, X: Items, weights: np.ndarray | None, intercept: bool
+    ):
+        self.kernel, self.X, self.intercept = kernel, X, intercept
+        self.slots = kernel.gram(X).rows
+        require_written_out(self.slots.size)
+        self.weights = None if weights is None else weights[self.slots.owners]
+        self.complete = self.whole = self.orthonormal = True
+        self.set_constants(intercept)
+
+    @property
+    def spectrum(self) -> tuple[Array, Array, Reduction, Any]:
+        """s, E, what weights and constants make of the matrix, and its mean over each component."""
+        if self.known is None:
+            self.known = self._factored()
+        return self.known
+
+    def _factored(self) -> tuple[Array, Array, Reduction, Any]:
+        K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
+        means = self.slots.means(K, weights) if self.intercept else None
+        scale = float(namespace(K).max(namespace(K).linalg.diagonal(K)))  # rounding is relative
+        scale *= 1.0 if weights is None else float(weights.max())
+        reduction = Reduction.of(weights, self.intercept, K, self.slots.places)
+        A = reduction.reduced(K)
+        what = "operator-valued Gram matrix"
+        s, E = eigh(A, what, False, scale, True, reduction.lightest)
+        E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        return s, E, reduction, means
+
+    s = property(lambda self: self.spectrum[0])
+    E = property(lambda self: self.spectrum[1])
+    reduction = property(lambda self: self.spectrum[2])
+    N = property(lambda self: self.reduction.N)
+    roots = property(lambda self: self.reduction.roots)
+
+    def located(self, X: Items, prior: bool = False) -> Located:
+        """Return kernel values times E, less the mean of each component with an intercept."""
+        gram, means = self.kernel.gram(X, self.X), self.spectrum[3]
+        K, slots = gram.matrix(), gram.rows
+        own = diagonal(self.kernel, X) if prior else None
+        if means is not None:
+            own = None if own is None else self._centred(own, K, slots)
+            K = K - take(means, slots.places)
+        return Located(K @ self.reduction.weighted(self.E), own, slots)
+
+    def _centred(self, own: Array, K: Array, slots: Slots) -> Array:
+        """Return prior variances less what the mean of each component explains."""
+        xp, turn = namespace(K), namespace(K).matrix_transpose
+        across = turn(self.slots.means(turn(K), self.weights))  # (rows, width)
+        level = self.slots.means(turn(self.spectrum[3]), self.weights)
+        at = like(np.eye(slots.width)[slots.places], K)
+        own = own - 2.0 * xp.sum(across * at, axis=1)
+        return own + take(xp.linalg.diagonal(level), slots.places)
+
+    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+        """Return the map by a Cholesky factor for each set of coupled slots, or by the spectrum."""
+        gram = self.kernel.gram(self.X)
+        try:
+            made = self.known is not None
+            C = self._spectral(fitted, alpha) if made else self._direct(gram, fitted.T, alpha)
+        except np.linalg.LinAlgError:
+            C = self._spectral(fitted, alpha)  # α is lost in rounding
+        means = self.slots.means(gram.apply(C), self.weights)
+        mean = namespace(means).reshape(means, (-1,)) if self.intercept else 0.0
+        return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
+
+    def _spectral(self, fitted: Any, alpha: float) -> Array:
+        return self.reduction.weighted(self.E @ fitted.coefficients(alpha))
+
+    def _direct(self, gram: BlockGram, T: Array, alpha: float) -> Array:
+        C, w, places = T + 0.0, self.weights, self.slots.places
+        for own, G in gram.parts():
+            some = None if w is None else w[own]
+            reduction = Reduction.of(some, self.intercept, G, places[own])
+            A = reduction.reduced(G)
+            ridge = factored(A + 0.0 if A is G else A, alpha)
+            solved = reduction.back(ridge.solve(reduction.inside(take(T, own))))
+            C = put(C, own, reduction.weighted(solved))
+        return C
+
+
+def diagonal(kernel: OperatorKernel, X: Items) -> Array:
+    """Return K(x, x) at every slot, of a few inputs against each other at a time."""
+    own = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL)]
+    xp = namespace(*own)
+    return xp.concat([xp.linalg.diagonal(K) for K in own])
+
+
+def require_written_out(size: int) -> None:
+    """Refuse a matrix over all slots that has no room."""
+    needed, free = 8.0 * DENSE_SQUARES * size * size, SHARE * available()
+    if needed > free:
+        raise MemoryError(
+            f"this operator-valued kernel has {size} rows, examples times coupled components, and "
+            f"its matrix written out needs about {needed / GIB:.1f} GiB of {free / GIB:.1f} GiB "
+            "free. KernelDependency(…, solver='cg') needs products only; choose alpha and length "
+            "scales with KernelDependencyCV on a part of the examples."
+        )
