@@ -55,11 +55,11 @@ class Frame:
         return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """The same points as weighted sums of Φ over outputs: weights and outputs."""
+        """Return the same points as weighted sums of Φ over outputs: weights and outputs."""
         raise NotImplementedError
 
     def kernel_features(self, C: Array) -> Array:
-        """The same points in the finite features of the output kernel."""
+        """Return the same points in the finite features of the output kernel."""
         raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ class OrthonormalFrame(Frame):
         return isinstance(self.map, Explicit)
 
     def evaluate(self, Y: Items) -> Array:
-        """The coordinates of the outputs."""
+        """Return the coordinates of the outputs."""
         return self.map.transform(Y)
 
     def sqnorms(self, Y: Items) -> Array:
@@ -116,7 +116,7 @@ class MovedFrame(Frame):
         return self.frame.kernel
 
     def evaluate(self, Y: Items) -> Array:
-        """The coordinates of the outputs."""
+        """Return the coordinates of the outputs."""
         return self.frame.evaluate(Y) - self.origin
 
 
@@ -132,7 +132,7 @@ class SpanFrame(Frame):
         return self.kernel(Y, self.outputs)
 
     def sqnorms(self, Y: Items) -> Array:
-        """The kernel's diagonal."""
+        """Return the kernel's diagonal."""
         return self.kernel.diag(Y)
 
     def _weighted_values(self, C: Array) -> Array:
@@ -152,11 +152,11 @@ class SpanFrame(Frame):
         return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """The weights are the coordinates."""
+        """Return the coordinates, which are the weights, and the outputs."""
         return C, self.outputs
 
     def kernel_features(self, C: Array) -> Array:
-        """The weighted sum of the outputs' features."""
+        """Return the weighted sum of the outputs' features."""
         return C @ self.kernel.features(self.outputs)
 
 
@@ -230,7 +230,7 @@ class Embedding(FromFile):
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:
-        """‖g(x_t) - Φ(y_t)‖² for each point and the output beside it."""
+        """Return ‖g(x_t) - Φ(y_t)‖² for each point and the output of the same row."""
         C, E, points, outputs = self._beside(Y)
         xp = namespace(E)
         D2 = points - 2.0 * xp.sum(C * E, axis=1) + outputs
@@ -244,10 +244,10 @@ class Embedding(FromFile):
         return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
 
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
-        """The points about the first of some outputs as origin, and what `scores` lose by that.
+        """Return the points about the first of some outputs, and what `scores` lose by that.
 
-        What tells outputs apart that lie far from zero keeps its digits so. Points stay as they
-        are where distances are not those of coordinates of vectors.
+        Differences of outputs far from zero keep their digits so. Points are unchanged
+        where distances are not those of coordinates of vectors.
         """
         if not self.frame.whole:
             return self, 0.0
@@ -304,7 +304,7 @@ class Embedding(FromFile):
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
-        """The posterior variance of g(x), the noise estimated.
+        """Return the posterior variance of g(x), the noise estimated.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class PointMap:
     weigher: Any
 
     def __call__(self, X: Items) -> Embedding:
-        """The points of a batch of inputs."""
+        """Return the points of a batch of inputs."""
         C = self.map.transform(X)
         C = C if self.offset is None else C + self.offset
         if self.weigher is None:
@@ -386,7 +386,7 @@ class PointMap:
         return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
 
     def without_training_data(self) -> PointMap:
-        """The same map without training data that it does not itself stand on."""
+        """Return the same map without training data that it does not need itself."""
         return replace(
             self,
             weigher=None if self.weigher is None else self.weigher.without_training_data(self.map),

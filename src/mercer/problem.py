@@ -24,7 +24,7 @@ __all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
 
 MOST = 10**6
-"""Rows that whole weights may stand for when they are written out."""
+"""Rows that integer weights are replaced by at most."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Side:
 
     @cached_property
     def width(self) -> int | None:
-        """The number of finite features of the kernel; None where it has none."""
+        """The number of finite features of the kernel; None if they are not finite."""
         features = self.kernel.features
         return None if features is None else int(features.transform(take(self.items, [0])).shape[1])
 
@@ -189,25 +189,25 @@ class Problem:
 
 @dataclass(frozen=True)
 class Want:
-    """What is wanted of a problem.
+    """What is needed of a problem.
 
     Attributes
     ----------
     alphas
         The ridges: one to solve at, or several to choose from.
     left_out
-        Whether left-out predictions are wanted.
+        Whether left-out predictions are needed.
     judge
         "closed" for left-out predictions in closed form, "refit" for refits on folds; the same for
         all trials of a choice, so that they are compared on equal terms.
     folds
         The number of folds of refits.
     solver
-        The solver asked for: a name, "auto", or a `BlockConjugateGradient`.
+        The requested solver: a name, "auto", or a `BlockConjugateGradient`.
     relative
         Whether the ridges are in units of `Factorization.scale`.
     moves
-        Whether left-out models are wanted at new inputs too, which takes output coordinates.
+        Whether left-out models are needed at new inputs too, which takes output coordinates.
     """
 
     alphas: Sequence[float] = ()
@@ -220,12 +220,12 @@ class Want:
 
     @property
     def single(self) -> bool:
-        """Whether one solution is all that is wanted."""
+        """Whether one solution is all that is needed."""
         return len(self.alphas) == 1 and not self.left_out
 
 
 def positive_alpha(alpha: Any) -> float:
-    """A ridge is a positive finite number."""
+    """Return a ridge as a number; refuse one that is not positive and finite."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     try:
@@ -241,7 +241,7 @@ def positive_alpha(alpha: Any) -> float:
 
 
 def repeats(weights: np.ndarray) -> np.ndarray:
-    """Positions repeated by weight: exactly for whole numbers, else to a quarter of the mean."""
+    """Return positions repeated by weight: exactly for integers, else to a quarter of the mean."""
     whole_numbers = bool((weights == np.round(weights)).all())
     fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
     return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))

@@ -103,7 +103,8 @@ def shrunk_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
 def _by_risk(squares: Squares) -> np.ndarray:
     """Return weights that fall with the mean left-out loss of a model, and sum to one."""
     risks = squares.v.sum() - 2.0 * squares.r.sum(axis=0) + np.einsum("nkk->k", squares.Q)
-    weights = np.exp(-STEEP * (risks / max(float(risks.min()), 1e-300) - 1.0))
+    risks = np.maximum(risks, 1e-9 * float(squares.v.sum()) + 1e-300)  # none is below rounding
+    weights = np.exp(-STEEP * np.minimum(risks / risks.min() - 1.0, 10.0))
     return weights / weights.sum()
 
 

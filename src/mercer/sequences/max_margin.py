@@ -46,7 +46,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         What a unit of missing margin costs. It is of order 1 for a normalised kernel, of order
         1 / k(x, x) for another; far above that, margins become hard and the ascent slow.
     transitions
-        The weight of label bigrams beside the kernel; 0 leaves them out.
+        The weight of label bigrams relative to the kernel; 0 leaves them out.
     features
         Coordinates of the vectors, such as ``IncompleteCholesky(rank=500)``, for a fit at low
         rank; None is exact, with the Gram matrix of all places.
@@ -66,7 +66,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     Attributes
     ----------
     kernel_
-        The kernel that was fitted, its length scale settled.
+        The fitted kernel, with its length scale.
     labels_
         The labels, in the order of the potentials.
     transitions_
@@ -92,7 +92,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     pairwise steps with exact line search. All that a step changes is a few columns of the node
     scores f(x_t, c) = Σ_s A[s, c] k(x_t, x_s) of all places, which are kept up to date, so that an
     answer of Viterbi costs no kernel. The gap is that of the whole problem, computed by one
-    Viterbi a sequence after each pass and once more, afresh, at the end.
+    Viterbi a sequence after each pass, and once more from the start at the end.
 
     References
     ----------
@@ -125,9 +125,9 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     verbose: bool = False
 
     def check_loaded(self, limits: Limits) -> None:
-        """A score for every two labels."""
+        """Check that there is a score for every two labels."""
         if hasattr(self, "labels_"):
-            must(isinstance(self.labels_, list), "labels_ is no list")
+            must(isinstance(self.labels_, list), "labels_ is not a list")
             array(self.transitions_, "transitions_", np.float64, *[len(self.labels_)] * 2)
 
     # -- fit ----------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         return self
 
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
-        """The attributes of a fit, set together at its end: a failed fit changes nothing."""
+        """Return the attributes of a fit; they are set together, after everything succeeded."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
         gap, limit = positive(self.gap, "gap"), whole(self.max_passes, "max_passes")
         rng = check_random_state(self.random_state)
@@ -186,7 +186,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     # -- predict ------------------------------------------------------------------------------
 
     def predict(self, X: Items) -> np.ndarray:
-        """The best labelling of every sequence, of the kind that was learnt from."""
+        """Return the best labelling of every sequence, in the container of the training outputs."""
         from .markov._chain_loops import best_paths
 
         chains = self._chains(X)
@@ -200,12 +200,12 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         )
 
     def potentials(self, X: Items) -> np.ndarray:
-        """The node potentials f(x_t, c) of every sequence: matrices (places, labels)."""
+        """Return the node potentials f(x_t, c) of every sequence: matrices (positions, labels)."""
         chains = self._chains(X)
         return object_array(chains.split(self._nodes(chains)))
 
     def score(self, X: Items, y: Items) -> float:
-        """The share of labels that are right; one that was never learnt counts as wrong."""
+        """Return the fraction of labels that are right; a label not seen in training is wrong."""
         return symbol_accuracy(y, self.predict(X))
 
     def _chains(self, X: Items) -> Chains:

@@ -45,14 +45,14 @@ class TransducerPrediction:
         candidates: Items | None = None,
         lexicon: Items | None = None,
     ) -> np.ndarray:
-        """The best output of every input.
+        """Return the best output of every input.
 
         Parameters
         ----------
         X
             Inputs.
         context
-            What else is known of each, where the model was fitted with a context.
+            The context of each input, if the model was fitted with one.
         candidates
             A list of outputs for each input, of which the best is taken.
         lexicon
@@ -70,7 +70,7 @@ class TransducerPrediction:
         candidates: Items | None = None,
         lexicon: Items | None = None,
     ) -> list[Ranked]:
-        """For each input the best `k` outputs with their scores, best first."""
+        """Return the best `k` outputs of each input with their scores, best first."""
         return self._top(X, whole(k, "k", 1), context, candidates, lexicon)
 
     def predict_proba(
@@ -82,7 +82,7 @@ class TransducerPrediction:
         candidates: Items | None = None,
         lexicon: Items | None = None,
     ) -> list[Ranked]:
-        """For each input the best `k` outputs with their probabilities, best first.
+        """Return the best `k` outputs of each input with their probabilities, best first.
 
         The probabilities are calibrated on pairs left out of the fit; what is left to one is the
         probability of any other output. Those of all `candidates` of an input sum to one.
@@ -115,7 +115,7 @@ class TransducerPrediction:
         return top_of_both(decoder, self.backward_, X, k, context, candidates, lexicon)
 
     def check_loaded(self, limits: Limits) -> None:
-        """The alphabets are those of the model, in both directions."""
+        """Check that the models of both directions fit together."""
         if not hasattr(self, "model_"):
             return
         self._decoding.check_loaded(limits)
@@ -130,7 +130,7 @@ class TransducerPrediction:
         )  # fmt: skip
 
     def _output(self, codes: np.ndarray) -> Any:
-        """Symbols as a sequence of the kind that was learnt from."""
+        """Return symbols in the container of the training outputs."""
         return output_of(codes, self.targets_, self.coder_.backward, self.sample_)
 
     def score(
@@ -141,6 +141,6 @@ class TransducerPrediction:
         *,
         context: Items | None = None,
     ) -> float:
-        """The share of exact matches, each example by its weight."""
+        """Return the weighted fraction of exact matches."""
         hits = exact_match(as_sequences(y, "y"), self.predict(X, context=context), average=False)
         return float(np.average(hits, weights=sample_weight))

@@ -44,8 +44,8 @@ class SequenceTransducer(
 
     p(c | ·) being the softmax of the ridge scores over a temperature and p(output) an n-gram
     model of the training outputs. The best few are compared with v log p(input, output) added, by
-    joint n-gram models of input symbols with their chunks: one of all, one that only tells vowels
-    apart.
+    joint n-gram models of input symbols with their chunks: one of all symbols, and one that
+    distinguishes only vowels.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class SequenceTransducer(
     tiers
         Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
         and outputs, and a class of which every output has one symbol; a list such as ``["aeiou"]``
-        gives them; None has none.
+        gives them; None uses no tiers.
     context_kernel
         The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
         counts common labels.
@@ -87,8 +87,8 @@ class SequenceTransducer(
         The temperature of the softmax, the weight of the n-gram model of outputs, and that of the
         joint n-gram models.
     left_out_accuracy_
-        The share of exact matches on the pairs left out, with these, by the forward model alone
-        where there are both; None where nothing was left out.
+        The fraction of exact matches on left-out pairs with these values, by the forward model
+        alone if there are two; None if nothing was left out.
     order_
         The order into which the pieces of inputs (runs of letters and of digits) are put before
         anything else; None where the order of the inputs is better on left-out pairs.
@@ -171,7 +171,7 @@ class SequenceTransducer(
     def _fitted(
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
-        """The attributes of a fit, set together at its end: a failed fit changes nothing."""
+        """Return the attributes of a fit; they are set together, after everything succeeded."""
         window, operator = checked_kernel(self)
         X, y = checked_pairs(X, y)
         if context is not None:
@@ -234,11 +234,11 @@ class SequenceTransducer(
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:
-        """The parameters that `ConformalSets` changes: it calibrates on pairs of its own."""
+        """Parameters that `ConformalSets` changes, since it calibrates on pairs of its own."""
         return {"folds": None} if isinstance(self.folds, str) else {}
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
-        """The input symbols of training pair `i`, each with the chunk it was aligned to."""
+        """Return the input symbols of training pair `i`, each with the chunk it is aligned to."""
         check_is_fitted(self)
         if i in self.skipped_:
             raise ValueError(f"pair {i} was skipped: its output is too long to be aligned.")

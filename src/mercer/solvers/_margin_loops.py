@@ -1,4 +1,4 @@
-"""The pass over the examples of a margin problem, compiled; imported when it is first asked for."""
+"""The pass over the examples of a margin problem, compiled; imported when first needed."""
 
 from __future__ import annotations
 

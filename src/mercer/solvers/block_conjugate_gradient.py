@@ -18,7 +18,7 @@ from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
 FRESH = 50
-"""Rounds after which the residual is computed afresh: rounding makes the running one drift."""
+"""Rounds after which the residual is computed again: rounding makes the running one drift."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class BlockConjugateGradient:
         intercept: bool = False,
         weights: np.ndarray | None = None,
     ) -> BlockSolution:
-        """The coefficients, their number of rounds and their residual.
+        """Return the coefficients, their number of rounds and their residual.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class WeightedGram(BlockGram):
         self.rows, self.columns = gram.rows, gram.columns
 
     def apply(self, D: Array) -> Array:
-        """The product, weighted on both sides."""
+        """Return the product, weighted on both sides."""
         return self.roots * self.gram.apply(self.roots * D)
 
     def some_columns(self, index: np.ndarray) -> Array:
@@ -224,7 +224,9 @@ class ConjugateGradient:
     tolerance
         The length of a residual, relative to that of its v_j, at which to stop.
     rounds
-        The largest number of products with K_x; a warning says when they did not suffice.
+        The largest number of products with K_x.
+    warn
+        Whether a warning says that the rounds did not suffice.
 
     Examples
     --------
@@ -238,9 +240,10 @@ class ConjugateGradient:
 
     tolerance: float = 1e-3
     rounds: int = 500
+    warn: bool = True
 
     def solve(self, U: Any, V: np.ndarray, alpha: float, b: np.ndarray | None = None) -> np.ndarray:
-        """The coefficients of g(x) = u(x) @ coef, (p, q), in the precision of V.
+        """Return the coefficients of g(x) = u(x) @ coef, (p, q), in the precision of V.
 
         Parameters
         ----------
@@ -266,7 +269,7 @@ class ConjugateGradient:
     def _solved(
         self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The a_j as they are done, with their j: products are with the rest only."""
+        """Yield the a_j as they are done, with their j: products are with the rest only."""
         columns = np.arange(V.shape[1])
         A, R, P = np.zeros_like(V), V.copy(), V.copy()
         now = np.einsum("ij,ij->j", R, R)
@@ -287,7 +290,7 @@ class ConjugateGradient:
             P *= now / before
             P += R
         yield columns, A
-        if (now > goal).any():
+        if self.warn and (now > goal).any():
             warnings.warn(
                 f"conjugate gradients did not reach tolerance {self.tolerance} in {self.rounds} "
                 "rounds: raise alpha or the number of rounds.",

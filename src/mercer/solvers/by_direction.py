@@ -120,7 +120,7 @@ def common_directions(
 def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
     """Return common eigenvectors, and the eigenvalues of every operator; None where there are none.
 
-    A mixture with weights in general position has no eigenvalue twice that a term tells apart, so
+    A mixture with weights in general position has no eigenvalue twice that differs in a term, so
     that its eigenvectors are those of every term.
     """
     scales = [float(np.abs(B).max()) or 1.0 for B in Bs]

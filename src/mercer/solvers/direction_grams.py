@@ -13,7 +13,7 @@ from ..operators import OperatorKernel
 from .part import Part
 
 DIAGONAL = 64
-"""Inputs whose values against each other are made where only k(x, x) is wanted."""
+"""Inputs whose values against each other are made where only k(x, x) is needed."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class DirectionKernel:
         return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
 
     def _along(self, values: Any) -> Array:
-        """What operator-valued kernel values are along these directions."""
+        """Return operator-valued kernel values along these directions."""
         if self.shares is None:
             return values.scalar(int(values.labels[self.columns[0]]))
         return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
 
     def checked_gram(self, X: Items) -> Array:
-        """The Gram matrix of the training inputs."""
+        """Return the Gram matrix of the training inputs."""
         return self._along(self._values(X) if self.held is None else self.held)
 
     def diag(self, A: Items) -> Array:

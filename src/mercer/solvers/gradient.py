@@ -68,11 +68,11 @@ class RidgeObjective:
         self.complete = inputs.complete
 
     def turn(self, A: Array) -> Array:
-        """The transpose."""
+        """Return the transpose."""
         return self.xp.matrix_transpose(A)
 
     def outside(self, A: Array) -> Array:
-        """A less its projections on E and on the constants."""
+        """Return A less its projections on E and on the constants."""
         N = self.part.inputs.N
         rest = A - self.E @ (self.turn(self.E) @ A)
         return rest if N is None else rest - N @ (self.turn(N) @ rest)
@@ -95,7 +95,7 @@ class RidgeObjective:
     def made(
         self, value: float, alpha: float, B: Array, within: Array, beyond: Array | None
     ) -> Slopes:
-        """The derivatives, with that in B turned to output coordinates and made symmetric."""
+        """Return the derivatives, that in B in output coordinates and symmetric."""
         B = (B + self.turn(B)) / 2.0
         Q = self.parts.Q
         if Q is not None:
@@ -130,7 +130,7 @@ class RidgeObjective:
         return self.made(-self.parts.evidence(self.alpha), alpha, B, within, beyond)
 
     def of_left_out(self) -> Slopes:
-        """The mean squared left-out residual, weighted; of groups where the problem has groups.
+        """Return the weighted mean squared left-out residual; of groups if there are any.
 
         By the formula of the module.
         """
@@ -228,7 +228,7 @@ class _Alone:
         return float(self.o.xp.sum(a * e * G))
 
     def curved(self, a: Array, e: Array) -> Array:
-        """The mean of the derivatives of G at both ends."""
+        """Return the mean of the derivatives of G at both ends."""
         G, turn = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.turn
         return 0.5 * (turn(a) @ (e * G) + turn(a * G) @ e)
 
@@ -277,7 +277,7 @@ class _Groups:
         return total
 
     def curved(self, a: Array, e: Array) -> Array:
-        """The mean of the derivatives of G at both ends."""
+        """Return the mean of the derivatives of G at both ends."""
         xp, turn, total = self.o.xp, self.o.turn, 0.0
         F = turn(self.o.D * self.o.D * self.o.s[:, None])[None, :, :]
         for _, E, ag, eg in self._each(self.o.E, a, e):
@@ -291,7 +291,7 @@ CRITERIA = {"loo": RidgeObjective.of_left_out, "evidence": RidgeObjective.of_evi
 
 
 def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
-    """An objective of a factored problem with its derivatives.
+    """Return an objective of a factored problem with its derivatives.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class InputGram:
     weights: np.ndarray | None
     intercept: bool
     width: int | None = None
-    """The number of finite features on vectors, which bounds the rank; None where it has none."""
+    """The number of finite features on vectors, which bounds the rank; None if not finite."""
     F: Array | None = None
     """Centred finite features of the training inputs."""
     mean: Any = None

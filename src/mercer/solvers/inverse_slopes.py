@@ -39,7 +39,7 @@ function that turns a slope in √w K √w into those in the parameters of the k
 def inverse_slopes(
     problem: Problem, outputs: OutputRows, alpha: float, criterion: str
 ) -> ParameterSlopes:
-    """An objective and its derivatives; `numpy.linalg.LinAlgError` where the ridge is too small.
+    """Return an objective and its derivatives; LinAlgError where the ridge is too small.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
 def left_out_parts(
     P: Array, T: Array, total: float, groups: Any = None
 ) -> tuple[float, float, Array]:
-    """The left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
+    """Return the left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
     xp = namespace(P)
     z = P @ T
     solved, spread = _blocks(P, groups)

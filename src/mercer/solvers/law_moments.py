@@ -20,7 +20,7 @@ JITTER = 1e-10
 
 
 def binary_unit(A: Array) -> float:
-    """The power of two below the largest absolute value, or 1: a unit in which squares exist."""
+    """Return the power of two below the largest absolute value, or 1."""
     top = float(namespace(A).max(abs(A)))
     return float(np.ldexp(1.0, int(np.frexp(top)[1]) - 1)) if top else 1.0
 
@@ -125,7 +125,7 @@ class LawFit:
 
 
 def damping_of(violated: np.ndarray) -> np.ndarray:
-    """The damping of solutions, one for each law (column), of how far true fields violate it.
+    """Return the damping of solutions of each law, from how far true fields violate it.
 
     A field of typical length is as likely to violate the law by so much as to be that long.
     """

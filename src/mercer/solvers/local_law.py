@@ -99,13 +99,16 @@ class LocalLawMap(FeatureMap):
 
     def check_loaded(self, limits: Limits) -> None:
         """One row a mark, one constant a place; neighbours are no more than a file may ask for."""
-        must(isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4, "shape is no shape")
+        must(
+            isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4,
+            "shape is not a tuple of sizes",
+        )
         for size in self.shape:
             bounded(size, "shape", 1, limits.size)
         must(isinstance(self.fields, Fields), "fields are none")
         grid, number = self._grid, float(np.prod([float(s) for s in self.shape]))
         for radius in (self.radius, self.reach):
-            must(isinstance(radius, float) and radius > 0, "radius and reach are no lengths")
+            must(isinstance(radius, float) and radius > 0, "radius and reach are not lengths")
             lines = zip(grid.shape, grid.spacing, strict=True)
             around = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in lines])
             must(number * around <= limits.size, "places and their neighbours are too many")
@@ -113,11 +116,11 @@ class LocalLawMap(FeatureMap):
         array(self.weights, "weights", np.float64, m, 2 + self._near.places.shape[1])
         for name in ("constant", "centre"):
             array(getattr(self, name), name, np.float64, len(grid.live))
-        must(isinstance(self.bound, float) and self.bound > 0, "bound is no length")
+        must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
         must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")
         for name in ("shift", "spread"):
             array(getattr(self, name), name, np.float64, grid.channels)
-        must(self.device is None or isinstance(self.device, str), "device is no name")
+        must(self.device is None or isinstance(self.device, str), "device is not a name")
 
     # -- what places see ------------------------------------------------------------------------
 
@@ -162,7 +165,7 @@ class LocalLawMap(FeatureMap):
     # -- fields -------------------------------------------------------------------------------
 
     def transform(self, A: Items) -> Array:
-        """The fields that obey the law, one row each."""
+        """Return the fields that obey the law, one row each."""
         given, A = A, self.moved(A)
         marks, weights = like(self.marks, A), like(self.weights, A)
         step = max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // len(self.constant))
@@ -173,7 +176,7 @@ class LocalLawMap(FeatureMap):
         return namespace(A).concat(found) if is_foreign(given) else host(namespace(A).concat(found))
 
     def moved(self, A: Array) -> Array:
-        """An array on the device, where there is one."""
+        """Return an array on the device, where there is one."""
         if self.device is None or is_foreign(A):
             return A
         import torch
@@ -187,7 +190,7 @@ class LocalLawMap(FeatureMap):
         return C
 
     def equation(self, C: Array) -> tuple[Array, Array]:
-        """The weights of the neighbours of each place, and the constant, of a law."""
+        """Return the weights of the neighbours of each place, and the constant, of a law."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         own = deviations - xp.mean(deviations, axis=2)[:, :, None]
         return own + (1.0 + mean) / own.shape[2], C[:, :, 0]
@@ -202,7 +205,7 @@ class LocalLawMap(FeatureMap):
         return np.linalg.norm(rest, axis=1) / lengths
 
     def solved(self, C: Array, damping: Any = None) -> Array:
-        """The fields of coefficients, flat; zero at masked places."""
+        """Return the fields of coefficients, flat; zero at masked places."""
         own, right = self.equation(C)
         damping = np.broadcast_to(self.damping if damping is None else damping, len(C))
         solve = self._by_tables if is_foreign(C) else self._by_rows
@@ -228,7 +231,7 @@ class LocalLawMap(FeatureMap):
         return np.stack(found) * self.bound
 
     def _system(self, own: np.ndarray) -> csc_array:
-        """The matrix of the law of one field."""
+        """Return the matrix of the law of one field."""
         inside, P = self._near.inside, own.shape[0]
         rows = np.append(np.nonzero(inside)[0], np.arange(P))
         columns = np.append(self._columns[inside], np.arange(P))

@@ -49,7 +49,7 @@ class PointMargins:
         return self.H @ self.V.T
 
     def sweep(self, losses: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:
-        """A step an example, each moving all points."""
+        """Take one step per example, each of which moves all points."""
         for i in order:
             self._step(i, losses[i], weights[i])
 

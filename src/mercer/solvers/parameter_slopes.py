@@ -121,7 +121,7 @@ def _low_rank(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dic
 
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
-    """⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
+    """Return ⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
     turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:

@@ -33,7 +33,7 @@ START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
 """Fields and landmarks that a choice is made with, and rounds over the parameters: a first look on
-few, whose choice is mended on many. The second numbers are for an accelerator."""
+few, whose choice is improved on many. The second numbers are for an accelerator."""
 SCORED = 64
 """Fields that a choice is scored on, left out."""
 
@@ -51,7 +51,7 @@ def chosen(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
 
 
 def walked(search: PlaceSearch, at: dict[str, int], rounds: int) -> dict[str, int]:
-    """The best choice that steps of one parameter at a time lead to."""
+    """Return the best choice that steps of one parameter at a time lead to."""
     best = search.risk(at)
     for _ in range(rounds):
         before = dict(at)
@@ -88,7 +88,7 @@ class PlaceSearch:
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
 
     def kernel_of(self, at: dict[str, int]) -> Shared:
-        """The kernel of a choice."""
+        """Return the kernel of a choice."""
         values: dict[str, Any] = {name: LADDERS[name][step] for name, step in at.items()}
         for name in ("width", "position"):
             if name in values:
@@ -107,7 +107,7 @@ class PlaceSearch:
         return made
 
     def risk(self, at: dict[str, int]) -> float:
-        """The mean squared left-out error of a choice at its best ridge."""
+        """Return the mean squared left-out error of a choice at its best ridge."""
         key = tuple(at.items())
         if key not in self.known:
             self.known[key] = self._risk(self.kernel_of(at).set_params(rank=self.rank))

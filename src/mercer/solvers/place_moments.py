@@ -181,7 +181,7 @@ def stacked(values: Iterable[tuple[int, Array]]) -> Array:
 
 
 def factor_of(K: Array) -> Array:
-    """The Cholesky factor of K; where rounding made it indefinite, of a little more."""
+    """Return the Cholesky factor of K; where rounding made it indefinite, of a little more."""
     xp = namespace(K)
     level, mean = 0.0, float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
     for _ in range(8):
@@ -211,12 +211,12 @@ class PlaceMap(FeatureMap):
         self.coef = coef
 
     def transform(self, A: Items) -> Array:
-        """The values at all places of the training grid."""
+        """Return the values at all places of the training grid."""
         kernel = self.kernel
         return joined(self.on(A, kernel.input_grid, kernel.output_grid), kernel.output_grid)
 
     def on(self, A: Items, inputs: Any, outputs: Any) -> Array:
-        """The values at the places of any grid for fields on any grid, (n, places, channels)."""
+        """Return the values on any grid for fields on any grid, (n, places, channels)."""
         view = View(self.kernel, inputs, outputs)
         A = inputs.split(like(A, self.marks.positions))
         xp, m = namespace(A), self.marks.shown.shape[0]

@@ -20,7 +20,7 @@ COLUMNS = 6.0
 
 
 def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """The separable one where `gram` is a sum of scalar kernels times operators, else low rank."""
+    """Return a separable one for a sum of scalar kernels times operators, else low rank."""
     if gram.terms is None or rank is not None:
         return low_rank(gram, alpha, rank)
     return separable(gram, alpha)
@@ -59,7 +59,7 @@ def separable(gram: BlockGram, alpha: float) -> Preconditioner:
 
 
 def _nearest(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of K̄ and B̄ on the terms."""
+    """Return the weights of K̄ and B̄ on the terms."""
     k, b = (np.array([[_inner(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
     # b k has the spectrum of the symmetric k^{1/2} b k^{1/2}; T × T, so powers are plenty
     x = np.ones(len(Ks))

@@ -55,7 +55,7 @@ class Reduction:
     ) -> Reduction:
         """Of rows with these weights, one constant for each place that occurs.
 
-        `where` has as many rows, and is of the library and device that the results are wanted on.
+        `where` has as many rows, and is of the library and device that the results are needed on.
         """
         xp, roots, order, lightest = namespace(where), None, None, 1.0
         if weights is not None:
@@ -136,7 +136,7 @@ class Reduction:
 
 
 def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
-    """A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
+    """Return A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
         made = -namespace(A).matrix_transpose(left) @ right
@@ -154,7 +154,7 @@ def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:
-    """The weighted mean of the rows."""
+    """Return the weighted mean of the rows."""
     if weights is None:
         return namespace(A).mean(A, axis=0)
     return like(weights / weights.sum(), A) @ A

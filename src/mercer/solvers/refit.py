@@ -36,8 +36,8 @@ FOLDS = 5
 FOLD_SQUARES = 3.0
 """What a fold keeps, in n×n float64 matrices at most."""
 ROUNDS = 20
-"""How often a threshold that depends on the fit, which depends on it, is settled again at most."""
-SETTLED = 0.02
+"""How often a threshold that depends on the fit, which depends on it, is computed again at most."""
+STEADY = 0.02
 """A threshold that moves by less than this share of itself stays."""
 
 
@@ -71,13 +71,13 @@ class Refit(Method):
         self.problem, self.inputs, self.outputs = problem, inputs, outputs
         self.number, self.weights = folds, weights
 
-    def settled(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """The factorisation with the operator learnt at α, and the loss with its threshold."""
+    def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
+        """Return the factorisation with the operator learnt at α, and the fitted loss."""
         return closed(self.problem, self.inputs, self.outputs, alpha), None
 
     def solution(self, alpha: float) -> Solution:
         """Return the map g at one ridge."""
-        parts, loss = self.settled(alpha)
+        parts, loss = self.fitted_at(alpha)
         return replace(parts.solve(alpha), loss=loss)
 
     @cached_property
@@ -114,7 +114,7 @@ class Refit(Method):
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """The inputs of a fold, factored, and the projections of those left out.
+        """Return the inputs of a fold, factored, and the projections of those left out.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
@@ -139,7 +139,7 @@ class Refit(Method):
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
             for fit, Z, test in self.fits:
-                parts, _ = fit.settled(alpha)
+                parts, _ = fit.fitted_at(alpha)
                 seen = Z @ parts.parts[0].coefficients(alpha, parts.Q)
                 mean = parts.outputs.mean
                 points = put(points, test, seen if mean is None else seen + mean)
@@ -165,14 +165,14 @@ def _factored_inputs(problem: Problem) -> InputSpectrum:
 def closed(
     problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
 ) -> Factorization:
-    """The factorisation once the operator is learnt at α, of outputs as they are."""
+    """Return the factorisation once the operator is learnt at α, of unchanged outputs."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
 
 
 def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
-    """The fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
+    """Return the fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
     from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
 
     if whole_number(folds, "cv") < 2:
@@ -189,7 +189,7 @@ class RobustRefit(Refit):
     """A ridge problem under a robust loss: factored once, outputs cleaned for each α.
 
     The operator is made of outputs that were shortened to three median lengths (from their median
-    where there is an intercept): the covariance of wrong outputs is no guide.
+    where there is an intercept): the covariance of wrong outputs misleads.
     """
 
     reached: Steps | None = None
@@ -209,8 +209,8 @@ class RobustRefit(Refit):
         """The factorisation of the shortened outputs for all α, where B is not learnt."""
         return closed(self.problem, self.inputs, self.tamed, 1.0)
 
-    def settled(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """The problem of the cleaned outputs, the loss's threshold settled."""
+    def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
+        """Return the problem of the cleaned outputs, with the fitted threshold of the loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
             base = closed(self.problem, self.inputs, self.tamed, alpha)
@@ -223,12 +223,12 @@ class RobustRefit(Refit):
             if not loss.adaptive:
                 break
             loss = given.resolved(self._left_out_lengths(parts, alpha))
-            if abs(loss.threshold_ - used.threshold_) <= SETTLED * used.threshold_:
+            if abs(loss.threshold_ - used.threshold_) <= STEADY * used.threshold_:
                 break
         return parts, used
 
     def _cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
-        """The problem of the outputs that the loss leaves at α."""
+        """Return the problem of the outputs that the loss leaves at α."""
         (part,) = base.parts
         given, tamed = (base.rotated(V.coordinates) for V in (self.outputs, self.tamed))
         start = tamed if self.reached is None else self.reached
@@ -244,7 +244,7 @@ class RobustRefit(Refit):
 
 
 def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
-    """The same problem of other outputs, the operator kept."""
+    """Return the same problem of other outputs, the operator kept."""
     (part,) = base.parts
     T = base.rotated(outputs.rows)
     inside = namespace(T).matrix_transpose(part.inputs.E) @ T

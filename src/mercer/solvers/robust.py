@@ -86,7 +86,7 @@ def clean_outputs(
 
 
 def lengths(R: Array) -> Array:
-    """The length of each row."""
+    """Return the length of each row."""
     xp = namespace(R)
     return xp.sqrt(xp.sum(R * R, axis=1))
 

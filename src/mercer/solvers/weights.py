@@ -58,15 +58,11 @@ class DualWeights(FeatureMap):
         gram, factor = self.factored
         return gram.reduction.back(factor.solve(gram.reduction.inside(T)))
 
-    def fit_to(self, T: Array) -> tuple[FeatureMap, Array | float]:
-        """The map with dual coefficients √w ∘ solve(T), and its mean."""
-        return self.factored[0].map(self.solve(T))
-
     def __getstate__(self) -> dict:
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
 
     def transform(self, A: Items) -> Array:
-        """The weights of g(a), one row an input."""
+        """Return the weights of g(a), one row per input."""
         gram = self.factored[0]
         K = gram.against(A)
         turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
@@ -85,7 +81,7 @@ class DualWeights(FeatureMap):
         return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
 
     def weights(self, X: Items, C: Array) -> Array:
-        """As a weigher: the same."""
+        """Return the weights of g(x)."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
@@ -116,7 +112,7 @@ class LeastWeights:
 
 
 class NoWeights:
-    """A streamed model has let go of the training outputs that weights would refer to."""
+    """The weights of a streamed model, which has released its training outputs."""
 
     def weights(self, X: Items, C: Array) -> Array:
         """Refused."""
@@ -139,7 +135,7 @@ class CoupledMap(FeatureMap):
         self.coef = coef
 
     def transform(self, A: Items) -> Array:
-        """The points in output coordinates."""
+        """Return the points in output coordinates."""
         return self.kernel.gram(A, self.X) @ self.coef
 
     @property

@@ -18,7 +18,7 @@ from .place_moments import PlaceData, PlaceMap, PlaceMoments, stacked
 from .slot_inputs import SlotInputs
 
 DOMINANT = 1e3
-"""Eigenvalues over the ridge that stand for a Cholesky factor, which has none: any number does."""
+"""Eigenvalues over the ridge that represent a Cholesky factor; any number serves."""
 CHOICE_RANK = 4000
 """The most landmarks that several ridges are chosen with; the last fit has all."""
 HOST_CHOICE_RANK = 1000

@@ -34,7 +34,7 @@ def best_path(nodes, edges, path):
 
 @compiled
 def path_value(nodes, edges, path):
-    """The score of a labelling."""
+    """Return the score of a labelling."""
     total = 0.0
     for t in range(len(nodes)):
         total += nodes[t, path[t]]

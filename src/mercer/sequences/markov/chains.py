@@ -24,7 +24,7 @@ class Chains:
 
     @classmethod
     def of(cls, X: Items, kernel: Kernel, width: int | None = None) -> Chains:
-        """A batch of ragged sequences of finite vectors, of the given width if there is one."""
+        """Check a batch of ragged sequences of finite vectors, of a given width if there is one."""
         items = Positions(kernel).check(X, "X")
         filled = [item for item in items if len(item)]
         if width is None and not filled:
@@ -43,12 +43,12 @@ class Chains:
         return np.diff(self.starts)
 
     def split(self, rows: Any) -> list:
-        """What was found for all places, chain by chain."""
+        """Split values of all positions by chain."""
         return np.split(rows, self.starts[1:-1])
 
 
 def labelled(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray]:
-    """Outputs, their labels, and the number of the label of every place."""
+    """Return outputs, their labels, and the number of the label at every position."""
     if y is None:
         raise ValueError("MaxMarginMarkovNetwork requires y to be passed, but y is None.")
     outputs = as_sequences(y, "y")

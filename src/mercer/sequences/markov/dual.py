@@ -15,7 +15,7 @@ STEPS = 10
 ROOM = 32
 """Active labellings that a chain has room for at first."""
 NEGLIGIBLE = 0.1
-"""The share of the gap aimed at, spread over the chains, that is not worth a step."""
+"""Fraction of the tolerated gap, spread over the chains, below which no step is made."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DualityGap:
 
     @property
     def relative(self) -> float:
-        """The gap as a share of the dual value, 0 where there is none."""
+        """The gap relative to the dual value; 0 if there is no gap."""
         if self.gap <= 1e-12 * abs(self.primal):
             return 0.0
         return self.gap / self.dual if self.dual > 0 else np.inf
@@ -67,7 +67,7 @@ class Problem:
     transitions: float
 
     def nodes(self, W: np.ndarray) -> np.ndarray:
-        """The node scores K A of all places."""
+        """Return the node scores K A of all positions."""
         return np.ascontiguousarray(W.T) if self.gram else self.rows @ W.T
 
 
@@ -90,12 +90,12 @@ class Point:
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
 
     def towards(self, other: Point, share: float) -> Point:
-        """A mixture of the point with another."""
+        """Return a mixture of the point with another."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Point(*((1.0 - share) * a + share * b for a, b in pairs))
 
     def refreshed(self, problem: Problem) -> Point:
-        """The same without what rounding has added to W on the way."""
+        """Return the same point without the rounding errors that W has accumulated."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
     def certificate(self, problem: Problem) -> DualityGap:

@@ -28,7 +28,7 @@ def solve(
     verbose: bool,
     rng: np.random.RandomState,
 ) -> tuple[Point, list[DualityGap]]:
-    """The point at a relative gap or after so many passes, and the certificates of all passes."""
+    """Return the point at a relative gap or after so many passes, and the certificate of each."""
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     shown = TextColumn("relative gap {task.fields[gap]:.4f}")
@@ -56,7 +56,7 @@ def solve(
 def place_rows(
     kernel: Kernel, features: FeatureMap | None, vectors: np.ndarray
 ) -> tuple[np.ndarray, FeatureMap | None]:
-    """The Gram matrix of all places; or their coordinates and the fitted map to these."""
+    """Return the Gram matrix of all positions, or their coordinates and the fitted map to these."""
     if features is None:
         require_exact(len(vectors), SQUARES, "places")
         rows, fitted = kernel.checked_gram(vectors), None
@@ -69,7 +69,7 @@ def place_rows(
 def node_potentials(
     kernel: Kernel, fitted: FeatureMap | None, vectors: np.ndarray, point: Point
 ) -> FeatureMap:
-    """The node potentials as a map from vectors; places without weight are left out."""
+    """Return the node potentials as a map from vectors, without positions of zero weight."""
     if fitted is not None:
         return fitted.compose(point.W.T)
     used = np.any(point.A != 0, axis=1)

@@ -39,7 +39,7 @@ def found(keys, table, key):
 
 @compiled
 def numbered(keys):
-    """Number the distinct keys in order of appearance; key 0 is none and has number -1."""
+    """Return numbers of keys in order of appearance (-1 for key 0), and the distinct keys."""
     numbers = np.full(keys.shape, -1, dtype=np.int32)
     distinct, n = np.empty(1024, dtype=np.uint64), 0
     table = np.full(4096, -1, dtype=np.int32)

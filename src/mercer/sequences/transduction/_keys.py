@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mix(keys: Any, values: Any) -> np.ndarray:
-    """Return keys with one more whole number in each: `mixed` of `_window_loops` on arrays."""
+    """Return keys with one more integer in each: `mixed` of `_window_loops` on arrays."""
     with np.errstate(over="ignore"):
         keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
         keys = keys * np.uint64(0x9E3779B97F4A7C15)

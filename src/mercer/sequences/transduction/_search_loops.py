@@ -83,7 +83,7 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
         scores[c] -= top + np.log(total)
 
 
-@inlined
+@compiled
 def advance(places, i, c, at, key, language):
     """Return state, tier and node of the trie, key of the output and log-probability after a chunk.
 
@@ -117,7 +117,9 @@ def advance(places, i, c, at, key, language):
 def descending(values):
     """Return the order of falling values, equal ones in their order, by merging."""
     n, width = len(values), 1
-    order, other = np.arange(n), np.arange(n)
+    order, other = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        order[i] = i
     while width < n:
         for low in range(0, n, 2 * width):
             a, b = low, min(low + width, n)
@@ -140,8 +142,12 @@ def selected(scores, merged, outputs, k, beam):
     n, size = 0, 2
     while size < 2 * len(scores):
         size *= 2
-    groups, seen = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-    count, kept = np.zeros(len(scores), np.int64), np.empty(min(beam, len(scores)), np.int64)
+    groups, seen = np.empty(size, np.int64), np.empty(size, np.int64)
+    for at in range(size):
+        groups[at], seen[at] = -1, -1
+    count, kept = np.empty(len(scores), np.int64), np.empty(min(beam, len(scores)), np.int64)
+    for e in range(len(scores)):
+        count[e] = 0
     for e in descending(scores):
         if scores[e] == -np.inf or n == len(kept):
             break
@@ -157,7 +163,7 @@ def selected(scores, merged, outputs, k, beam):
     return kept[:n]
 
 
-@inlined
+@compiled
 def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
     """Follow the hypothesis b back to the start and write its symbols."""
     at, total = b, 0
@@ -183,9 +189,10 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
     can be among the k best in the end. Without a beam the search is exact.
     """
     n_symbols = language.logp.shape[1] - 1
-    ends, totals, outputs = np.zeros((1, 3), np.int64), np.zeros(1), np.full(1, SEED)
-    ends[0, 0] = language.start
-    trace, stops = np.zeros((1024, 2), np.int64), np.zeros(end - begin + 1, np.int64)
+    ends, totals, outputs = np.empty((1, 3), np.int64), np.empty(1), np.empty(1, np.uint64)
+    ends[0, 0], ends[0, 1], ends[0, 2] = language.start, 0, 0
+    totals[0], outputs[0] = 0.0, SEED
+    trace, stops = np.empty((1024, 2), np.int64), np.empty(end - begin + 1, np.int64)
     stops[0] = 1
     for i in range(begin, end):
         first, q = places.spans[places.symbols[i], 0], places.spans[places.symbols[i], 1]
@@ -221,7 +228,7 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
         stop = stops[i - begin]
         stops[i - begin + 1] = stop + len(kept)
         if stop + len(kept) > len(trace):
-            wider = np.zeros((2 * (stop + len(kept)), 2), np.int64)
+            wider = np.empty((2 * (stop + len(kept)), 2), np.int64)
             for at in range(stop):
                 wider[at, 0], wider[at, 1] = trace[at, 0], trace[at, 1]
             trace = wider

@@ -1,4 +1,4 @@
-"""Training pairs, cut into chunks: what models are fitted on."""
+"""Aligned training pairs with their features: what models are fitted on."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .sharing import fit_shared
 
 @dataclass(frozen=True)
 class Aligned:
-    """Training pairs, cut: models are fitted on all of them or on some.
+    """Aligned training pairs: models are fitted on all of them or on some.
 
     Attributes
     ----------
     alignment
-        The pairs, cut.
+        The alignment of the pairs.
     inputs, contexts
         The inputs of the pairs, and their features.
     coder, targets
@@ -73,7 +73,7 @@ class Aligned:
         numbers, distinct = numbered(
             np.hstack([columns.keys, self.contexts.joint(columns, histories)])
         )
-        # All features tell of the symbol of the position: put those of each beside each other.
+        # Every feature includes the symbol of its position: number those of a symbol consecutively.
         owners = np.zeros(len(distinct) + 1, dtype=np.int64)  # the last is that of none, -1
         owners[numbers] = cut.source.flat[:, None]
         order = np.argsort(owners[:-1], kind="stable")
@@ -85,7 +85,7 @@ class Aligned:
         return Numbered(numbers, distinct, weights, values)
 
     def fit(self, words: np.ndarray | None = None) -> Model:
-        """A model of some of the pairs; None for all."""
+        """Fit a model to some of the pairs; None for all."""
         words = np.arange(len(self.keep)) if words is None else words
         source, places = sliced(self.alignment.source, words)
         chunks, numbers = self._chunks
@@ -102,7 +102,7 @@ class Aligned:
         return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
 
     def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
-        """The joint n-gram models of some pairs; very rare chunks are one event."""
+        """Return the joint n-gram models of some pairs; very rare chunks are one event."""
         place = E.places(source.flat, self._chunks[1][places])
         events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
         codes = Codes(events, source.starts)
@@ -111,7 +111,7 @@ class Aligned:
         return [JointNGram.of(codes, number) for number in numbers]
 
     def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-        """The mean log-probability of the chunks of some pairs, at each temperature."""
+        """Return the mean log-probability of the chunks of some pairs, at each temperature."""
         source, places = sliced(self.alignment.source, words)
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])

@@ -121,7 +121,7 @@ class Lattice:
 
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
-        """Number the distinct (symbol, chunk) types of all pairs."""
+        """Collect the distinct (symbol, chunk) types of all pairs."""
         n, m = source.lengths, target.lengths
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest

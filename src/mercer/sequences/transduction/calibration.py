@@ -32,7 +32,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was chosen, and the share of left-out pairs whose output was found with it."""
+    """Chosen values, and the fraction of left-out pairs whose output was found with them."""
 
     temperature: float = 0.15
     weight: float = 0.1
@@ -65,7 +65,7 @@ class BestLists:
         return self.local + weights[0] * self.language + weights[1] * self.joint
 
     def likelihood(self, weights: Weights) -> float:
-        """The mean log-probability of the right ones in their lists, at the best sharpness."""
+        """Return the mean log-probability of right outputs in their lists, at the best scale."""
         some = self.right.any(axis=1)
         scores, right = self._scores(weights)[some], self.right[some]
         if not len(scores):
@@ -78,7 +78,7 @@ class BestLists:
         return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
     def judged(self, weights: Weights) -> tuple[float, Confidence]:
-        """The share of pairs whose best output is right, and the probabilities of lists."""
+        """Return the fraction of pairs whose best output is right, and calibrated probabilities."""
         scores = self._scores(weights)
         order = np.argsort(-scores, axis=1, kind="stable")
         scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
@@ -109,13 +109,13 @@ def number_of_folds(folds: int | str, groups: int) -> int:
 
 
 def _dealt(model: Any, pairs: Aligned) -> np.ndarray:
-    """A place in a random order for each pair, the same for pairs of one group."""
+    """Return a place in a random order for each pair, the same for pairs of one group."""
     groups, labels = np.unique(pairs.labels, return_inverse=True)
     return np.random.default_rng(model.random_state).permutation(len(groups))[labels]
 
 
 def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
-    """Models without a fold and the pairs of that fold, until enough were left out."""
+    """Fit models without one fold each, until enough pairs were left out."""
     models: LeftOut = []
     for fold in folds:
         if sum(len(words) for _, words in models) >= ENOUGH:

@@ -1,4 +1,4 @@
-"""What a transducer refuses, and in which words."""
+"""Checks of the parameters and data of a transducer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def checked_kernel(model: Any) -> tuple[LocalWindow, Operator]:
 
 
 def checked_tiers(tiers: Any) -> None:
-    """Tiers are learnt, or collections of symbols, or none."""
+    """Check that tiers are "learnt", collections of symbols, or None."""
     if tiers is None or (isinstance(tiers, str) and tiers == "learnt"):
         return
     listed = isinstance(tiers, list | tuple) and all(hasattr(c, "__iter__") for c in tiers)
@@ -61,7 +61,7 @@ def one_of(value: Any, name: str, allowed: tuple[str, ...]) -> None:
 
 
 def alignable(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.ndarray:
-    """The pairs whose m output symbols can be cut into chunks, one for each of n symbols."""
+    """Return the pairs whose m output symbols can be cut into chunks, one for each of n symbols."""
     fits = m <= n * longest
     if not fits.all() and otherwise == "raise":
         i = int(np.argmin(fits))
@@ -77,7 +77,7 @@ def alignable(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.
 
 
 def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
-    """As many outputs as inputs, all of them sequences."""
+    """Check that there are as many outputs as inputs, all of them sequences."""
     if y is None:
         raise ValueError("SequenceTransducer requires y to be passed, but the target y is None.")
     X, y = as_sequences(X, "X"), as_sequences(y, "y")
@@ -90,7 +90,7 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked_candidates(candidates: Items | None) -> list[Any] | None:
-    """A list of outputs for each input, from any iterable of lists; None stays None."""
+    """Check that candidates have a list of outputs for each input; None stays None."""
     if candidates is None:
         return None
     by_name = hasattr(candidates, "columns") or isinstance(candidates, str | Mapping | Set)

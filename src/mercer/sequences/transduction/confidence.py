@@ -36,12 +36,12 @@ class Confidence:
     margin: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """Finite numbers."""
+        """Check that all numbers are finite."""
         for name, value in vars(self).items():
             finite(value, name)
 
     def log_probabilities(self, scores: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Log-probabilities of the outputs and, last, of none: (inputs, outputs + 1).
+        """Return log-probabilities of the outputs and, last, of none: (inputs, outputs + 1).
 
         Scores of outputs that are not there are -inf.
         """

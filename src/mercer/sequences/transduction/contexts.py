@@ -19,8 +19,8 @@ from .words import word_features
 NEAR = 1
 """How far the windows reach that are paired with the last output symbols and with the context."""
 OUTLINE = LocalWindow(radius=4, decay=0.6)
-"""The windows in which symbols of a tier are told apart and all others are one: what matters of
-*ate* in *late*, *rate* and *dame* is an open syllable. They count half."""
+"""Windows that distinguish only the symbols of a tier: what matters of *ate* in *late*, *rate* and
+*dame* is an open syllable. They count half."""
 
 
 REACH = {1: 1, 2: 2, 3: 1, 4: 3}
@@ -58,8 +58,8 @@ class Contexts:
     first and last symbols of the sequence; and the product of the near ones of all these with the
     context. To them come, for h = 1, …, history, the last h output symbols, and the last members of
     the output's tier, paired with the windows that hold the position and reach one symbol at most
-    and with the context: output symbols count as if they stood beside the position, each one of
-    weight `decay`.
+    and with the context: output symbols count as if they were next to the position, each one
+    with weight `decay`.
 
     Attributes
     ----------
@@ -85,8 +85,8 @@ class Contexts:
     words: bool
 
     def check_loaded(self, limits: Limits) -> None:
-        """Windows, and a history that is not too long."""
-        must(isinstance(self.kernel, LocalWindow), "kernel is no LocalWindow")
+        """Check the windows and the length of the history."""
+        must(isinstance(self.kernel, LocalWindow), "kernel is not a LocalWindow")
         bounded(self.history, "history", 0, limits.steps)
         bounded(self.ends, "ends", 0, limits.steps)
 
@@ -116,7 +116,7 @@ class Contexts:
         return shared_keys(inputs, vowels)
 
     def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """(number of the history, kind) of each feature of the output so far; weights."""
+        """Return (history, kind) of each feature of the output so far, and its weight."""
         last = [(h, h) for h in range(1, self.history + 1)]
         if self.tiers is not None:  # the output tier follows the last symbols
             last += [(self.history + kind, REACH[kind]) for kind in self.tiers.kinds]
@@ -126,7 +126,7 @@ class Contexts:
         return np.ascontiguousarray(table[:, :2]), weights
 
     def histories(self, last: np.ndarray) -> np.ndarray:
-        """Keys of the last h symbols, h = 1, …, history; 0 where there are not so many."""
+        """Return keys of the last h symbols, h = 1, …, history; 0 if there are fewer."""
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
         for h in range(1, self.history + 1):
             key = np.full(len(last), seed(h))
@@ -136,7 +136,7 @@ class Contexts:
         return keys
 
     def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
-        """Keys of what was put out before each place of outputs, and the states of their tier.
+        """Return keys of the output before each place, and the states of its tier.
 
         The rows are those of `before_places`; `mark` stands for the start of an output.
         """
@@ -147,7 +147,7 @@ class Contexts:
         return np.hstack([keys, self.tiers.history_keys(states)]), states
 
     def joint(self, columns: Columns, histories: np.ndarray) -> np.ndarray:
-        """Keys of the features of the output so far, (positions, pairs); 0 for none."""
+        """Return keys of the features of the output so far, (positions, pairs); 0 for none."""
         pairs, _ = self.pairs(columns)
         keys = np.zeros((len(columns.keys), len(pairs)), dtype=np.uint64)
         for f, (h, kind) in enumerate(pairs):
@@ -187,7 +187,7 @@ class _Collected:
         return self.size - 1
 
     def _symbols(self, kind: int) -> np.ndarray:
-        """First keys of a kind of features: the symbol at each position."""
+        """Return the first keys of a kind of features, made of the symbol at each position."""
         return mix(seed(kind), self.codes.flat + 2)
 
     def add_tier(self, tiers: Tiers, c: int) -> None:
@@ -220,7 +220,7 @@ class _Collected:
                 self.add(mix(mix(near, 522 + side), around[:, side]), weight * one)
 
     def add_outlines(self, tiers: Tiers, c: int) -> None:
-        """Add windows around the position in which only the members of a class are told apart."""
+        """Add windows around the position that distinguish only the members of a class."""
         codes = self.codes
         others = np.where(self.inputs.inside, 1, 0)
         outline = Codes(np.where(tiers.members(codes, c), codes.flat + 2, others), codes.starts)

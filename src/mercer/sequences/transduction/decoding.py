@@ -59,7 +59,7 @@ class Decoding:
     def top(
         self, X: np.ndarray, k: int, context: Items, candidates: Items, lexicon: Items
     ) -> list[Ranked]:
-        """For each input the best `k` outputs with their scores."""
+        """Return the best `k` outputs of each input with their scores."""
         self.check(X, context, candidates, lexicon)
         words = None if lexicon is None else as_sequences(lexicon, "lexicon")
         trie = NO_TRIE if words is None else self._trie(words)
@@ -89,7 +89,7 @@ class Decoding:
             )
 
     def _trie(self, words: np.ndarray) -> np.ndarray:
-        """The prefixes of all words that have no unknown symbol."""
+        """Return the prefix tree of all words without unknown symbols."""
         targets = self.coder.targets
         known = [w for w in words if all(symbol in targets.number for symbol in w)]
         if not known:
@@ -160,7 +160,7 @@ class Batch:
         return scores
 
     def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
-        """Outputs that a search found, best first."""
+        """Return the outputs that a search found, best first."""
         return [
             (self._output(out[i, : sizes[i]]), float(values[i]))
             for i in np.argsort(-values, kind="stable")
@@ -175,7 +175,7 @@ class Batch:
 def top_of_both(
     forward: Decoding, backward: Decoding, X: np.ndarray, k: int, *given: Items
 ) -> list[Ranked]:
-    """For each input the best `k` outputs by the mean of the scores of two models.
+    """Return the best `k` outputs of each input by the mean score of two models.
 
     The outputs are those that either model has among its best, or the candidates given.
     """
@@ -202,13 +202,13 @@ def top_of_both(
 
 
 def output_of(codes: np.ndarray, targets: Alphabet, backward: bool, sample: Any) -> Any:
-    """Numbers of symbols as a sequence of the kind that was learnt from."""
+    """Return numbers of symbols as a sequence, in the container of the training outputs."""
     symbols = [targets.symbols[c] for c in (codes[::-1] if backward else codes)]
     return as_given(symbols, sample)
 
 
 def _sorted(outputs: Items, scores: np.ndarray) -> Ranked:
-    """Outputs with their scores, best first; those given twice once."""
+    """Return distinct outputs with their scores, best first."""
     ranked: Ranked = []
     seen = set()
     for i in np.argsort(-scores, kind="stable"):
@@ -220,7 +220,7 @@ def _sorted(outputs: Items, scores: np.ndarray) -> Ranked:
 
 
 def _blocks(X: np.ndarray) -> list[np.ndarray]:
-    """Rows of inputs that are decoded together: about `SYMBOLS` symbols, one input at least."""
+    """Split inputs into blocks of about `SYMBOLS` symbols, at least one input each."""
     total = np.cumsum([len(x) + 1 for x in X])
     cuts = np.flatnonzero(np.diff(total // SYMBOLS)) + 1
     return np.split(np.arange(len(X)), cuts)

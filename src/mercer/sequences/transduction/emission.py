@@ -34,7 +34,7 @@ class Chunks:
     lengths: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Symbols from the left, and as many as the length says."""
+        """Check that symbols agree with lengths."""
         n, longest = array(self.symbols, "symbols", np.int64, None, None).shape
         indices(self.lengths, "lengths", 0, longest + 1, n)
         filled = np.arange(longest) < self.lengths[:, None]
@@ -92,7 +92,7 @@ class Emissions:
     shared: Any
 
     def check_loaded(self, limits: Limits) -> None:
-        """Features, chunks and coefficients that there are."""
+        """Check that features, chunks and coefficients agree."""
         features, symbols = len(self.keys), len(self.width)
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
@@ -147,7 +147,7 @@ class Emissions:
         ]
 
     def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Where each chunk stands among those of its symbol; -1 where the symbol lacks it."""
+        """Return the place of each chunk among those of its symbol; -1 if the symbol lacks it."""
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
         asked = symbols * len(self.chunks.lengths) + numbers
@@ -162,7 +162,7 @@ class Numbered:
     Attributes
     ----------
     numbers
-        (positions, kinds); -1 for none. The features of a symbol have numbers beside each other.
+        (positions, kinds); -1 for none. The features of a symbol have consecutive numbers.
     keys
         The distinct keys.
     weights, values
@@ -175,7 +175,7 @@ class Numbered:
     values: np.ndarray
 
     def repeated(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Positions of a symbol as a matrix of the features that two of them have; their keys."""
+        """Return the matrix of features that two positions of a symbol share, and their keys."""
         numbers = self.numbers[places]
         kept = numbers >= 0
         own = numbers[kept]
@@ -184,10 +184,16 @@ class Numbered:
         kept[kept] = often[own - first]
         columns = (np.cumsum(often) - 1)[numbers[kept] - first]
         values = self.values[places] if len(self.values) > 1 else self.values
-        data = np.broadcast_to(values * self.weights, kept.shape)[kept].astype(np.float32)
-        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        matrix = sparse.csr_array((data, columns, indptr), (len(places), np.count_nonzero(often)))
+        data = np.broadcast_to(values * self.weights, kept.shape)[kept]
+        matrix = sparse_rows(kept, columns, int(often.sum()), data)
         return matrix, self.keys[first + np.flatnonzero(often)]
+
+
+def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1.0) -> Any:
+    """Return the sparse matrix with an entry for each feature kept, (positions, kinds), by row."""
+    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+    entries = np.full(len(columns), data, dtype=np.float32)
+    return sparse.csr_array((entries, columns, indptr), (len(kept), width))
 
 
 def fit_emissions(
@@ -202,7 +208,7 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Solve for every symbol; features of a single position tell nothing and are left out.
+    """Solve for every symbol, with the features that at least two positions share.
 
     Parameters
     ----------
@@ -245,7 +251,7 @@ def fit_emissions(
             V -= base[rows][:, shared.column[own]]
             left = max(float(np.linalg.norm(V)), 1e-30)
             tolerance = min(TOLERANCE * float(length) / left, 0.1)
-        coef = ConjugateGradient(tolerance).solve(U, V, alpha, spectrum)
+        coef = ConjugateGradient(tolerance, warn=False).solve(U, V, alpha, spectrum)
         kept = abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= SMALL
         return keys[kept], coef[kept]
 
@@ -254,7 +260,7 @@ def fit_emissions(
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """The diagonal of the operator on one-hot chunks.
+    """Return the diagonal of the operator on one-hot chunks.
 
     Their covariance is the diagonal of their frequencies, and every operator made of it is
     diagonal too.
@@ -265,7 +271,10 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
 
 
 def _usual(numbers: np.ndarray) -> np.ndarray:
-    """The chunks of a symbol, less the very rare: their number would grow with that of pairs."""
+    """Return the chunks of a symbol that are not very rare.
+
+    The number of rare chunks would grow with that of pairs.
+    """
     own, counts = np.unique(numbers, return_counts=True)
     return own[counts >= RARE * len(numbers)]
 

@@ -66,7 +66,7 @@ class Inputs:
 
 
 def sliced(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
-    """Some of the sequences, and where their symbols were."""
+    """Return some of the sequences, and where their symbols were."""
     lengths = codes.lengths[words]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     places = np.repeat(codes.starts[words] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -74,7 +74,7 @@ def sliced(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
 
 
 def before_places(codes: Codes, width: int, mark: int, outside: int = -1) -> np.ndarray:
-    """The last `width` symbols before each place of sequences, and after their last symbol.
+    """Return the last `width` symbols before each place of sequences, the end included.
 
     `mark` stands for the begin of a sequence, `outside` for what is before that. The place before
     symbol j of sequence p has row starts[p] + p + j.
@@ -202,18 +202,18 @@ def separating(alphabet: Alphabet) -> np.ndarray:
 
 
 def reversed_codes(codes: Codes) -> Codes:
-    """Each sequence from its end to its beginning."""
+    """Reverse each sequence."""
     mirrored = codes.starts[codes.rows] + codes.lengths[codes.rows] - 1 - codes.positions
     return Codes(codes.flat[mirrored], codes.starts)
 
 
 def directed(codes: Codes, backward: bool) -> Codes:
-    """Sequences in the direction in which they are read."""
+    """Return sequences in the direction in which they are read."""
     return reversed_codes(codes) if backward else codes
 
 
 def joined(codes: Codes, more: Codes | None) -> Codes:
-    """Two batches as one."""
+    """Concatenate two batches."""
     if more is None:
         return codes
     starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])

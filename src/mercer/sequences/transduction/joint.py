@@ -50,7 +50,7 @@ class JointNGram:
     number: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """A value for each key."""
+        """Check that there is a value for each key."""
         array(self.keys, "keys", np.uint64, None)
         finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
@@ -89,7 +89,7 @@ class JointNGram:
 
 
 def outlined(emissions: Emissions, copies: np.ndarray, tiers: Tiers | None) -> np.ndarray | None:
-    """The events of a joint model in which only vowels are told apart, of inputs and of outputs.
+    """Return the events of a joint model that distinguishes only vowels.
 
     Any other symbol is one, and of a chunk remain its vowels and whether it is empty. None where
     there are no vowels.
@@ -108,14 +108,14 @@ def outlined(emissions: Emissions, copies: np.ndarray, tiers: Tiers | None) -> n
 
 
 def _windows(codes: Codes) -> np.ndarray:
-    """Every event, and the end, with the events before it, (events, ORDER)."""
+    """Return every event, and the end, with the events before it, (events, ORDER)."""
     events = Codes(codes.flat + 2, codes.starts)
     last = np.insert(events.flat, events.starts[1:], END)
     return np.column_stack([before_places(events, ORDER - 1, BEGIN, BEGIN), last])
 
 
 def _hashed(rows: np.ndarray, kind: int) -> np.ndarray:
-    """A key for each row, the last column first."""
+    """Return a key for each row, the last column first."""
     keys = np.full(len(rows), seed(kind))
     for column in rows.T[::-1]:
         keys = mix(keys, column)

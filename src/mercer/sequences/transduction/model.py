@@ -34,7 +34,7 @@ class Model:
 
     The first part is the softmax of the ridge scores over a temperature, the second the n-gram
     model of outputs. The best few are compared by joint n-gram models too: one of all symbols, and
-    one of outlines, in which only vowels are told apart.
+    one of outlines, which distinguishes only vowels.
     """
 
     contexts: Contexts
@@ -44,7 +44,7 @@ class Model:
     outline: JointNGram | None = None
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Argument of the compiled loops: n-gram model and tier, empty where there is none."""
+        """Return what the compiled loops need of outputs: n-gram model, tier and trie."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
@@ -57,7 +57,7 @@ class Model:
         )
 
     def prepare(self, inputs: Inputs, temperature: float) -> Any:
-        """Arguments of the compiled loops: positions, and their scores with the local map."""
+        """Return what the compiled loops need of inputs: positions, and their local scores."""
         from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
@@ -84,7 +84,7 @@ class Model:
         beam: int | None,
         trie: np.ndarray = NO_TRIE,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The `k` best outputs of each input: symbols, lengths and scores (-inf for none)."""
+        """Return the `k` best outputs of each input: symbols, lengths, scores (-inf for none)."""
         from ._search_loops import search_all
 
         lengths = np.diff(inputs.places.starts)
@@ -126,7 +126,7 @@ class Model:
         return values
 
     def joint_scores(self, inputs: Any, outputs: Codes, owner: np.ndarray) -> np.ndarray:
-        """Log-probabilities of given outputs with their inputs, summed over the joint models."""
+        """Return log-probabilities of outputs with their inputs, summed over the joint models."""
         from ._joint_loops import Counts, joint_scores
 
         total = np.zeros(len(owner))
@@ -140,7 +140,7 @@ class Model:
     def of_found(
         self, inputs: Any, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of outputs that a search found by the n-gram model and by the joint one.
+        """Return the scores of found outputs by the n-gram model and by the joint models.
 
         Both are (inputs, k), and 0 where there is no output.
         """

@@ -46,7 +46,7 @@ class NGram:
     start: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """States and symbols that there are."""
+        """Check that states and symbols exist."""
         states, symbols = array(self.logp, "logp", np.float64, None, None).shape
         indices(self.next, "next", 0, states, states, symbols - 1, dtype=np.int32)
         indices(self.last, "last", -1, symbols, states, None)
@@ -112,7 +112,7 @@ class NGram:
 
 
 def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
-    """All sequences in one run, with a mark before and after each; and each token's place."""
+    """Concatenate all sequences, with a mark before and after each; return tokens and places."""
     starts = codes.starts[:-1] + 2 * np.arange(len(codes.lengths))
     tokens = np.full(len(codes.flat) + 2 * len(starts), symbols, dtype=np.int64)
     place = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
@@ -122,7 +122,7 @@ def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Probabilities after each context, from the tokens met there and from shorter contexts."""
+    """Return probabilities after each context, from the tokens there and from shorter contexts."""
     counts = np.bincount(states * P.shape[1] + tokens, minlength=P.size).reshape(P.shape)
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     return (counts + distinct * P) / (counts.sum(axis=1, keepdims=True) + distinct)

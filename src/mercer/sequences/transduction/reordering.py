@@ -45,7 +45,7 @@ class PieceOrder:
     orders: dict[str, tuple[int, ...]]
 
     def check_loaded(self, limits: Limits) -> None:
-        """Every order is a permutation."""
+        """Check that every order is a permutation."""
         for order in self.orders.values():
             must(sorted(order) == list(range(len(order))), "an order is not a permutation")
 

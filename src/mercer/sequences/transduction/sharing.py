@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ..._base.checks import Limits, array, indices, must
 from ...kernels._sequences import Codes
 from ...solvers import ConjugateGradient
 from ._keys import mix, seed
-from .emission import COPY, Chunks
+from .emission import COPY, Chunks, sparse_rows
 from .inputs import SEPARATOR, Inputs
 
 COPIED = 0.5
@@ -43,7 +42,7 @@ class SharedMap:
     column: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """A row of coefficients for each key, and columns within it."""
+        """Check that there is a row of coefficients for each key, and that columns exist."""
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         width = array(self.coef, "coef", np.float32, len(self.keys), None).shape[1]
@@ -58,9 +57,7 @@ class SharedMap:
         """Return the scores at positions with the given features, one more column of zeros last."""
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         known = (self.keys[at] == keys) & (keys != 0)
-        indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-        shape = (len(keys), len(self.keys))
-        U = sparse.csr_array((np.ones(indptr[-1], np.float32), at[known], indptr), shape)
+        U = sparse_rows(known, at[known], len(self.keys))
         return np.hstack([U @ self.coef, np.zeros((len(keys), 1), np.float32)])
 
 
@@ -69,7 +66,7 @@ def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
 
     They are the letters around the position, whether it is a vowel, the distance to the ends, the
     word and the place in it, the classes of characters around it, and products with the context.
-    Labels and marks of the ends have none. `vowels` says for each input symbol whether it is one.
+    Labels and marks of the ends have no features. `vowels` says which input symbols are vowels.
     """
     codes, rows = inputs.source, inputs.source.rows
     around = {offset: _shifted(codes, codes.flat, offset) for offset in (-2, -1, 1, 2, 3)}
@@ -145,9 +142,7 @@ def fit_shared(
     new = np.cumsum(kept) - 1
     at = at.reshape(len(letters), -1)
     there = kept[at]
-    indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    data, shape = np.ones(indptr[-1], np.float32), (len(letters), int(kept.sum()))
-    U = sparse.csr_array((data, new[at[there]], indptr), shape)
+    U = sparse_rows(there, new[at[there]], int(kept.sum()))
     V = (numbers[letters][:, None] == common).astype(np.float32)
-    coef = ConjugateGradient(TOLERANCE).solve(U, V, alpha, np.ones(len(common)))
+    coef = ConjugateGradient(TOLERANCE, warn=False).solve(U, V, alpha, np.ones(len(common)))
     return SharedMap(names[kept], np.asarray(coef, dtype=np.float32), column)

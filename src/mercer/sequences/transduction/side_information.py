@@ -1,4 +1,4 @@
-"""What is known of an input beside the sequence: label sets, or anything with a kernel."""
+"""Contexts of inputs: label sets, or any items that a kernel compares."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class LabelContext:
     width: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Labels that there are."""
-        must(isinstance(self.labels, Alphabet), "labels is no alphabet")
+        """Check the labels."""
+        must(isinstance(self.labels, Alphabet), "labels is not an alphabet")
         bounded(self.width, "width", 0, limits.steps)
 
     @classmethod
@@ -84,8 +84,8 @@ class KernelContext:
     labels: bool
 
     def check_loaded(self, limits: Limits) -> None:
-        """A feature map and a scale."""
-        must(isinstance(self.features, FeatureMap), "features is no map")
+        """Check the feature map and the scale."""
+        must(isinstance(self.features, FeatureMap), "features is not a feature map")
         finite(self.scale, "scale")
 
     @classmethod
@@ -126,7 +126,7 @@ def context_coder(context: Items, kernel: Any) -> Any:
 
 
 def as_context(context: Items, n: int) -> Items:
-    """A context with one item for each of n inputs; tables as arrays, rows of labels as tuples."""
+    """Check that a context has one item for each of n inputs; rows of labels become tuples."""
     context = context.to_numpy() if hasattr(context, "to_numpy") else context
     if isinstance(context, str) or not hasattr(context, "__len__"):
         raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")

@@ -83,7 +83,7 @@ class Task:
         )  # fmt: skip
 
     def _more_outputs(self, targets: Alphabet, backward: bool) -> Codes | None:
-        """More outputs, without those that have a symbol which no input can emit."""
+        """Return the additional outputs that have no unknown symbol."""
         if self.outputs is None:
             return None
         codes = directed(targets.encode(self.outputs), backward)
@@ -105,7 +105,7 @@ def check_features(contexts: Contexts, source: Codes, context_kinds: int) -> Non
 
 
 def equal_pairs(X: np.ndarray, context: Items | None) -> np.ndarray:
-    """A group for each pair: those with equal inputs and contexts."""
+    """Return a group for each pair: pairs with equal inputs and contexts form one."""
     labels = Sequences().unique(X)[1]
     if context is None:
         return labels

@@ -15,7 +15,7 @@ from .inputs import before_places, reversed_codes
 DEPTH = 2
 """How many members of a class are seen to either side of a position, and in the output."""
 REPEATED, HELD, EVIDENCE, GROWN = 10, 0.9, 10, 1000
-"""Of a class that occurs once: what one with two members costs, the share of outputs that must
+"""Of a class that occurs once: what one with two members costs, the fraction of outputs that must
 have exactly one, how many outputs a symbol there must be, and how many it is grown on."""
 LEARNT = "learnt"
 """The value of `tiers` that finds the classes in the data."""
@@ -50,7 +50,7 @@ class Tiers:
     source_harmony: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Every symbol is in a class or is not."""
+        """Check the shapes of the classes."""
         bounded(array(self.source, "source", bool, None, None).shape[1], "classes", 0, limits.steps)
         array(self.target, "target", bool, None)
         array(self.once, "once", bool, len(self.target))
@@ -147,21 +147,21 @@ def last_members(codes: Codes, member: np.ndarray) -> np.ndarray:
 def learnt_class(codes: Codes, n: int) -> np.ndarray:
     """Return which of n symbols are vowels, by Sukhotin's algorithm.
 
-    Vowels stand beside consonants rather than beside each other. All symbols begin as
+    Vowels are next to consonants rather than next to each other. All symbols begin as
     consonants; the one with the most neighbours that are consonants becomes a vowel as long as
     there is one that has more of them than of vowels.
     """
     rows = codes.rows
     inside = (rows[1:] == rows[:-1]) & (codes.flat[1:] >= 0) & (codes.flat[:-1] >= 0)
     pairs = codes.flat[:-1][inside] * n + codes.flat[1:][inside]
-    beside = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(float)
-    beside = beside + beside.T
-    np.fill_diagonal(beside, 0.0)
-    excess, vowel = beside.sum(axis=1), np.zeros(n, dtype=bool)
+    adjacent = np.bincount(pairs, minlength=n * n).reshape(n, n).astype(float)
+    adjacent = adjacent + adjacent.T
+    np.fill_diagonal(adjacent, 0.0)
+    excess, vowel = adjacent.sum(axis=1), np.zeros(n, dtype=bool)
     while n and (best := np.where(vowel, -np.inf, excess)).max() > 0:
         v = int(np.argmax(best))
         vowel[v] = True
-        excess = excess - 2.0 * beside[v]
+        excess = excess - 2.0 * adjacent[v]
     return vowel
 
 
@@ -189,7 +189,7 @@ def once_class(codes: Codes, n: int) -> np.ndarray:
 
 
 def _grown(counts: np.ndarray, first: int) -> tuple[np.ndarray, float]:
-    """The class that grows from one symbol, and what it is worth."""
+    """Return the class that grows from one symbol, and its value."""
     members = np.arange(counts.shape[1]) == first
     total = counts[:, first]
     value = (total == 1).sum() - REPEATED * (total > 1).sum()
@@ -205,7 +205,7 @@ def _grown(counts: np.ndarray, first: int) -> tuple[np.ndarray, float]:
 def make_tiers(
     tiers: str | list, sources: Alphabet, targets: Alphabet, words: Codes, target: Codes
 ) -> Tiers | None:
-    """Return the tiers that a parameter asks for, learnt from inputs and outputs or given."""
+    """Return tiers: learnt from inputs and outputs, or given."""
     if tiers == LEARNT:
         source = harmonic_class(words, learnt_class(words, len(sources)))[:, None]
         members = harmonic_class(target, learnt_class(target, len(targets)))
