@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from mercer.app.cli import main
 from mercer.auto.inputs import Inputs
 from mercer.auto.kinds.guess import OUTPUTS
-from mercer.auto.outputs import Outputs
+from mercer.auto.records import fitted_outputs
 from mercer.tables import BadTable, Table, read
 
 LONG = os.environ.get("MERCER_HOSTILE") == "long"
@@ -162,8 +162,7 @@ def learnt_rows(table, names, kind):
     if kind is None:
         assert len(inputs.fit(table).transform(table)) == len(table)
     table = table.filled(names, drop=True)
-    outputs = Outputs(kind)
-    items = outputs.fit(table, names)
+    outputs, items = fitted_outputs(kind and dict.fromkeys(names, kind), table, names)
     assert len(items) == len(table)
     outputs.read(table.rows([0]))
     assert {len(cells) for cells in outputs.cells_.write(items).values()} == {len(table)}
