@@ -45,11 +45,11 @@ def baselines(
     score: Callable[..., float],
     clock: Clock,
     seed: int,
-    boosted: float | None = None,
+    trees: dict[str, float] | None = None,
 ) -> dict[str, float]:
     """Return the score of each baseline in five folds; they learn coordinates of the outputs.
 
-    `boosted` is the left-out score of boosted trees, if they were a candidate.
+    `trees` has the left-out score of a candidate made of trees, which is a baseline too.
 
     What they predict is decoded as the predictions of other models are, thresholds calibrated.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
@@ -79,7 +79,7 @@ def baselines(
         made = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)
         scores[name] = score(pairs.y, decoder.decode(points), made)
-    return scores if boosted is None else scores | {"boosted trees": boosted}
+    return scores | (trees or {})
 
 
 def _with_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -79,8 +79,14 @@ class TreeCandidates:
 
     @property
     def can_boost(self) -> bool:
-        """Whether there are rows enough for boosted trees, and outputs have finite features."""
-        if self.kernel is None or self.pairs.n < BOOSTED:
+        """Whether boosted trees are tried: on enough rows, for outputs with finite features.
+
+        Not for label sets: boosted trees are judged by folds, and so are the models that they are
+        blended with. Models of four fifths of the rows predict smaller scores than those of all
+        rows, so that thresholds would be calibrated too low.
+        """
+        few = self.pairs.n < BOOSTED
+        if self.kernel is None or few or self.outputs.kind_ == "labels":
             return False
         kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
         return not output_problem(kernel, self.pairs.complete).spanned
