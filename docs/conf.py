@@ -112,7 +112,7 @@ def _quote_attributes(app, what, name, obj, options, lines):
 
 
 def _close_blocks(app, docname, source):
-    """The blank line that ends a doctest is for the doctest, not for the reader."""
+    """Remove the blank line that ends a doctest, which readers do not need."""
     source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
 
 
@@ -127,7 +127,7 @@ def _isolate(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    """Hook into Sphinx."""
+    """Connect the functions of this file to Sphinx."""
     app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", _escape_bars)
     app.connect("autodoc-skip-member", _skip)

@@ -9,6 +9,6 @@ OUTPUTS = (
 
 
 def by_output(path):
-    """The key that examples are sorted by."""
+    """Return the key that examples are sorted by."""
     name = Path(path).stem.removeprefix("plot_")
     return (OUTPUTS.index(name) if name in OUTPUTS else len(OUTPUTS), name)

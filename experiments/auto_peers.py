@@ -69,7 +69,7 @@ BOOSTING = {"estimator__max_leaf_nodes": [7, 31], "estimator__learning_rate": [0
 
 
 def _kernel_grid(d: int) -> dict[str, Any]:
-    """The ridges and widths of kernel ridge regression on d standardised columns."""
+    """Return the ridges and widths of kernel ridge regression on d standardised columns."""
     return {"alpha": np.logspace(-4, 1, 6), "gamma": [c / d for c in (0.03, 0.1, 0.3, 1.0)]}
 
 

@@ -64,7 +64,7 @@ def words(size: int) -> Split:
 
 
 def simulated(task: str, draw: int, farther: bool = False) -> Split:
-    """A simulated task; with `farther`, its harder test pairs."""
+    """Return a simulated task; with `farther`, its harder test pairs."""
     rng = np.random.default_rng(draw)
     X, y = TASKS[task](SIMULATED, rng)
     X_test, y_test = (FARTHER if farther else TASKS)[task](TESTED, rng)

@@ -357,9 +357,9 @@ class PointMap:
         The coordinates of g(x) are map.transform(x) + offset.
     frame
         The vectors that the coordinates refer to.
-    weigher
-        What gives the weights of g(x) on the training outputs, when somebody asks; None where the
-        training data is gone.
+    training_weights
+        What computes the weights of g(x) on the training outputs; None if the training data is
+        not kept.
 
     Examples
     --------
@@ -375,21 +375,23 @@ class PointMap:
     map: FeatureMap
     offset: Array | None
     frame: Frame
-    weigher: Any
+    training_weights: Any
 
     def __call__(self, X: Items) -> Embedding:
         """Return the points of a batch of inputs."""
         C = self.map.transform(X)
         C = C if self.offset is None else C + self.offset
-        if self.weigher is None:
+        if self.training_weights is None:
             return Embedding(C, self.frame)
-        return Embedding(C, self.frame, weigh=lambda: self.weigher.weights(X, C))
+        return Embedding(C, self.frame, weigh=lambda: self.training_weights.weights(X, C))
 
     def without_training_data(self) -> PointMap:
         """Return the same map without training data that it does not need itself."""
         return replace(
             self,
-            weigher=None if self.weigher is None else self.weigher.without_training_data(self.map),
+            training_weights=None
+            if self.training_weights is None
+            else self.training_weights.without_training_data(self.map),
         )
 
 

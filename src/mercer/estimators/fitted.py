@@ -16,7 +16,7 @@ from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
 from ..solvers.factorization import LeftOutModels
 from ..solvers.low_rank import needs_no_coordinates
-from ..solvers.weights import weighed
+from ..solvers.weights import with_training_weights
 from .posterior import Posterior
 
 KEPT = 0.125
@@ -94,7 +94,8 @@ class Fitted:
     def left_out_points(self) -> Embedding:
         """Return the same as points."""
         return self.once(
-            "points", lambda: weighed(self.left_out().embed(), self.problem, self.alpha)
+            "points",
+            lambda: with_training_weights(self.left_out().embed(), self.problem, self.alpha),
         )
 
     def embed(self, X: Items) -> Embedding:

@@ -35,7 +35,7 @@ class PatternMap(FeatureMap):
     @classmethod
     def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
         """Return the map of fitted models, without their weights on training outputs."""
-        maps = [replace(model.points_, weigher=None) for model in models]
+        maps = [replace(model.points_, training_weights=None) for model in models]
         return cls([model.input_kernel_ for model in models], maps, columns)
 
     def transform(self, A: Items) -> np.ndarray:

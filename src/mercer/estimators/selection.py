@@ -17,7 +17,7 @@ from ..kernels import Standardized
 from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
-from ..solvers.weights import weighed
+from ..solvers.weights import with_training_weights
 from .choice import (
     AUTO,
     LIKELIHOODS,
@@ -70,7 +70,7 @@ class Selection:
         for i, (alpha, left_out) in enumerate(zip(alphas, path, strict=True)):
             risk = self._risk(left_out, problem) if risks is None else float(risks[i])
             likely = self._likelihood(factorization, alpha)
-            points = weighed(left_out.embed(), problem, alpha) if scored else None
+            points = with_training_weights(left_out.embed(), problem, alpha) if scored else None
             for decoder, names in zip(decoders, words, strict=True):
                 score = np.nan if points is None else self._scored(decoder, points, problem)
                 found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}

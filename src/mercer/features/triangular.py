@@ -21,8 +21,8 @@ PROBED = 16
 class Triangular(LandmarkMap):
     """Exact coordinates of the training items: K = V Vᵀ with V a (pivoted) Cholesky factor.
 
-    Several times cheaper than eigenvectors, and more accurate at new items. Items that are linear
-    combinations of others in feature space are not landmarks.
+    Several times cheaper than eigenvectors, and more accurate at new items. Items that are
+    linear combinations of other items in feature space are not landmarks.
 
     Attributes
     ----------

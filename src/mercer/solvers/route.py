@@ -61,7 +61,7 @@ LADDER: dict[str, tuple[Solver, ...]] = {
 """The ways of each kind of problem, the better of two equals first."""
 SOLVERS: tuple[Solver, ...] = tuple(dict.fromkeys(way for ways in LADDER.values() for way in ways))
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
-"""What `solver=` may be, besides a `BlockConjugateGradient`."""
+"""What `solver=` may be, other than a `BlockConjugateGradient`."""
 ALONG = {
     "cholesky": {"cholesky", "low rank", "streamed"},
     "spectral": {"spectral", "low rank", "streamed", "refit"},

@@ -88,11 +88,11 @@ def shifted_solves(
     """
     steps = np.empty_like(A)
     pivot = b * diagonal[0] + alpha
-    for i, beside in enumerate(off):
-        steps[i] = b * beside / pivot
+    for i, neighbour in enumerate(off):
+        steps[i] = b * neighbour / pivot
         A[i + 1] -= steps[i] * A[i]
         A[i] /= pivot
-        pivot = b * diagonal[i + 1] + alpha - steps[i] * b * beside
+        pivot = b * diagonal[i + 1] + alpha - steps[i] * b * neighbour
     A[-1] /= pivot
     for i in range(len(off) - 1, -1, -1):
         A[i] -= steps[i] * A[i + 1]

@@ -144,8 +144,8 @@ class CoupledMap(FeatureMap):
         return self.coef
 
 
-def weighed(points: Embedding, problem: Problem, alpha: float) -> Embedding:
-    """Left-out points that tell their weights, made when somebody asks for them.
+def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> Embedding:
+    """Return left-out points whose weights on the training outputs are computed when needed.
 
     Parameters
     ----------
