@@ -126,7 +126,7 @@ def inner(S: Array, T: Array) -> float:
 
 def check_symmetric(S: Array) -> Array:
     """Return a symmetric matrix, or the diagonal of one, after a check of its entries."""
-    if not len(S):
+    if not S.shape[0]:
         return S
     xp = namespace(S)
     size, gap = xp.max(xp.abs(S)), xp.max(xp.abs(S - S.T)) if S.ndim == 2 else 0.0

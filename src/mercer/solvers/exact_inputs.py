@@ -159,7 +159,7 @@ class ExactInputs(InputSpectrum):
         """Return b_j (b_j K + αI)⁻¹ T_j, T without constants; None where that takes a spectrum."""
         b = fitted.b
         try:
-            if fitted.alike and len(b) and float(b[0]) > 0:
+            if fitted.alike and b.shape[0] and float(b[0]) > 0:
                 factor = factored(self.gram.reduced(), alpha / float(b[0]))
                 return factor.solve(self.reduction.inside(fitted.T))
         except np.linalg.LinAlgError:
