@@ -71,7 +71,7 @@ def refuse_things(A: Items, name: str, owner: str) -> None:
 
 
 def is_batch(A: Any) -> bool:
-    """Return whether a value has a number of items, as arrays and sequences have."""
+    """Return whether a value is a batch of items, such as an array or a sequence."""
     shape = getattr(A, "shape", None)
     if shape is not None:
         return len(shape) > 0

@@ -169,7 +169,7 @@ class Inputs(BaseEstimator):
         return object_array([{**row, self.block_: z} for row, z in zip(X, Z, strict=True)])
 
     def _positions(self, name: Name) -> np.ndarray:
-        """Return which of the scaled numbers are made of a column."""
+        """Return a mask of the scaled numbers that are computed from one column."""
         owners = np.repeat(np.arange(len(self.widths_)), list(self.widths_.values()))
         own = owners == list(self.widths_).index(name)
         return np.concatenate([own[self.varies_], own[self.holes_]])

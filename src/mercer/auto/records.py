@@ -103,7 +103,7 @@ class RecordCells(Cells):
         )
 
     def column(self, records: Items, name: Name) -> Items:
-        """Return the known values of one column as its own cells have them."""
+        """Return the known values of one column, in the form of outputs of that kind."""
         values = [value for value in column_of(records, name).tolist() if value is not None]
         return self.fields[name].space_.check(values, str(name))
 
@@ -176,11 +176,11 @@ class RecordOutputs(Outputs):
         return f"mean of {', '.join(first)} and {last}" if first else f"mean {last}"
 
     def metric(self, truth: Items, predicted: Items) -> float:
-        """Return the mean over columns of how good their predictions are."""
+        """Return the score of predictions: the mean of the scores of all columns."""
         return float(np.mean([*self.by_column(truth, predicted).values()]))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return how good the predictions of each column are, where its truth is known."""
+        """Return the score of each column, on the rows where its true value is known."""
         return {
             name: own.metric(
                 self.column(truth, name), self.column(predicted[_rows(truth, name)], name)

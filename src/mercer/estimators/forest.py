@@ -197,7 +197,10 @@ def _point_map(
 
 
 def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
-    """Return what trees are grown on: the leading output coordinates in units of their spread."""
+    """Return the targets of the trees: centred, scaled and rounded output coordinates.
+
+    If there are more than `DIRECTIONS` coordinates, these are the leading principal components.
+    """
     V = V - V.mean(axis=0)
     if V.shape[1] > DIRECTIONS:
         U, s, _ = np.linalg.svd(V, full_matrices=False)

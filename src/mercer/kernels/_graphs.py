@@ -76,7 +76,7 @@ class Union:
 
     @property
     def pointer(self) -> np.ndarray:
-        """Position of the first edge of each node, and the number of edges."""
+        """The position of the first edge of each node; the last entry is the number of edges."""
         degrees = np.bincount(self.source, minlength=len(self.label))
         return np.concatenate([[0], np.cumsum(degrees)])
 

@@ -118,7 +118,10 @@ class LaplacianRegularized(Wrapper):
         return self
 
     def _bend(self) -> Array:
-        """Return (I + γLK)⁻¹ γL, symmetric as L^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2} is."""
+        """Return B = (I + γLK)⁻¹ γL; the kernel is k(a, b) - k(a, known) B k(known, b).
+
+        It is symmetric, because it equals γL^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2}.
+        """
         K = self.inner._gram(self.known_, self.known_)
         xp, n = namespace(K), count(self.known_)
         M = like(float(self.gamma) * laplacian(host(K), whole(self.neighbors, "neighbors")), K)

@@ -114,7 +114,7 @@ class Power(OfValues):
         return int(self.exponent)
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside; warn where a power of products loses its digits."""
+        """Fit the inner kernel; warn if a power of inner products loses precision."""
         super().fit(A)
         if isinstance(self.inner.multiple.kernel, Linear):
             warn_if_far(self, self.check(A, "A"), self._degree())
@@ -127,7 +127,7 @@ class Power(OfValues):
         return power(self.inner._diag(A), self._degree())
 
     def _product(self, capability: Any) -> Any:
-        """Return the product of an ability with itself, as often as the exponent says."""
+        """Return a capability of the inner kernel to the power of the exponent."""
         if capability is None:
             return None
         return reduce(lambda x, y: x.times(y), [capability] * self._degree())

@@ -144,7 +144,10 @@ class Standardized(After):
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
-    """Return one unit for all columns, up to powers of ten, with a mean square of one."""
+    """Return units of columns that differ only by powers of ten.
+
+    In these units the mean square of the spreads is one.
+    """
     varies = spread > 0
     if not varies.any():
         return np.ones_like(spread)

@@ -326,7 +326,7 @@ class ConformalSets(FromFile, BaseEstimator):
         return risk_at(found, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:
-        """Return the number of outputs of each list, the radius of a ball, the width of a band."""
+        """Return the size of each set: the length of a list, a ball's radius or a band's width."""
         return np.array([size(s) for s in self.predict(X)])
 
     def label_probabilities(self, X: Items) -> np.ndarray:

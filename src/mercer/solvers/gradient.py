@@ -258,7 +258,7 @@ class _Groups:
         return self.o.alpha * left.solved([e], [self.o.alpha])[0]
 
     def spread(self, a: Array, e: Array, F: Array) -> Array:
-        """Σ_j T_j E diag(f_j), T_j made symmetric."""
+        """Return Σ_j T_j E diag(f_j), where T_j is the symmetric part of a_j e_jᵀ in each group."""
         turn, found = self.o.turn, []
         for own, E, ag, eg in self._each(self.o.E, a, e):
             ours, theirs = (turn(B) @ E * turn(F)[None, :, :] for B in (eg, ag))

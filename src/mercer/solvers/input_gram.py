@@ -48,9 +48,10 @@ class InputGram:
         return self.__dict__ | {"held": None}
 
     def reduced(self, keep: bool = False) -> Array:
-        """Return the Gram matrix without weights and constants, for the caller to destroy.
+        """Return the Gram matrix after weights and intercept are eliminated.
 
-        With `keep` it is only looked at, and kept for the caller that destroys it.
+        The caller may overwrite it. With `keep` the caller must not change it, because it is stored
+        for the next call.
         """
         K, self.held = self.held, None
         if K is None:

@@ -100,7 +100,7 @@ class FeatureInputs(SlotInputs):
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
 
     def rows(self, index: np.ndarray) -> Array:
-        """Return some rows of E."""
+        """Return the rows `index` of the basis E, computed from the inputs."""
         examples, component = np.divmod(index, self.slots.width)
         needed, where = np.unique(examples, return_inverse=True)
         Z = self._features(take(self.X, needed))
