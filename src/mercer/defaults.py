@@ -107,7 +107,7 @@ def default_kernel(space: Space) -> Kernel:
 
 
 def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """Return how good predictions are by the default metric of a space.
+    """Return the score of predictions by the default metric of a space.
 
     A greater value is better if `space.greater_is_better`.
 
@@ -134,7 +134,7 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
 
 
 def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return how good the predictions of one field are, 1 for the best; R² of vectors."""
+    """Return the score of the predictions of one field, at best 1; R² for vectors."""
     own = space.fields[name]
     truth, predicted = (own.check(column_of(A, name).tolist(), name) for A in (y_true, y_pred))
     each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)

@@ -39,19 +39,19 @@ class Frame:
     """Whether the coordinates are the explicit features of the output kernel."""
 
     def evaluate(self, Y: Items) -> Array:
-        """⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
+        """Return ⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
         raise NotImplementedError
 
     def sqnorms(self, Y: Items) -> Array:
-        """‖Φ(y)‖² for every output; of its coordinates, where those are all there is."""
+        """Return ‖Φ(y)‖² for every output, from its coordinates if nothing else is known."""
         return self.points_sqnorm(self.evaluate(Y))
 
     def points_sqnorm(self, C: Array) -> Array:
-        """‖Σ_j C_tj e_j‖² for every row; of orthonormal e_j."""
+        """Return ‖Σ_j C_tj e_j‖² for every row of C, with orthonormal e_j."""
         return namespace(C).sum(C * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for every row of C (row) and of D (column); likewise."""
+        """Return ⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for rows of C and of D, with orthonormal e_j."""
         return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
@@ -136,7 +136,7 @@ class SpanFrame(Frame):
         return self.kernel.diag(Y)
 
     def _weighted_values(self, C: Array) -> Array:
-        """C L, the Gram matrix L in blocks."""
+        """Return C L, the Gram matrix L in blocks."""
         total = 0.0
         for rows in blocks(count(self.outputs), ROWS):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
@@ -144,11 +144,11 @@ class SpanFrame(Frame):
         return total
 
     def points_sqnorm(self, C: Array) -> Array:
-        """CLCᵀ row by row."""
+        """Return CLCᵀ row by row."""
         return namespace(C).sum(self._weighted_values(C) * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """CLDᵀ."""
+        """Return CLDᵀ."""
         return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
@@ -208,22 +208,22 @@ class Embedding(FromFile):
         return Embedding(self.coordinates[rows, :], self.frame, left_out, inputs)
 
     def inner(self, Y: Items) -> Array:
-        """⟨g(x), Φ(y)⟩, one row a point, one column an output."""
+        """Return ⟨g(x), Φ(y)⟩, one row per point and one column per output."""
         E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
         return self.coordinates @ namespace(E).matrix_transpose(E)
 
     def inner_points(self, other: Embedding) -> Array:
-        """⟨g(x), g(x')⟩, one row a point, one column a point of another batch of the same model."""
+        """Return ⟨g(x), g(x')⟩ for these points (rows) and others of the same model (columns)."""
         if other.frame is not self.frame:
             raise ValueError("these points are of two different models: they share no space.")
         return self.frame.points_inner(self.coordinates, other.coordinates)
 
     def sqnorm(self) -> Array:
-        """‖g(x)‖² for every point."""
+        """Return ‖g(x)‖² for every point."""
         return self.frame.points_sqnorm(self.coordinates)
 
     def distances(self, Y: Items) -> Array:
-        """‖g(x) - Φ(y)‖, one row a point, one column an output."""
+        """Return ‖g(x) - Φ(y)‖, one row per point and one column per output."""
         C, E, points, outputs = self._beside(Y)
         xp = namespace(E)
         D2 = points[:, None] - 2.0 * (C @ xp.matrix_transpose(E)) + outputs[None, :]
@@ -257,7 +257,7 @@ class Embedding(FromFile):
         return Embedding(C - origin, moved, self.left_out, self.inputs), lost
 
     def scores(self, Y: Items) -> Array:
-        """2⟨g(x), Φ(y)⟩ - ‖Φ(y)‖²: what decoding maximises."""
+        """Return 2⟨g(x), Φ(y)⟩ - ‖Φ(y)‖², the score that decoding maximises."""
         Y = self.frame.kernel.as_outputs(Y)
         return 2.0 * self.inner(Y) - self.frame.sqnorms(Y)[None, :]
 
@@ -278,7 +278,7 @@ class Embedding(FromFile):
         return self.weigh()
 
     def expect(self, values: Array) -> Array:
-        """Σ_i c_i(x) h(y_i): the conditional expectation of h(Y) given x, for h in the output RKHS.
+        """Return Σ_i c_i(x) h(y_i), an estimate of E[h(Y) | x] for h in the output RKHS.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ class PointMap:
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
-    """Σ_i w_i ‖Φ(y_i) - m‖² = Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i.
+    """Return Σ_i w_i ‖Φ(y_i) - m‖² = Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i.
 
     m is the weighted mean of Φ.
     """

@@ -184,7 +184,7 @@ class Huber(Loss):
     length = property(lambda self: self.delta, doc="The threshold as given.")
 
     def value(self, r: Array) -> Array:
-        """r², or the tangent at delta."""
+        """Return r², or its tangent at delta for larger r."""
         delta = self.threshold_
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
@@ -238,7 +238,7 @@ class EpsilonInsensitive(Loss):
             super()._check_length(value)
 
     def value(self, r: Array) -> Array:
-        """Return what exceeds epsilon."""
+        """Return the part of the error that exceeds epsilon."""
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:

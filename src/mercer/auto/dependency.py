@@ -249,7 +249,7 @@ def _called(best: str, model: Any, search: Search) -> str:
 
 
 def _notes_on_data(search: Search) -> list[str]:
-    """Return what is odd about the data: labels that never occur, rows that repeat."""
+    """Return notes on unusual data, such as labels that never occur or rows that repeat."""
     model = next((m for m in search.models.values() if "fitted_" in vars(m)), None)
     return [] if model is None else list(notes_on_data(model.fitted_.problem))
 

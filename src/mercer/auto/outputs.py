@@ -127,13 +127,13 @@ class Outputs(BaseEstimator):
         return METRICS.get(self.kind_, "exact match")
 
     def metric(self, truth: Items, predicted: Items) -> float:
-        """Return how good predictions are; greater is better, 1 is best."""
+        """Return the score of predictions; greater is better, 1 is best."""
         if self.kind_ in ARRAYS:
             return _explained(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
         return float(evaluate(self.space_, truth, predicted))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return how good the predictions of each column of different kinds are."""
+        """Return the score of each column, if the columns are of different kinds."""
         return {}
 
     def completed(self, truth: Items, predicted: Items) -> Items:

@@ -79,7 +79,7 @@ class BehindPredictions:
         return frame
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
-        """⟨g(x), g(x')⟩ for all pairs: how likely two inputs are to have like outputs.
+        """Return ⟨g(x), g(x')⟩ for all pairs: large if two inputs likely have similar outputs.
 
         With an output kernel on the nodes of a graph, whether they are linked; no pre-image is
         needed.

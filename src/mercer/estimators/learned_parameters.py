@@ -190,7 +190,7 @@ class ParameterSearch:
     # -- searching ----------------------------------------------------------------------------
 
     def run(self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0) -> Learnt:
-        """L-BFGS from the start, and from `restarts` random places around it."""
+        """Run L-BFGS from the start, and from `restarts` random points around it."""
         random = np.random.default_rng(random_state)
         best, trace = None, []
         for number in range(restarts + 1):

@@ -86,7 +86,7 @@ class ParameterVector:
         return np.concatenate(parts)
 
     def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """½ Σ_p (δ_p - mean δ)², δ the move of each feature's logarithm, and its gradient."""
+        """Return ½ Σ_p (δ_p - mean δ)² and its gradient; δ_p is the log change of feature p."""
         moves = [
             entries - p.origin if p.by_feature else np.zeros_like(entries)
             for p, entries in self._parts(vector)

@@ -109,7 +109,7 @@ def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.nd
 
 
 def nearness(model: Any, points: Embedding) -> np.ndarray:
-    """-‖g(x) - Φ(ŷ)‖² for the decoded output ŷ of each point."""
+    """Return -‖g(x) - Φ(ŷ)‖² for the decoded output ŷ of each point."""
     return -host(points.sqdistances_to(model.decoder_.decode(points)))
 
 

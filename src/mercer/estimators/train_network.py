@@ -190,7 +190,7 @@ class _Trainer:
 
 
 def _root(L: Array, intercept: bool) -> Array:
-    """T with TTᵀ = L, centred where there is an intercept."""
+    """Return T with TTᵀ = L, centred where there is an intercept."""
     xp = namespace(L)
     if intercept:
         L = L - xp.mean(L, axis=0)[None, :]

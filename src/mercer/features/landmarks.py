@@ -45,7 +45,7 @@ class LandmarkMap(FeatureMap):
         return Spanned(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the same landmarks with weights @ M: one product at prediction instead of two."""
+        """Return the feature map x ↦ transform(x) M, with weights @ M on the same landmarks."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:

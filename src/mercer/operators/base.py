@@ -50,7 +50,7 @@ class Operator(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues of B and its eigenvectors, None for those of a diagonal one."""
+        """Return the eigenvalues and eigenvectors of B; the latter are None if B is diagonal."""
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:

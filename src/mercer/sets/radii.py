@@ -116,7 +116,7 @@ def categories(by: Callable[[Items], Any], X: Items) -> list:
 
 
 def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
-    """Return how much likelier each input is among those to come."""
+    """Return how much likelier each input is among new inputs than in training."""
     weights = np.asarray(shift(X), dtype=float)
     if weights.shape != (count(X),) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(

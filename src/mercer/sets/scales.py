@@ -232,7 +232,7 @@ class LeftOutScales:
         return [host(W) for W in self.parts.weights_along(X, self.alpha)]
 
     def _inverse(self, H: np.ndarray) -> np.ndarray:
-        """(I - H_GG)⁻¹ of every group, zero between groups; one number a row without groups."""
+        """Return (I - H_GG)⁻¹ of every group, zero between groups; without groups, the diagonal."""
         if self.fitted.problem.groups is None:
             return 1.0 / (1.0 - np.diag(H))
         inverse = np.zeros_like(H)

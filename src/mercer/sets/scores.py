@@ -109,7 +109,7 @@ class CandidateScore(ListScore):
             self.alone = alone(numbers, labels)
 
     def _farther(self, points: Embedding) -> np.ndarray:
-        """d²(y) - ‖g‖² of every candidate, one row for each point."""
+        """Return d²(y) - ‖g‖² of every candidate, one row for each point."""
         return -host(points.scores(self.outputs))
 
     def gaps(self, points: Embedding) -> np.ndarray:

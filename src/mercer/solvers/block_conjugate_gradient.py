@@ -125,7 +125,7 @@ class BlockConjugateGradient:
         precondition = self._preconditioner(gram, alpha)
 
         def product(D: Array) -> Array:
-            """(G + αI) D, or the same without the means."""
+            """Return (G + αI) D, or the same without the means."""
             return reduction.without(gram.apply(D)) + alpha * D
 
         def nearly_solved(D: Array) -> Array:

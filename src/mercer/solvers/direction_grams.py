@@ -62,7 +62,7 @@ class DirectionKernel:
         return self._along(self._values(X) if self.held is None else self.held)
 
     def diag(self, A: Items) -> Array:
-        """k(a, a), of a few inputs against each other at a time."""
+        """Return k(a, a), of a few inputs against each other at a time."""
         few = [part(A, rows) for rows in blocks(count(A), DIAGONAL)]
         own = [self(some, some) for some in few]
         xp = namespace(*own)

@@ -392,7 +392,7 @@ class Factorization:
         return points
 
     def _removed(self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float) -> Array:
-        """Return what the left-out examples of each input add to its point."""
+        """Return the part of each point that comes from the examples that its input leaves out."""
         at = part.inputs.located(X)
         found, order = [], []
         for examples, inputs in distinct_sets(sets):

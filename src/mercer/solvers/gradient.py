@@ -78,12 +78,12 @@ class RidgeObjective:
         return rest if N is None else rest - N @ (self.turn(N) @ rest)
 
     def resolved(self, A: Array) -> tuple[Array, Array | None]:
-        """𝒦⁻¹A: its coordinates in E, and what is outside."""
+        """Return 𝒦⁻¹A: its coordinates in E, and what is outside."""
         inside = (self.turn(self.E) @ A) * self.D
         return inside, None if self.complete else self.outside(A) / self.alpha
 
     def whole(self, inside: Array, outside: Array | None) -> Array:
-        """E inside + outside."""
+        """Return E inside + outside."""
         found = self.E @ inside
         return found if outside is None else found + outside
 
@@ -179,7 +179,7 @@ class RidgeObjective:
         return self.alpha / max(float(self.xp.max(self.b)), 1e-300)
 
     def _between(self, blocks: Any, a: Array, e: Array, z: Array, share: float) -> Array:
-        """Σ_g a_gj [𝒦_j⁻¹ K 𝒦_k⁻¹]_gg e_gk for all pairs of directions."""
+        """Return Σ_g a_gj [𝒦_j⁻¹ K 𝒦_k⁻¹]_gg e_gk for all pairs of directions."""
         turn = self.turn
         flat = turn(a) @ z - share * (turn(e) @ e)
         unit = self.alpha / max(float(self.xp.max(self.s)), 1e-300)
@@ -187,7 +187,7 @@ class RidgeObjective:
 
 
 def _divided(rise: Array, slope: Array, at: Array, unit: float) -> Array:
-    """-rise over the differences of `at`; `slope` where these are small."""
+    """Return -rise over the differences of `at`; `slope` where these are small."""
     xp = namespace(at)
     step = at[:, None] - at[None, :]
     near = xp.abs(step) <= CLOSE * (at[:, None] + at[None, :] + unit)
@@ -210,20 +210,20 @@ class _Alone:
         self.free = objective.part.free
 
     def _through(self, F: Array, free: float) -> Array:
-        """[E diag(f_j) Eᵀ]_ii, with `free` for the directions outside."""
+        """Return [E diag(f_j) Eᵀ]_ii, with `free` for the directions outside."""
         return self.squares @ F + self.free * free
 
     def divided(self, e: Array) -> Array:
-        """G⁻¹e."""
+        """Return G⁻¹e."""
         G = self._through(self.o.D, 1.0 / self.o.alpha)
         return e / self.o.xp.where(G > 0, G, self.o.xp.ones_like(G))
 
     def spread(self, a: Array, e: Array, F: Array) -> Array:
-        """Σ_j T_j E diag(f_j), (n, r)."""
+        """Return Σ_j T_j E diag(f_j), (n, r)."""
         return self.o.E * ((a * e) @ self.o.turn(F))
 
     def squared(self, a: Array, e: Array) -> float:
-        """Σ ⟨a, [𝒦⁻²]_gg e⟩."""
+        """Return Σ ⟨a, [𝒦⁻²]_gg e⟩."""
         G = self._through(self.o.D * self.o.D, self.o.alpha**-2)
         return float(self.o.xp.sum(a * e * G))
 
@@ -253,7 +253,7 @@ class _Groups:
         return take(xp.concat(rows), order)
 
     def divided(self, e: Array) -> Array:
-        """G⁻¹e = α (I - H_gg)⁻¹ e."""
+        """Return G⁻¹e = α (I - H_gg)⁻¹ e."""
         left = LeaveOneOut(self.o.part, self.o.parts.problem.groups)
         return self.o.alpha * left.solved([e], [self.o.alpha])[0]
 
@@ -266,7 +266,7 @@ class _Groups:
         return self._in_order(found)
 
     def squared(self, a: Array, e: Array) -> float:
-        """Σ ⟨a, [𝒦⁻²]_gg e⟩."""
+        """Return Σ ⟨a, [𝒦⁻²]_gg e⟩."""
         xp, turn, total = self.o.xp, self.o.turn, 0.0
         D2 = turn(self.o.D * self.o.D)[None, :, :]
         for own, E, ag, eg in self._each(self.o.E, a, e):

@@ -156,7 +156,7 @@ class LowRankInputs(InputSpectrum):
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
-        """Return the same spectrum with some other training inputs as rows."""
+        """Return a copy of the spectrum whose rows are other training inputs."""
         other = copy(self)
         U = dense(self.at.map.transform(X))
         U = U if self.mean is None else U - self.mean

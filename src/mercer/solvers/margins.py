@@ -45,7 +45,7 @@ class PointMargins:
         self.H = np.zeros((gram.rows.n, self.V.shape[1]))
 
     def scores(self) -> np.ndarray:
-        """⟨h(x_i), v_c⟩, by one product."""
+        """Return ⟨h(x_i), v_c⟩, by one product."""
         return self.H @ self.V.T
 
     def sweep(self, losses: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:

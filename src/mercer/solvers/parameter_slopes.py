@@ -60,7 +60,7 @@ def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> Para
 
 
 def _rows(parts: Factorization) -> Array:
-    """EᵀV in output coordinates."""
+    """Return EᵀV in output coordinates."""
     inside = parts.parts[0].inside
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
@@ -86,7 +86,7 @@ def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
 
 
 def _exact(parts: Factorization, found: Slopes) -> dict[str, Any]:
-    """⟨√w A √w, ∂K/∂θ⟩ with A = E within Eᵀ."""
+    """Return ⟨√w A √w, ∂K/∂θ⟩ with A = E within Eᵀ."""
     inputs, side = parts.parts[0].inputs, parts.problem.inputs
     turn = namespace(inputs.E).matrix_transpose
     E = inputs.E if inputs.roots is None else inputs.roots * inputs.E

@@ -136,7 +136,7 @@ class PlaceMoments:
         return factor_of(self.K)
 
     def at(self, alpha: float) -> Array:
-        """C with CCᵀ = K_mn K_nm + αK."""
+        """Return C with CCᵀ = K_mn K_nm + αK."""
         return factor_of(self.A + alpha * self.K)
 
     @cached_property

@@ -32,7 +32,7 @@ def unchanged(D: Array) -> Array:
 
 
 def separable(gram: BlockGram, alpha: float) -> Preconditioner:
-    """(K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ the Kronecker product nearest to Σ_t K_t ⊗ B_t.
+    """Return (K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ the Kronecker product nearest to Σ_t K_t ⊗ B_t.
 
     Notes
     -----
@@ -82,7 +82,7 @@ def _combined(weights: np.ndarray, parts: list[Array]) -> Array:
 
 
 def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """(C W⁻¹ Cᵀ + αI)⁻¹ with C = G_:S and W = G_SS: the Nyström approximation on some examples.
+    """Return (C W⁻¹ Cᵀ + αI)⁻¹, a Nyström approximation with C = G_:S and W = G_SS.
 
     Notes
     -----

@@ -33,7 +33,7 @@ def clean_outputs(
     start: Steps | Array,
     weights: np.ndarray | None = None,
 ) -> tuple[Array, Steps]:
-    """Σ h(‖g(x_i) - v_i‖) + α‖g‖² by alternating directions, each step on the same two spectra.
+    """Minimise Σ h(‖g(x_i) - v_i‖) + α‖g‖² by alternating directions, on the same two spectra.
 
     Find T for outputs V, both in the eigenbasis of B, started where a problem near by ended or from
     a guess of T: fitted values plus what the loss leaves of each residual. Sample weights multiply

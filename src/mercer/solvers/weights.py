@@ -54,7 +54,7 @@ class DualWeights(FeatureMap):
         return gram, factored(gram.reduced(), self.alpha)
 
     def solve(self, T: Array) -> Array:
-        """(√w K √w + αI)⁻¹ T on what is not constant."""
+        """Return (√w K √w + αI)⁻¹ T on what is not constant."""
         gram, factor = self.factored
         return gram.reduction.back(factor.solve(gram.reduction.inside(T)))
 
@@ -97,7 +97,7 @@ class LeastWeights:
     y: Items
 
     def weights(self, X: Items, C: Array) -> Array:
-        """C V⁺; coordinates on the outputs themselves are their weights."""
+        """Return C V⁺; coordinates on the outputs themselves are their weights."""
         if isinstance(self.frame, SpanFrame):
             return C
         V = self.frame.evaluate(self.y)
@@ -166,7 +166,7 @@ def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> 
 
 
 def left_out_weights(problem: Problem, alpha: float) -> Array:
-    """I - P_gg⁻¹P_g, with P = (K + αI)⁻¹ on what is not constant: zero on the own group, (n, n)."""
+    """Return I - P_gg⁻¹P_g, with P = (K + αI)⁻¹ off the constants; zero in the own group."""
     dual = DualWeights.of(problem, alpha)
     gram, factor = dual.factored
     P = dual.solve(like(np.eye(problem.n), factor.factor))

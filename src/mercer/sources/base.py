@@ -73,7 +73,7 @@ class Source:
         return self.pairs
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return what all blocks must be like, as the first block shows."""
+        """Return the form that all blocks must have, read from the first block."""
         raise NotImplementedError
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:

@@ -45,7 +45,7 @@ def _hash(items: Items, start: int) -> int:
 
 
 def _of_numbers(A: np.ndarray, start: int) -> int:
-    """Σ_ij (2i + 1)(2j + 1) a_ij modulo 2⁶⁴, with the bits of the entries as integers."""
+    """Return Σ_ij (2i + 1)(2j + 1) a_ij modulo 2⁶⁴, with the bits of the entries as integers."""
     if A.itemsize not in SIZES or A.ndim == 0 or A.size == 0:
         return 0
     rows = np.ascontiguousarray(A).reshape(len(A), -1).view(f"u{A.itemsize}")

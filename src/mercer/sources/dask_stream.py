@@ -100,7 +100,7 @@ class DaskStream(Source):
         self.blocks = [weigh(block, w) for block, w in zipped(self.blocks, cut)]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return what all blocks must be like, as the first block shows."""
+        """Return the form that all blocks must have, read from the first block."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(task("look", 0, look, self.blocks[0]))
 

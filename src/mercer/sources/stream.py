@@ -173,7 +173,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return what all blocks must be like, as the first block shows."""
+        """Return the form that all blocks must have, read from the first block."""
         self.pairs = None  # a fit begins: what was read before may have changed
         found = self._head(1)
         if not found:

@@ -62,7 +62,7 @@ def best_paths(nodes, edges, starts, paths):
 
 @compiled
 def total_hinge(nodes, edges, starts, gold):
-    """Σ_i max_y Δ(y_i, y) + score(y) - score(y_i): by how far margins fall short, in all."""
+    """Return the sum of hinge losses, Σ_i max_y Δ(y_i, y) + score(y) - score(y_i)."""
     total = 0.0
     path = np.empty(len(gold), dtype=gold.dtype)
     for i in range(len(starts) - 1):

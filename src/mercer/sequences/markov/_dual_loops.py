@@ -25,7 +25,7 @@ NO_ROOM = -1.0
 
 @compiled
 def node_scores(rows, gram, W, first, last):
-    """K A at the places of one chain."""
+    """Return K A at the positions of one chain."""
     if gram:
         return W[:, first:last].T.copy()
     return np.dot(rows[first:last], W.T)
@@ -33,7 +33,7 @@ def node_scores(rows, gram, W, first, last):
 
 @compiled
 def chain_gram(rows, gram, first, last):
-    """K between the places of one chain."""
+    """Return K between the positions of one chain."""
     if gram:
         return rows[first:last, first:last].copy()
     return np.dot(rows[first:last], rows[first:last].T)
@@ -41,7 +41,7 @@ def chain_gram(rows, gram, first, last):
 
 @compiled
 def sqdistance(u, v, K, transitions):
-    """‖ψ(x, u) - ψ(x, v)‖² of two labellings of a chain, over the places where they differ."""
+    """Return ‖ψ(x, u) - ψ(x, v)‖² of two labellings of a chain, from where they differ."""
     total = 0.0
     for t in range(len(u)):
         node = u[t] != v[t]
