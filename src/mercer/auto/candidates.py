@@ -48,20 +48,20 @@ RANK, TOPICS = 1000, 40
 
 @dataclass(frozen=True)
 class Family:
-    """Kernels of which the best is blended.
+    """Kernels of one kind; the best of them enters the blend.
 
     Attributes
     ----------
     rows
-        Lists of kernels in the order of one parameter. The best of the first list is searched;
-        those at the same place in the other lists are tried after it.
+        Lists of kernels in the order of one parameter. The best kernel of the first list is
+        searched; then the kernels at the same position in the other lists are tried.
     """
 
     rows: list[list[Any]]
 
     @property
     def start(self) -> int:
-        """The place of a likely kernel."""
+        """The position in a list at which the search starts."""
         return LIKELY if len(self.rows[0]) == len(SCALES) else 0
 
     @property
@@ -71,9 +71,9 @@ class Family:
 
 
 def families(inputs: Inputs, X: Items) -> dict[str, Family]:
-    """Return kernels by the name of their family.
+    """Return the families of kernels to try, by name.
 
-    X are rows as `inputs` reads them.
+    X holds the rows as `inputs` reads them.
     """
     return {name: Family(rows) for name, rows in _kernels(inputs, X).items() if rows[0]}
 
@@ -101,18 +101,20 @@ def _kernels(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
 
 
 def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int) -> dict[str, Family]:
-    """Return kernels of patches and of neighbourhoods, where images are learnt from images.
+    """Return kernels of patches and of neighbourhoods, for images predicted from images.
+
+    The result is empty unless inputs and outputs are images of the same size.
 
     Parameters
     ----------
     inputs : Inputs
-        How columns are read: inputs must have as many numbers as outputs.
+        The fitted reader of the input columns.
     shape : tuple of int
-        That of one output.
+        The shape of one output.
     n : int
         The number of rows.
     pixels : int
-        The pixels up to which neighbourhoods are tried.
+        The largest number of pixels for which kernels of neighbourhoods are tried.
     """
     alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
     if not alike or inputs.texts or not inputs.varies_.all():
@@ -127,7 +129,7 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int) -> di
 
 
 def _on_neighbourhoods(shape: tuple[int, ...]) -> list[Local]:
-    """Return kernels with which a pixel depends on pixels nearby, from near to far."""
+    """Return kernels in which a pixel depends on nearby pixels, from narrow to wide."""
     grid = Fields(points=np.argwhere(np.ones(shape)).astype(float))
     widths = [sqrt(shape[0] * shape[1]) * part for part in (0.04, 0.1, 0.25)]
     return [Local(Matern(4.0 * sqrt(2.0 * pi) * w), width=w, fields=grid) for w in widths]
@@ -136,7 +138,8 @@ def _on_neighbourhoods(shape: tuple[int, ...]) -> list[Local]:
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
     """Return the features for forests: the numbers, and principal components of texts.
 
-    None if there are neither, and for many texts alone, on which forests are slow and seldom good.
+    Return None if there are neither, or if there are only texts and many rows: forests are slow
+    and seldom accurate on them.
     """
     if not inputs.texts:
         return Linear()
@@ -157,7 +160,10 @@ def have_sentences(inputs: Inputs, X: Items) -> bool:
 
 
 def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
-    """Return stationary kernels with length scales up to 12√d, the linear one, those of sets."""
+    """Return the kernels to try on numbers: stationary, linear, and kernels of sets.
+
+    The length scales of the stationary kernels go up to 12√d.
+    """
     d = inputs.width_
     sets: dict[str, list[Kernel]] = {
         "Tanimoto": [Tanimoto()],
@@ -179,7 +185,7 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
 
 
 def _principal_components(Z: np.ndarray) -> list[Kernel]:
-    """Return linear kernels of few principal components, which leave out the noise of columns."""
+    """Return linear kernels on the leading principal components, which leave out noise."""
     most = min(Z.shape) // 4
     return [Mapped(PCA(rank), Linear(), Vectors()) for rank in (2, 4, 8, 16) if rank <= most]
 
@@ -195,9 +201,9 @@ def _laplacian_on_binary(Z: np.ndarray) -> list[Kernel]:
 
 
 def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
-    """Return kernels of curves with one unit for all values, and of curves with their slopes.
+    """Return kernels on curves, and kernels on curves and their slopes.
 
-    Rows are in units of the columns.
+    `inputs` divides each column by its own unit; these kernels use one unit for the whole curve.
     """
     spread, d = inputs.spread_[inputs.varies_], inputs.width_
     units = np.ones(d)

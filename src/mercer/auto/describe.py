@@ -30,7 +30,7 @@ def rounded(text: str) -> str:
 
 
 def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
-    """Return what the cells of input columns are like."""
+    """Return a short description of the cells of each input column, such as their range."""
     return {
         name: _input(table, name, kind, inputs) + _gaps(table, name)
         for name, kind in list(inputs.kinds_.items())[:MOST]
@@ -38,7 +38,7 @@ def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
 
 
 def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
-    """Return what the cells of output columns are like."""
+    """Return a short description of the cells of each output column, such as their range."""
     if isinstance(outputs, RecordOutputs):
         each = outputs.fields_.items()
         found = [described_outputs(table, own, outputs.column(y, name)) for name, own in each]
@@ -63,7 +63,7 @@ def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]
 def notes_on(
     table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs, y: Any
 ) -> list[str]:
-    """Return decisions that a user may want to undo."""
+    """Return notes on automatic decisions that a user may want to change."""
     return _on_outputs(known_outputs, outputs, y) + _on_inputs(table, inputs)
 
 

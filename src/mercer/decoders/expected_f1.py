@@ -49,7 +49,7 @@ class ExpectedF1(LabelDecoder):
         ]
 
     def _by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels of each point by falling probability, and the F1 of each size."""
+        """Return the labels by falling probability, and the expected F1 of each set size."""
         P = np.clip(self._scores(points), 0.0, 1.0)
         order = np.argsort(-P, axis=1, kind="stable")
         falling = np.take_along_axis(P, order, axis=1)
@@ -59,7 +59,7 @@ class ExpectedF1(LabelDecoder):
 
 
 def _chosen(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return which labels are among the first of an order, up to each size."""
+    """Return a mask of the first `sizes[i]` labels of row i of `order`."""
     return np.argsort(order, axis=1) < sizes[:, None]
 
 
@@ -94,7 +94,15 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
 
 
 def _counts(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
-    """Return the distributions of the number of true labels, after each label more."""
+    """Return the distribution of the number of true labels after 0, 1, 2, ... more labels.
+
+    Parameters
+    ----------
+    first
+        The distribution before these labels, one row for each point.
+    P
+        The probability of each further label, (points, labels).
+    """
     found = [first]
     for p in P.T[:, :, None]:
         more = found[-1] * (1.0 - p)

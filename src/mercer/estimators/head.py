@@ -106,7 +106,11 @@ class RegressorDependency(OnFeatures):
         return self
 
     def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
-        """Return coordinates in finite features, or in the principal directions."""
+        """Return the coordinates of the outputs and their frame.
+
+        They are the finite features of the output kernel, or else coordinates along principal
+        directions.
+        """
         problem = output_problem(self.output_kernel_, y, self.output_features)
         if problem.spanned and count(y) > RANK:
             problem = output_problem(self.output_kernel_, y, KernelPCA(RANK))
@@ -163,7 +167,7 @@ class RegressorDependency(OnFeatures):
         return self
 
     def decode(self, predicted: Array) -> Items:
-        """Return the outputs of predicted coordinates."""
+        """Decode predicted coordinates to outputs."""
         return self._flattened(self.decoder_.decode(self.points_from(predicted)))
 
 

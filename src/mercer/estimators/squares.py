@@ -23,9 +23,9 @@ class Squares:
     Attributes
     ----------
     Q, r, v
-        w_i ⟨G_ki, G_li⟩, w_i ⟨G_ki, V_i⟩ and w_i ‖V_i‖², one row an example.
+        w_i ⟨G_ki, G_li⟩, w_i ⟨G_ki, V_i⟩ and w_i ‖V_i‖², one row for each example.
     folds
-        What is left out together.
+        The fold of each example; examples of one fold are left out together.
     """
 
     Q: np.ndarray
@@ -37,7 +37,21 @@ class Squares:
     def of(
         cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame, folds: np.ndarray
     ) -> Squares:
-        """Return the inner products of the points of models and of the outputs, row by row."""
+        """Return the least-squares problem of blending the predicted points of several models.
+
+        Parameters
+        ----------
+        G
+            The points that each model predicts, one array for each model.
+        V
+            The points of the true outputs.
+        w
+            The weight of each row.
+        frame
+            The frame that gives the inner product of points.
+        folds
+            The fold of each row.
+        """
         Q = np.empty((len(V), len(G), len(G)))
         for k, a in enumerate(G):
             for m, b in enumerate(G[: k + 1]):
@@ -48,7 +62,7 @@ class Squares:
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return the best c ≥ 0; if robust, under Huber's loss of the distances.
+        """Return the model weights c ≥ 0 of least squares or, if robust, of Huber's loss.
 
         Parameters
         ----------
@@ -78,7 +92,7 @@ class Squares:
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return for each row the best c ≥ 0 on the rows of other folds."""
+        """Return for each row the weights c ≥ 0 that are fitted on the rows of other folds."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
@@ -87,7 +101,7 @@ class Squares:
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """Return the weighted square of each row, at one c for all or one for each."""
+        """Return the weighted squared error of each row, for one c or for one c per row."""
         C = np.broadcast_to(C, self.r.shape)
         gained, size = self._parts(C)
         return self.v - 2.0 * gained + size
@@ -95,7 +109,8 @@ class Squares:
     def safe_share(self, C: np.ndarray) -> float:
         """Return the largest fraction whose gain minus one standard error is near the best.
 
-        That is 1 where models predict well, and 0 where they may be no better than the mean.
+        Near means at least `NEAR` times the best. The fraction is 1 if the models predict well,
+        and 0 if they may be no better than the mean.
         """
         gained, size = self._parts(C)
         gains = 2.0 * SHARES[:, None] * gained - SHARES[:, None] ** 2 * size
@@ -119,7 +134,7 @@ def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _rowwise(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """⟨A_i, B_i⟩ of points in the frame."""
+    """Return the inner products ⟨A_i, B_i⟩ of points in the frame."""
     if frame.compact:
         return (A * B).sum(axis=1)
     L = frame.evaluate(frame.outputs)  # type: ignore[attr-defined]

@@ -34,12 +34,12 @@ WALKS = 2**17
 
 @dataclass(frozen=True)
 class Scaling:
-    """Columns in units of their spread, rounded.
+    """Standardise columns to mean 0 and standard deviation 1, with rounding.
 
     Attributes
     ----------
     mean, spread
-        Of every column.
+        The mean and the standard deviation of every column.
     """
 
     mean: np.ndarray
@@ -47,13 +47,13 @@ class Scaling:
 
     @classmethod
     def of(cls, A: np.ndarray) -> Scaling:
-        """Return the mean and the standard deviation of every column; 1 for a constant one."""
+        """Return the scaling of the columns of A; a constant column has a spread of 1."""
         mean, spread = A.mean(axis=0), A.std(axis=0)
         varies = spread > 1e-12 * np.abs(A).max(axis=0)
         return cls(mean, np.where(varies, spread, 1.0))
 
     def __call__(self, A: np.ndarray) -> np.ndarray:
-        """Return the rounded columns."""
+        """Standardise the columns, and round them to multiples of 2^-BITS."""
         return np.round((A - self.mean) / self.spread * 2.0**BITS) / 2.0**BITS
 
 
@@ -66,9 +66,9 @@ class Trees:
     roots
         The first node of each tree.
     feature, threshold
-        What a node asks; the feature of a leaf is -1.
+        A node tests whether feature ≤ threshold; the feature of a leaf is -1.
     left, right
-        The nodes to go to where the answer is yes and no.
+        The next node if the test is true, and if it is false.
     """
 
     roots: np.ndarray
@@ -79,7 +79,7 @@ class Trees:
 
     @classmethod
     def of(cls, grown: list[BaseDecisionTree]) -> Trees:
-        """Return the nodes of trees that scikit-learn grew."""
+        """Return the nodes of trees that scikit-learn has grown."""
         trees = [tree.tree_ for tree in grown]
         roots = np.cumsum([0] + [tree.node_count for tree in trees])[:-1]
         feature = np.concatenate([np.maximum(tree.feature, -1) for tree in trees])
@@ -100,7 +100,7 @@ class Trees:
         return Trees(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
 
     def check_loaded(self, limits: Limits) -> None:
-        """Nodes that there are, children after their parents: a walk down a tree then ends."""
+        """Check that all nodes exist and that children follow their parents (no loops)."""
         n = self.n_nodes
         indices(self.roots, "roots", 0, n)
         indices(self.feature, "feature", -1, limits.size, n)
@@ -120,7 +120,7 @@ class Trees:
         return replace(self, roots=self.roots[chosen])
 
     def leaves(self, A: Array, precision: Any = np.float32) -> np.ndarray:
-        """Return the leaf of each row (row) in each tree (column).
+        """Return the leaf of each row in each tree, (rows, trees).
 
         scikit-learn's forests compare inputs in single precision, its boosted trees in double.
         """
@@ -131,7 +131,15 @@ class Trees:
         return found
 
     def _walk(self, A: np.ndarray, nodes: np.ndarray) -> None:
-        """Move the nodes of some rows, a contiguous part of all, down to the leaves."""
+        """Replace, in place, the nodes of each row by the leaves that the row falls into.
+
+        Parameters
+        ----------
+        A
+            Some rows of the inputs.
+        nodes
+            The node that each row starts from in each tree, a contiguous array (rows, trees).
+        """
         at, width = nodes.reshape(-1), nodes.shape[1]
         open_ = np.arange(len(at))
         while open_.size:
@@ -207,7 +215,10 @@ class Forest:
 
 
 def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> csr_array:
-    """Return the leaves of each row as a sparse matrix, rows × nodes; `values` None for ones."""
+    """Return the leaves of each row as a sparse matrix, (rows, nodes).
+
+    The entries are `values`, or ones if `values` is None.
+    """
     n, trees = leaves.shape
     data = np.ones(n * trees) if values is None else np.ravel(values).astype(float)
     starts = np.arange(0, n * trees + 1, trees)
@@ -221,7 +232,7 @@ class LeafMeans(FeatureMap):
     Parameters
     ----------
     kernel
-        A fitted kernel whose features the trees ask about.
+        A fitted kernel whose features the trees split on.
     scaling
         How its features are scaled.
     trees
@@ -242,15 +253,15 @@ class LeafMeans(FeatureMap):
         return (found.toarray() if issparse(found) else found) / leaves.shape[1]
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
-        """Return the weights of training outputs, where `values` are these."""
+        """Return the weights on the training outputs, for trees whose `values` are such weights."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> Any:
-        """Nothing where only weights on training outputs are made of it."""
+        """Return this object if it is the map itself, else None."""
         return self if map is self else None
 
 
 def features_of(kernel: Kernel, A: Items) -> np.ndarray:
-    """Return the finite features of some items, on the host."""
+    """Return the finite features of items as a dense NumPy array."""
     features: Any = kernel.features
     return host(dense(features(A)))

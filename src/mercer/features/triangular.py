@@ -66,17 +66,20 @@ class Triangular(LandmarkMap):
 
     @property
     def weights_(self) -> Array:
-        """The matrix L⁻ᵀ."""
+        """The weights L⁻ᵀ of the coordinates on the landmarks."""
         L = self.factor_
         return solve_triangular(L, like(np.eye(L.shape[0]), L)).T
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the same landmarks with the weights L⁻ᵀM."""
+        """Return the feature map x ↦ transform(x) M, with weights L⁻ᵀM on the landmarks."""
         weights = solve_triangular(self.factor_.T, M, lower=False)
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the weights C L⁻¹ on the landmarks, zero on other items, and all items."""
+        """Return the points C as weights on all training items, and these items.
+
+        The weights are C L⁻¹ on the landmarks and zero on other items.
+        """
         weights = solve_triangular(self.factor_.T, C.T, lower=False)
         every = like(np.zeros((count(self.items_), int(C.shape[0]))), C)
         return put(every, self.pivots_, weights).T, self.items_

@@ -37,7 +37,10 @@ class NGrams:
             size = len(level)
 
     def _extended(self, codes: Codes, ids: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return where known (m-1)-grams have a next symbol, and the key of the m-gram there."""
+        """Return the positions where known (m-1)-grams have a next symbol, and the m-gram keys.
+
+        `ids` has the number of the (m-1)-gram that starts at each position, -1 if it is unknown.
+        """
         at = np.flatnonzero((codes.left >= m) & (ids >= 0))
         last = codes.flat[at + m - 1]
         at, last = at[last >= 0], last[last >= 0]
@@ -48,7 +51,10 @@ class NGrams:
         return len(self.keys[m - 1])
 
     def find(self, items: Items) -> list[Occurrences]:
-        """Return the known n-grams of sequences, one entry per length; add missing levels."""
+        """Return the known n-grams of sequences, one entry for each length.
+
+        Lengths that have no n-grams yet learn them from these sequences.
+        """
         codes = self.alphabet.encode(items)
         ids = np.zeros(len(codes.flat), dtype=np.int64)
         found = []

@@ -60,7 +60,7 @@ class Pair(Kernel):
         return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
 
     def _pairs(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
-        """Return each kernel with both batches in its form."""
+        """Return each kernel with both batches in the form that it takes."""
         ours = self._forms(A)
         theirs = ours if B is A else self._forms(B)
         return list(zip(self.parts, ours, theirs, strict=True))
@@ -89,7 +89,10 @@ class Pair(Kernel):
         return self
 
     def frozen(self) -> Kernel:
-        """Return a fitted copy whose parameters are the fitted kernels: a file holds them once."""
+        """Return a fitted copy whose parameters are the fitted kernels.
+
+        A saved file then holds each kernel only once.
+        """
         other: Any = super().frozen()
         other.left, other.right = (kernel.frozen() for kernel in self.parts)
         vars(other).pop("parts_", None)
@@ -102,7 +105,7 @@ class Pair(Kernel):
         return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
     def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
-        """Combine an ability that both kernels have; None where one of them lacks it."""
+        """Combine an attribute of both kernels; return None if one kernel lacks it."""
         left, right = map(ability, self.parts)
         return None if left is None or right is None else combine(left, right)
 

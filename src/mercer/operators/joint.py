@@ -112,8 +112,8 @@ def joint(
 class FromJoint(CoupledKernel):
     """The operator-valued kernel of a joint kernel: K(x, x')_ab = J((x, e_a), (x', e_b)).
 
-    The way back from `joint`, for joint kernels that are linear in each output vector (bilinear
-    in Φ(y) with a linear output kernel); e_a are the unit vectors.
+    This is the inverse of `joint`, for joint kernels that are linear in each output vector
+    (bilinear in Φ(y) with a linear output kernel); e_a are the unit vectors.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class FromJoint(CoupledKernel):
         self.kernel = kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a width whose blocks, its square for every two inputs, are too large."""
+        """Refuse a width whose blocks, (width, width) for every two inputs, are too large."""
         bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
@@ -167,7 +167,10 @@ class FromJoint(CoupledKernel):
             )
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the joint kernel on all inputs with all unit vectors."""
+        """Return the block Gram matrix: block (i, j) is the matrix K(A_i, B_j).
+
+        Its entries are J((A_i, e_a), (B_j, e_b)) for all unit vectors e_a and e_b.
+        """
         B, eye = A if B is None else B, np.eye(self.width_)
         n, m, q = count(A), count(B), self.width_
         left, right = (

@@ -17,10 +17,10 @@ Terms = list[tuple[float, Array]]
 
 @dataclass(frozen=True)
 class Moments:
-    """All that the ridge equation and the operators need to know of the data.
+    """Sums over the data that are enough for the ridge equation and the operators.
 
-    They add over blocks of rows: a stream is a fold, a cluster a tree-reduce. With sample weights
-    every row counts as often as it weighs.
+    The moments of several blocks of rows are added, on a stream or on a cluster. A row with sample
+    weight w counts w times.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Moments:
 
     @classmethod
     def of(cls, U: Array, V: Array, weights: Array | None = None) -> Moments:
-        """Return the moments of input coordinates U and output coordinates V, one row a pair."""
+        """Return the moments of input coordinates U and output coordinates V, one row per pair."""
         xp = namespace(U, V)
         Ut, Vt = U.T, V.T
         n: float = int(U.shape[0])
@@ -108,7 +108,7 @@ class Moments:
 
 
 class Sums(NamedTuple):
-    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, with roots r of weights Σru, Σrv, and perhaps Σvvᵀ."""
+    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, Σru, Σrv and optionally Σvvᵀ; r² is the weight."""
 
     uu: Array
     vu: Array
@@ -130,8 +130,8 @@ def row_sums(
     Parameters
     ----------
     rows : callable
-        A function of a slice to U, V and the column of the roots of the weights, by which U and V
-        are multiplied already.
+        A function of a slice that returns U, V and the column of the square roots of the weights.
+        U and V are already multiplied by this column.
     n, step : int
         The number of rows, and how many of them are made at once.
     threads : bool
@@ -139,7 +139,7 @@ def row_sums(
     squares : bool, default=False
         Whether to compute Σvvᵀ.
     precision : str, default="float64"
-        Of products within a block.
+        The precision of products within a block.
     """
 
     def total(parts: Iterable[slice]) -> list[Array]:
@@ -168,9 +168,9 @@ def row_sums(
 
 
 def _square(U: Array, before: Array | None) -> Array:
-    """Add UᵀU to an earlier sum, in place in numpy.
+    """Return `before` + UᵀU; a NumPy array `before` is changed in place.
 
-    By numpy's product, which knows it to be symmetric: scipy's would keep other threads waiting.
+    NumPy's product uses the symmetry of UᵀU. SciPy's product would block other threads.
     """
     xp = namespace(U)
     square = xp.astype(xp.matrix_transpose(U) @ U, xp.float64, copy=False)

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Marks:
-    """Windows that others are compared with.
+    """Windows that the windows of other fields are compared with.
 
     Attributes
     ----------
     shown
-        What they show, times the roots of the weights of offsets, (m, offsets · channels).
+        Their values times the square roots of the offset weights, (m, offsets · channels).
     inside
-        Which offsets have a value, (m, offsets), as numbers.
+        1 for offsets that have a value and 0 for others, (m, offsets).
     positions
-        The coordinates of their places, (m, dimensions).
+        The coordinates of their locations, (m, dimensions).
     """
 
     shown: Array
@@ -37,7 +37,7 @@ class Marks:
     positions: Array
 
     def first(self, number: int) -> Marks:
-        """Return the first windows."""
+        """Return the first `number` windows."""
         return Marks(self.shown[:number, :], self.inside[:number, :], self.positions[:number, :])
 
     def whole(self, roots: np.ndarray, gauge: float) -> Array:
@@ -73,7 +73,7 @@ class View:
         return xp.astype(X, xp.float32) if self.kernel.single_ else X
 
     def marks(self, X: Array, rows: np.ndarray, places: np.ndarray) -> Marks:
-        """Return the windows at given locations of given fields."""
+        """Return windows of the fields X: window i is of field rows[i], at location places[i]."""
         kernel, windows = self.kernel, self.windows
         centre = windows.centre[places]
         xp, parts = namespace(X), []
@@ -93,7 +93,8 @@ class View:
     def values(self, X: Array, marks: Marks) -> Iterator[tuple[int, Array]]:
         """Yield the kernel between each location of fields (n, locations, channels) and the marks.
 
-        Place by place, (n, m) in float64; places that share a window come together.
+        Each item is the number of a location and an (n, m) array in float64. Locations that share
+        a window follow one another.
         """
         kernel, windows = self.kernel, self.windows
         roots = kernel.roots_
@@ -137,7 +138,7 @@ class View:
         return self.kernel.position_(like(self.positions, X), marks.positions)
 
     def _other(self, own: Array, at: np.ndarray, c: int, marks: Marks) -> Array:
-        """Return values of a kernel that is not a function of the distance, on whole windows."""
+        """Return values of a window kernel that is not a function of the distance."""
         kernel, S = self.kernel, len(self.kernel.roots_)
         xp, n = namespace(own), own.shape[0]
         full = like(np.zeros((n, S, own.shape[1] // max(1, len(at)))), own)
@@ -148,6 +149,6 @@ class View:
         return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
 
     def diagonal(self) -> np.ndarray:
-        """Return K((x, p), (x, p)) of a stationary kernel on windows, for each place."""
+        """Return K((x, p), (x, p)) for each location p, for a stationary kernel on windows."""
         near = self.kernel.position_
         return np.ones(len(self.positions)) if near is None else near.diag(self.positions)

@@ -157,14 +157,14 @@ class ConformalSets(FromFile, BaseEstimator):
         context: Items | None = None,
         candidates: Items | None = None,
     ) -> ConformalSets:
-        """Learn and calibrate.
+        """Fit the model and calibrate the sets.
 
         Parameters
         ----------
         X, y
             Pairs, as the model takes them.
         groups
-            A label for each pair: a new input is then a random one of a new group.
+            A label for each pair. The guarantee is then for a random input of a new group.
         context
             What else is known of each input, for models that take a context
             (`SequenceTransducer`).
@@ -266,12 +266,12 @@ class ConformalSets(FromFile, BaseEstimator):
 
     @property
     def proven_coverage_(self) -> float:
-        """The level of the certificate."""
+        """The coverage that is proven for any data; NaN if no level can be stated."""
         return self.certificate_.level
 
     @property
     def radius_(self) -> float:
-        """The radius that all inputs share; NaN where they do not."""
+        """The radius if it is the same for all inputs, else NaN."""
         return self.calibrated_.radius
 
     # -- predict ------------------------------------------------------------------------------
@@ -281,14 +281,14 @@ class ConformalSets(FromFile, BaseEstimator):
     ) -> Sequence:
         """Return one set for each input: a list of outputs, nearest first, a `Ball` or a `Band`.
 
-        Bands come as `Bands`, whose `lower` and `upper` are arrays.
+        Bands are returned as one `Bands` object, whose `lower` and `upper` are arrays.
 
         Parameters
         ----------
         X
             Inputs, as the model takes them.
         context, candidates
-            What else is known of each input, and its list of outputs, where `fit` was given them.
+            The context and the list of candidate outputs of each input, if `fit` was given them.
         """
         check_is_fitted(self, "calibrated_")
         found = self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
@@ -297,7 +297,7 @@ class ConformalSets(FromFile, BaseEstimator):
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None
     ) -> Sequence:
-        """Return the same as `predict`, under the name that it has in `AutoDependency`."""
+        """Return the prediction sets; the same as `predict`, named as in `AutoDependency`."""
         return self.predict(X, context=context, candidates=candidates)
 
     def covers(
@@ -308,7 +308,7 @@ class ConformalSets(FromFile, BaseEstimator):
         context: Items | None = None,
         candidates: Items | None = None,
     ) -> np.ndarray:
-        """Return whether the set of each input holds its output."""
+        """Return whether the set of each input contains its true output."""
         check_is_fitted(self, "calibrated_")
         y = checked_outputs(self.view_, y)
         refuse_unequal(X, y)
@@ -316,7 +316,7 @@ class ConformalSets(FromFile, BaseEstimator):
         return contain(found, self.view_._flattened(y), self.view_.output_kernel_.space)
 
     def losses(self, X: Items, y: Items) -> np.ndarray:
-        """Return the loss of the best output in the list of each input, where there is a `loss`."""
+        """Return the loss of the best output in each list, if the sets were made with a `loss`."""
         check_is_fitted(self, "calibrated_")
         score = self.calibrated_.score
         if self.loss is None or not isinstance(score, ListScore):
@@ -332,8 +332,8 @@ class ConformalSets(FromFile, BaseEstimator):
     def label_probabilities(self, X: Items) -> np.ndarray:
         """Return how likely each label is in the true label set, one column for each label.
 
-        Calibrated on the pairs that the sets are calibrated on, as `predict_proba` of models is on
-        left-out points; the labels are ``labels_.classes_``.
+        The probabilities are calibrated on the same pairs as the sets. The columns are the labels
+        ``labels_.classes_``.
         """
         check_is_fitted(self, "calibrated_")
         if self.labels_ is None:
@@ -343,7 +343,7 @@ class ConformalSets(FromFile, BaseEstimator):
     def positions(self, X: Items) -> np.ndarray:
         """Return the positions that labels may have, a boolean array (inputs, labels, positions).
 
-        For rankings. The true positions of all labels are in it as often as the true ranking is in
-        the list.
+        This is for rankings. The array contains the true positions of all labels with the same
+        probability as the list contains the true ranking.
         """
         return positions_in(self.predict(X), self.view_.output_kernel_.space)

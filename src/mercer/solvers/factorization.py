@@ -85,17 +85,17 @@ class LeftOut:
 
 
 class Method:
-    """A way to a solution that is not by parts, or shorter: by products, refits or moments."""
+    """A solver that replaces the solution by parts: by products, refits or moments."""
 
     folds: np.ndarray | None = None
     """The fold of each example, where left-out predictions leave folds out."""
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge; None if the parts are to solve it."""
+        """Return the map g at one ridge, or None if the parts of the factorisation solve for it."""
         raise NotImplementedError
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array] | None:
-        """Return the outputs minus their left-out predictions for every ridge, if there are any."""
+        """Return the outputs minus left-out predictions for every ridge; None if not available."""
         return None
 
     def scale(self) -> float:
@@ -218,7 +218,7 @@ class Factorization:
         )
 
     def _weights(self, alpha: float) -> Any:
-        """Return what gives the weights of predictions on the training outputs."""
+        """Return the object that computes the weights of predictions on the training outputs."""
         problem = self.posed
         if problem.gathered is not None:
             return NoWeights()
@@ -270,7 +270,7 @@ class Factorization:
             yield E[: self.problem.n, :]
 
     def _paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
-        """Return the left-out residuals of all parts, of several on all cores."""
+        """Return the left-out residuals of all parts; several parts are computed in parallel."""
 
         def work(i: int) -> Any:
             return self._path(self.parts[i], ridges, shared)
@@ -310,7 +310,10 @@ class Factorization:
         return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
-        """Yield the same for outputs without coordinates: lengths by moments, points as weights."""
+        """Yield the left-out predictions for every ridge, for outputs without coordinates.
+
+        Lengths come from moments, and points are weights on the training outputs.
+        """
         (part,) = self._at(alphas)
         moments = SpanMoments(part, self.problem)
         for alpha in alphas:

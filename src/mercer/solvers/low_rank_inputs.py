@@ -50,7 +50,7 @@ class LowRankRows:
     def of(
         cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool
     ) -> LowRankRows:
-        """Return those of coordinates that are in memory for all examples."""
+        """Return the training inputs from coordinates U of all examples in memory."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
         if issparse(U):
@@ -111,7 +111,7 @@ class LowRankInputs(InputSpectrum):
 
     @staticmethod
     def _rounding(at: LowRankRows) -> float:
-        """Return what subtracting the mean leaves of coordinates that are constant."""
+        """Return the rounding error that remains after subtracting the mean from constants."""
         if at.mean is None:
             return 0.0
         return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
@@ -165,7 +165,7 @@ class LowRankInputs(InputSpectrum):
         return other
 
     def located(self, X: Items, prior: bool = False) -> Located:
-        """Return √s ∘ Pᵀ(u(x) - mean), and k(x, x), exact although the coordinates are not."""
+        """Return √s ∘ Pᵀ(u(x) - mean) and, if `prior`, the exact k(x, x) of the full kernel."""
         U = dense(self.at.map.transform(X))
         xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
         if prior:
@@ -175,7 +175,7 @@ class LowRankInputs(InputSpectrum):
         return Located((C @ self.P) * xp.sqrt(self.s), own)
 
     def between(self, X: Items) -> Array:
-        """Return the prior covariance between new inputs, exact although coordinates are not."""
+        """Return the exact prior covariance between new inputs, under the full kernel."""
         K = self.at.map.kernel_(X, X)
         if self.mean is None:
             return K
@@ -183,5 +183,5 @@ class LowRankInputs(InputSpectrum):
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
     def map(self, D: Array) -> Fit:
-        """Return the feature map times P √s D."""
+        """Return the fitted map x ↦ (u(x) - mean) P diag(√s) D."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))

@@ -71,7 +71,7 @@ class Part:
     _known: dict[float, Part] = field(default_factory=dict, init=False, repr=False)
 
     def at(self, alpha: float) -> Part:
-        """Return the part by inputs for one ridge, where those are faster than a spectrum."""
+        """Return the part with inputs factored for one ridge, if that is faster than a spectrum."""
         if alpha not in self._known:
             inputs = self.inputs.at_ridge(self.b, alpha) if self.alike else self.inputs
             same = inputs is self.inputs
@@ -143,7 +143,7 @@ class Part:
         return problem.left_out_labels[self.slots.owners]
 
     def rows_of(self, examples: np.ndarray) -> np.ndarray:
-        """Return the rows of some examples."""
+        """Return the numbers of the rows that belong to some examples."""
         return examples if self.slots is None else self.slots.of_items(examples)
 
     def joined(self, A: Array) -> Array:
@@ -295,7 +295,7 @@ class Part:
                 yield own, rest[:, i * width : (i + 1) * width]
 
     def _path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield the same where rows of E are made block by block, once for all α."""
+        """Yield T - HT and the diagonal of I - H for every α, making rows of E in blocks."""
         D, T, xp = [self._factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
         for rows in blocks(T.shape[0], max(1, BLOCK // max(1, self.inputs.s.shape[0]))):

@@ -53,9 +53,9 @@ class Reduction:
         where: Array,
         places: np.ndarray | None = None,
     ) -> Reduction:
-        """Of rows with these weights, one constant for each place that occurs.
+        """Return the reduction for rows with these weights, with one constant for each place.
 
-        `where` has as many rows, and is of the library and device that the results are needed on.
+        `where` is an array with as many rows; its library and device are those of the results.
         """
         xp, roots, order, lightest = namespace(where), None, None, 1.0
         if weights is not None:
@@ -78,11 +78,14 @@ class Reduction:
         return cls(roots, N, R, kept, order, lightest)
 
     def weighted(self, A: Array) -> Array:
-        """√w ∘ A."""
+        """Return √w ∘ A, the rows times the square roots of their weights."""
         return A if self.roots is None else self.roots * A
 
     def reduced(self, K: Array) -> Array:
-        """Mᵀ(√w K √w)M for a symmetric K, which is returned itself where there is nothing to do."""
+        """Return Mᵀ(√w K √w)M for a symmetric K.
+
+        Without weights and without an intercept this is K itself, not a copy.
+        """
         if self.roots is not None:
             K = self.roots * K * namespace(K).matrix_transpose(self.roots)
         if self.order is not None:
@@ -100,11 +103,11 @@ class Reduction:
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
 
     def _reflected(self, A: Array) -> Array:
-        """(I - 2RRᵀ) A."""
+        """Return (I - 2RRᵀ) A, the reflected rows."""
         return A - 2.0 * (self.R @ (namespace(A).matrix_transpose(self.R) @ A))
 
     def inside(self, V: Array) -> Array:
-        """MᵀV."""
+        """Return MᵀV, the coordinates of V outside the constants."""
         V = V if self.order is None else take(V, self.order)
         if self.R is None:
             return V
@@ -114,7 +117,7 @@ class Reduction:
         return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
 
     def back(self, A: Array) -> Array:
-        """M A."""
+        """Return M A, the inverse of `inside` on the complement of the constants."""
         if self.R is None:
             rows = A
         elif self.R.shape[1] == 1:
@@ -129,7 +132,7 @@ class Reduction:
         return rows if self.order is None else take(rows, np.argsort(self.order))
 
     def without(self, V: Array) -> Array:
-        """V - NNᵀV."""
+        """Return V - NNᵀV, the part of V that the intercept does not fit."""
         if self.N is None:
             return V
         return V - self.N @ (namespace(V).matrix_transpose(self.N) @ V)

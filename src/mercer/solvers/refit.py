@@ -146,7 +146,10 @@ class Refit(Method):
             yield given - points
 
     def scale(self) -> float:
-        """Return (tr K_x / n) · tr(B S_vv) / tr S_vv; a learnt operator has its own unit."""
+        """Return the unit of relative ridges, (tr K_x / n) · tr(B S_vv) / tr S_vv.
+
+        For a learnt operator it is tr K_x / n times the unit of the operator.
+        """
         s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
         if operator.learnt:
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
@@ -165,7 +168,7 @@ def _factored_inputs(problem: Problem) -> InputSpectrum:
 def closed(
     problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
 ) -> Factorization:
-    """Return the factorisation once the operator is learnt at α, of unchanged outputs."""
+    """Return the factorisation with the operator learnt at α, for unchanged outputs."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
@@ -197,7 +200,7 @@ class RobustRefit(Refit):
 
     @cached_property
     def tamed(self) -> OutputRows:
-        """Outputs without the worst: none further out than three median lengths."""
+        """The outputs, shortened to at most three median lengths."""
         V = self.outputs.coordinates
         return self._centred(shortened(V, middle(V) if self.problem.intercept else None))
 
@@ -238,13 +241,13 @@ class RobustRefit(Refit):
         return _with_outputs(base, self._centred(base.basis.back(T)))
 
     def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
-        """How far outputs as given are from their left-out predictions from the cleaned ones."""
+        """Return the distances of the given outputs from left-out predictions of cleaned ones."""
         shift = parts.rotated(self.outputs.coordinates - parts.outputs.coordinates)
         return lengths(next(parts.residuals([alpha])) + shift)
 
 
 def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
-    """Return the same problem of other outputs, the operator kept."""
+    """Return the same problem with other outputs and the same operator."""
     (part,) = base.parts
     T = base.rotated(outputs.rows)
     inside = namespace(T).matrix_transpose(part.inputs.E) @ T

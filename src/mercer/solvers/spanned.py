@@ -26,9 +26,9 @@ from .part import CANCELLED, Part
 
 
 class OutputGram:
-    """L, the Gram matrix of the outputs times the roots of weights, by its products and entries.
+    """The weighted Gram matrix √w L √w of the outputs, by its products and entries.
 
-    With an intercept it is that of the outputs less their weighted mean.
+    With an intercept, the weighted mean of the outputs is subtracted first.
     """
 
     def __init__(self, problem: Problem):
@@ -60,13 +60,13 @@ class OutputGram:
         return LM if roots is None else roots * LM
 
     def diagonal(self) -> Array:
-        """Return the weighted squared lengths of the (centred) outputs; after `times`."""
+        """Return the weighted squared lengths of the (centred) outputs; call `times` first."""
         own = self.kernel.diag(self.y)
         own = own - 2.0 * self.means + self.level if self.center else own
         return own if self.w is None else like(self.w, own) * own
 
     def square(self, own: np.ndarray) -> Array:
-        """Return the weighted block over some outputs, after `times`."""
+        """Return the weighted block of L over some outputs; call `times` first."""
         some = take(self.y, own)
         L = self.kernel._gram(some, some)
         if self.center:
@@ -93,17 +93,17 @@ class SpanMoments:
 
     @cached_property
     def inner(self) -> Array:
-        """EᵀLE."""
+        """EᵀLE, the output Gram matrix in the basis E."""
         return self.turn(self.E) @ self.crossed
 
     @cached_property
     def beyond(self) -> Array:
-        """PLE with P = I - EEᵀ - NNᵀ: what the span of E misses, against it."""
+        """PLE, where P = I - EEᵀ - NNᵀ projects on the complement of E and the constants."""
         return self.crossed - self.E @ self.inner
 
     @cached_property
     def missed(self) -> Array:
-        """(PLP)_ii: the squared length of what no ridge can fit."""
+        """(PLP)_ii, the squared length of the part of each output that no ridge can fit."""
         xp, both = namespace(self.E), self.crossed + self.beyond  # first: it finds the means
         own = self.gram.diagonal()
         left = own - xp.sum(self.E * both, axis=1)
@@ -126,7 +126,10 @@ class SpanMoments:
         return namespace(found).where(found > 0, found, namespace(found).zeros_like(found))
 
     def _of_rows(self, alpha: float, shrunk: Array, averaged: bool) -> Array:
-        """Return the same of examples that are left out alone, with I - H = P + E diag(d) Eᵀ."""
+        """Return squared lengths of left-out residuals if each example is left out alone.
+
+        They follow from I - H = P + E diag(d) Eᵀ, and `shrunk` is E diag(d).
+        """
         xp = namespace(shrunk)
         found = xp.sum((shrunk @ self.inner) * shrunk, axis=1)
         if not self.part.inputs.complete:
@@ -160,7 +163,10 @@ class SpanMoments:
         return lengths
 
     def _products(self, alpha: float, rows: np.ndarray) -> Array:
-        """Return the block of (I - H) L (I - H) over some rows, which loses no digits."""
+        """Return the block of (I - H) L (I - H) over some rows, without cancellation.
+
+        It is computed from the rows of I - H, which is slower than from the moments.
+        """
         (R,) = self.part.residual_rows(rows, [alpha], take(self.E, rows))
         roots = self.part.inputs.roots
         R = R if roots is None else R / self.turn(roots)

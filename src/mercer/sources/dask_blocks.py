@@ -55,7 +55,7 @@ def zipped(*parts: list) -> list[tuple]:
 
 
 def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
-    """Two arrays in blocks of the same rows, all columns together, and the lengths of those."""
+    """Return two arrays in blocks of the same rows, not split by column, and block lengths."""
     if not is_dask_array(y):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
@@ -82,7 +82,7 @@ def _of_bags(*parts: list) -> tuple[Items, ...]:
 
 
 def batch(items: Any) -> Items:
-    """Numbers and arrays of one shape as an array, anything else as a list."""
+    """Return numbers, or arrays of one shape, as one array, and anything else as a list."""
     items = list(items)
     numeric = all(isinstance(item, np.ndarray | np.number | int | float) for item in items)
     alike = numeric and len({np.shape(item) for item in items}) == 1
@@ -94,7 +94,7 @@ WIDTH = 8
 
 
 def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
-    """Return a delayed call whose name says what it does and to which block."""
+    """Return a delayed call whose key contains the name of the step and the block number."""
     from dask import delayed
 
     key = f"mercer-{name}-block{number}-{uuid4().hex}"
@@ -102,7 +102,7 @@ def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
 
 
 def shared(what: Any) -> Any:
-    """Return an object for all tasks that is in the graph once, so that it can be sent again."""
+    """Return an object as one node of the graph, which all tasks share."""
     from dask import delayed
 
     return delayed(what, traverse=False, pure=False)

@@ -77,7 +77,7 @@ class Gathering:
         center: bool = False,
         precision: str = "float64",
     ) -> Gathering:
-        """Decide how to gather by some pairs X, y such as will come."""
+        """Decide how to gather moments, from some representative pairs X, y."""
         few = np.arange(min(FEW, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
         bare, weights, U = bare_map(inputs, X)
@@ -88,7 +88,7 @@ class Gathering:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """How many output and (bare) input coordinates there are."""
+        """The numbers of output coordinates and of (bare) input coordinates."""
         return int(self.probe[1].shape[1]), int(self.probe[0].shape[1])
 
     @property
@@ -97,7 +97,7 @@ class Gathering:
         return 0 if self.raw is None else self.raw.n
 
     def for_worker(self) -> Gathering:
-        """Return the maps without what only the last step needs, to be sent to workers."""
+        """Return a copy to send to workers, without the parts that only the last step needs."""
         return replace(self, inputs=self.bare, weights=None, raw=None)
 
     def plus(self, raw: Moments) -> Gathering:
@@ -105,7 +105,7 @@ class Gathering:
         return replace(self, raw=raw if self.raw is None else self.raw + raw)
 
     def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
-        """Return the raw moments of checked pairs with sample weights; None for ones."""
+        """Return the raw moments of checked pairs; `w` are sample weights, None means ones."""
         foreign = is_foreign(self.probe[0])
         kernel = getattr(self.bare, "kernel_", None)  # third-party maps may have no kernel
         threads = kernel is not None and kernel.on_vectors and not foreign

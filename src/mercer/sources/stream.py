@@ -51,7 +51,7 @@ class Rows:
 
 
 class Stream(Source):
-    """Pairs that come in blocks (X, y), or (X, y, weights), of which one is held at a time.
+    """Pairs streamed in blocks (X, y) or (X, y, weights), one block in memory at a time.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Stream(Source):
         return self._read() if self.rest is None else self.rest
 
     def _head(self, pairs: int) -> list[Any]:
-        """Return the first blocks with so many pairs; a generator yields them once more."""
+        """Return the first blocks that hold `pairs` pairs; a generator will yield them again."""
         found: list[Any] = []
         blocks = self._blocks()
         while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
@@ -181,7 +181,10 @@ class Stream(Source):
         return Expected.of(kernels, output_kernel, found[0])
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """Return a sample of all pairs; of a generator, of the first ones, which are kept."""
+        """Return a random sample of the pairs.
+
+        A generator is read only once, so the sample is of its first blocks, which are kept.
+        """
         if self.repeats:
             return super().sample(expected, size)
         found, start = Sample(size, self.seed), 0
@@ -191,7 +194,11 @@ class Stream(Source):
         return found
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
-        """Merge `step(number, start, block)` over all blocks, one after the other."""
+        """Apply `step(number, start, block)` to each block in order, and merge the results.
+
+        If `resumable` is given and the stream has a checkpoint, the work is resumed from it and
+        saved to it.
+        """
         saved = self.checkpoint if resumable else None
         kept, total = saved.resume(resumable) if saved else (Progress(), None)
         at = Progress()
@@ -214,7 +221,7 @@ class Stream(Source):
         return total
 
     def _compare(self, pairs: int, held: tuple[int, ...]) -> None:
-        """Refuse a reading that differs from the first one; it counts if there was none."""
+        """Refuse a reading that differs from the first one; the first reading is stored."""
         if self.pairs not in (None, pairs):
             raise ValueError(
                 f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "

@@ -81,27 +81,27 @@ class Space(BaseEstimator):
         return None
 
     def form(self, Y: Items) -> Any:
-        """Return what restores the container of outputs in predictions; None if nothing must."""
+        """Return the information that restores the container of outputs, or None if not needed."""
         return None
 
     # -- defaults of a custom space -----------------------------------------------------------
 
     def kernel(self) -> Any:
-        """Return the default kernel of a custom space; None for that of `mercer.defaults`."""
+        """Return the default kernel of this space, or None to use that of `mercer.defaults`."""
         return None
 
     def decoder(self, kernel: Any) -> Any:
-        """Return the default decoder for a kernel; None for that of `mercer.decoders.natural`."""
+        """Return the default decoder for a kernel, or None to use `mercer.decoders.natural`."""
         return None
 
     def metric(self, y_true: Items, y_pred: Items, average: bool = True) -> Any:
-        """Return how good predictions are; None for the metric of `mercer.defaults`."""
+        """Return the score of predictions, or None to use the metric of `mercer.defaults`."""
         return None
 
     # -- joining ------------------------------------------------------------------------------
 
     def join(self, other: Space) -> Space:
-        """Return the space of items that are in both, which sums and products of kernels have."""
+        """Return the space of items in both spaces, for sums and products of kernels."""
         for one, another in ((self, other), (other, self)):
             if type(another) is Opaque or same(one, another):
                 return one
@@ -120,7 +120,7 @@ class Space(BaseEstimator):
 
 
 class Opaque(Space):
-    """Items of any kind, of which nothing is known but equality: the space of custom kernels.
+    """Items of any kind that can only be tested for equality: the space of custom kernels.
 
     Examples
     --------

@@ -30,7 +30,12 @@ def tier_after(state, symbol, kinds):
 
 @compiled
 def tier_key(state, symbols, kind):
-    """Return the key of the last member (kind 1), the last two (2), harmony (3) or seen (4)."""
+    """Return the feature key of one part of the state of an output tier.
+
+    `kind` selects the part: the last member of the tier (1), its last two members (2), the harmony
+    class (3) or the number of symbols of the class that occurs once (4). `symbols` is the number of
+    output symbols.
+    """
     value = state % 3
     if kind == 1:
         value = (state // 27) % (symbols + 1)

@@ -147,7 +147,7 @@ class Emissions:
         ]
 
     def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return the place of each chunk among those of its symbol; -1 if the symbol lacks it."""
+        """Return the index of each chunk among those of its symbol; -1 if the symbol lacks it."""
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
         asked = symbols * len(self.chunks.lengths) + numbers
@@ -162,11 +162,12 @@ class Numbered:
     Attributes
     ----------
     numbers
-        (positions, kinds); -1 for none. The features of a symbol have consecutive numbers.
+        The number of each feature, (positions, kinds), or -1 if there is none. The features of a
+        symbol have consecutive numbers.
     keys
         The distinct keys.
     weights, values
-        Of the kinds, and of the positions, as in `Columns`.
+        The weights of the kinds and the values at the positions, as in `Columns`.
     """
 
     numbers: np.ndarray
@@ -175,7 +176,11 @@ class Numbered:
     values: np.ndarray
 
     def repeated(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the matrix of features that two positions of a symbol share, and their keys."""
+        """Return the sparse matrix of features that repeat at some positions, and their keys.
+
+        `places` are the positions of one input symbol. A feature that occurs at only one of them
+        is left out.
+        """
         numbers = self.numbers[places]
         kept = numbers >= 0
         own = numbers[kept]
@@ -190,7 +195,10 @@ class Numbered:
 
 
 def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1.0) -> Any:
-    """Return the sparse matrix with an entry for each feature kept, (positions, kinds), by row."""
+    """Return a sparse matrix with one row per position and one entry per kept feature.
+
+    `kept` is a mask, (positions, kinds); `columns` has the columns of its entries, row by row.
+    """
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     entries = np.full(len(columns), data, dtype=np.float32)
     return sparse.csr_array((entries, columns, indptr), (len(kept), width))
@@ -208,7 +216,7 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Solve for every symbol, with the features that at least two positions share.
+    """Fit the scores of the chunks of every symbol, on features that occur at least twice.
 
     Parameters
     ----------
@@ -273,7 +281,7 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
 def _usual(numbers: np.ndarray) -> np.ndarray:
     """Return the chunks of a symbol that are not very rare.
 
-    The number of rare chunks would grow with that of pairs.
+    Rare chunks are left out because their number would grow with the number of pairs.
     """
     own, counts = np.unique(numbers, return_counts=True)
     return own[counts >= RARE * len(numbers)]

@@ -23,7 +23,7 @@ LEARNT = "learnt"
 
 @dataclass(frozen=True)
 class Tiers:
-    """Classes of symbols that are seen across any distance.
+    """Classes of symbols whose nearest members are features at any distance.
 
     Attributes
     ----------
@@ -148,8 +148,8 @@ def learnt_class(codes: Codes, n: int) -> np.ndarray:
     """Return which of n symbols are vowels, by Sukhotin's algorithm.
 
     Vowels are next to consonants rather than next to each other. All symbols begin as
-    consonants; the one with the most neighbours that are consonants becomes a vowel as long as
-    there is one that has more of them than of vowels.
+    consonants. In each step, the symbol with the largest excess of consonants over vowels among
+    its neighbours becomes a vowel. The steps end when no symbol has an excess.
     """
     rows = codes.rows
     inside = (rows[1:] == rows[:-1]) & (codes.flat[1:] >= 0) & (codes.flat[:-1] >= 0)
@@ -166,11 +166,13 @@ def learnt_class(codes: Codes, n: int) -> np.ndarray:
 
 
 def once_class(codes: Codes, n: int) -> np.ndarray:
-    """Return a class of symbols of which nearly every sequence has exactly one; often none.
+    """Return a mask of symbols such that nearly every sequence has exactly one of them.
 
-    Classes grow from every symbol, each time by the symbol that most raises the number of
-    sequences with exactly one member, less `REPEATED` times those with more. One that holds for
-    `HELD` of the sequences, and for as many of a half that it was not grown on, is a class.
+    The search is greedy, on half of the sequences. From each symbol in turn, it adds the symbol
+    that most raises the value of the class: the number of sequences with exactly one member, minus
+    `REPEATED` times the number with more. The best class is returned if its value per sequence, and
+    the fraction of the other half with exactly one member, are at least `HELD`. Otherwise the mask
+    is all False, as it is for most data.
     """
     none = np.zeros(n, dtype=bool)
     rows = np.flatnonzero(codes.lengths > 0)
@@ -189,7 +191,7 @@ def once_class(codes: Codes, n: int) -> np.ndarray:
 
 
 def _grown(counts: np.ndarray, first: int) -> tuple[np.ndarray, float]:
-    """Return the class that grows from one symbol, and its value."""
+    """Return the class that a greedy search finds from one symbol, and its value."""
     members = np.arange(counts.shape[1]) == first
     total = counts[:, first]
     value = (total == 1).sum() - REPEATED * (total > 1).sum()
@@ -205,7 +207,7 @@ def _grown(counts: np.ndarray, first: int) -> tuple[np.ndarray, float]:
 def make_tiers(
     tiers: str | list, sources: Alphabet, targets: Alphabet, words: Codes, target: Codes
 ) -> Tiers | None:
-    """Return tiers: learnt from inputs and outputs, or given."""
+    """Return the tiers, given by the user or learnt from inputs and outputs."""
     if tiers == LEARNT:
         source = harmonic_class(words, learnt_class(words, len(sources)))[:, None]
         members = harmonic_class(target, learnt_class(target, len(targets)))
