@@ -25,7 +25,7 @@ minimal:
 	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile .
 	$(MINIMAL)/bin/python tools/minimal.py
 	$(MINIMAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile pytest hypothesis
-	$(MINIMAL)/bin/python -m pytest -q tests/end_to_end
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(MINIMAL)/bin/python -m pytest -q tests/end_to_end
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

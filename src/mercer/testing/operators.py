@@ -72,9 +72,7 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
+    >>> import numpy as np
     >>> from mercer.operators import CurlFree
     >>> from mercer.testing import check_operator_kernel
     >>> X = np.random.default_rng(0).normal(size=(6, 2))

@@ -13,7 +13,7 @@ const post = async (path, body) => {
   return answer;
 };
 
-// An error that no tab shows itself is shown above all tabs; the next success clears it.
+// An error that no tab shows itself is shown above all tabs; the next success, or a click on a tab, clears it.
 const report = problem => { $("problem").textContent = problem.message || String(problem); $("problem").hidden = false; };
 const quiet = () => { $("problem").hidden = true; };
 window.addEventListener("unhandledrejection", event => { report(event.reason); event.preventDefault(); });
@@ -27,14 +27,13 @@ function openTab(name) {
     tab.tabIndex = chosen ? 0 : -1;
     $(tab.dataset.tab).hidden = !chosen;
   }
-  quiet();
   if (opened[name]) { const first = opened[name]; delete opened[name]; first(); }
 }
 // Arrow keys, Home and End move between tabs and open them, as in other programs.
 const KEYS = {ArrowRight: i => i + 1, ArrowLeft: i => i - 1, Home: () => 0, End: () => -1};
 tabs.forEach((tab, i) => {
   tab.setAttribute("aria-controls", tab.dataset.tab);
-  tab.onclick = () => { history.replaceState(null, "", "#" + tab.dataset.tab); openTab(tab.dataset.tab); };
+  tab.onclick = () => { history.replaceState(null, "", "#" + tab.dataset.tab); openTab(tab.dataset.tab); quiet(); };
   tab.onkeydown = event => {
     if (!KEYS[event.key]) return;
     event.preventDefault();
