@@ -83,8 +83,8 @@ def shrunk_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
     """Return weights of models, and those of each left-out row, shrunk towards an average.
 
     Weights of least squares on few rows are mostly chance. They are shrunk towards an average in
-    which models with smaller left-out errors weigh more, as strongly as lowers the error of
-    left-out rows most, whose weights are chosen without them.
+    which models with smaller left-out errors weigh more, as strongly as does not raise the error
+    of left-out rows, whose weights are chosen without them, by more than one standard error.
     """
     best = squares.weights(robust=True), squares.left_out_weights(robust=True)
     if len(squares.v) > SHRUNK:
@@ -94,7 +94,10 @@ def shrunk_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
         (squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge))
         for ridge in RIDGES
     ]
-    return min(tried, key=lambda weights: float(squares.losses(weights[1]).mean()))
+    losses = [squares.losses(each) for _, each in tried]
+    least = min(losses, key=lambda rows: float(rows.mean()))
+    kept = [not exceeds_standard_error(rows - least) for rows in losses]
+    return tried[max(k for k, near in enumerate(kept) if near)]
 
 
 def _by_risk(squares: Squares) -> np.ndarray:
