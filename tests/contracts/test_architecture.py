@@ -25,11 +25,9 @@ def test_the_package_does_not_import_the_experiments():
 
 REPEATED = {
     "Confidence",
-    "Fields",
     "Grid",
     "Inputs",
     "Problem",
-    "Refused",
     "Rows",
     "Trees",
     "Words",
