@@ -236,7 +236,8 @@ class LocalLawMap(FeatureMap):
     def check_loaded(self, limits: Limits) -> None:
         """Refuse coefficients or constants that do not fit the stencil."""
         stencil = self.solver.stencil
-        array(self.law.coefficients, "law", np.float64, None, 2 + stencil.neighbours.positions.shape[1])
+        number = 2 + stencil.neighbours.positions.shape[1]
+        array(self.law.coefficients, "law", np.float64, None, number)
         array(self.constant, "constant", np.float64, stencil.points)
         must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")
         must(isinstance(self.unit, float) and self.unit > 0, "unit is not a positive number")
