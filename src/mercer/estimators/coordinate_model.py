@@ -68,6 +68,7 @@ class CoordinateModel(LeftOutPoints):
     output_kernel: Any
     decoder: Decoder | None
     cv: int
+    folds_: np.ndarray | None
     needs_features: ClassVar[str]
     """Why the input kernel must have finite features, for the message that refuses others."""
 
@@ -98,7 +99,7 @@ class CoordinateModel(LeftOutPoints):
         X, y = self._check_pairs(kernel, as_output_kernel(self.output_kernel), X, y)
         _, weights, groups, (X, y, given) = drop_zero_weights(sample_weight, groups, X, y, given)
         labels = group_labels(groups, count(y))
-        self.input_kernel_ = kernel.fit(X)
+        self.input_kernel_, self.folds_ = kernel.fit(X), None
         V, frame = self._fit_output_side(y, weights)
         A = features_of(self.input_kernel_, X)
         left_out = self._fit_coordinates(CoordinatePairs(A, V, frame, labels, weights))
@@ -151,6 +152,9 @@ class CoordinateModel(LeftOutPoints):
         for seen, out in fold_rows(self.folds_):
             C[out] = predict(seen, out)
         return C
+
+    def _own_folds(self) -> np.ndarray | None:
+        return self.folds_
 
     def _input_kernel(self) -> Kernel:
         """Return the kernel on inputs, which must have finite features; None is `Linear`."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import has_fit_parameter
 from .._base.arrays import Array, Items, count
 from .._base.parameters import parameters
 from ..decoders import Decoder
-from ..embedding import Embedding
+from ..embedding import Embedding, Frame
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
@@ -92,6 +92,13 @@ class RegressorDependency(CoordinateModel):
             return output_problem(self.output_kernel_, y, KernelPCA(RANK))
         return problem
 
+    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
+        V, self.frame_ = super()._coordinates(problem)
+        return V, self.frame_
+
+    def _point_frame(self) -> Frame:
+        return self.frame_
+
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
         A, V, weights = pairs.features, pairs.coordinates, pairs.weights
 
@@ -115,7 +122,7 @@ class RegressorDependency(CoordinateModel):
         outputs = kernel.as_outputs(y)
         self.flat_ = kernel.on_vectors and outputs.shape[1:] == (1,) and np.asarray(y).ndim == 1
         self.back_ = False
-        _, self.frame_ = self._fit_output_side(outputs)
+        self._fit_output_side(outputs)
         return self
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
