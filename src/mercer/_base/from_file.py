@@ -69,6 +69,8 @@ def guarded(method: Callable) -> Callable:
 
 
 def _renewed(fit: Callable) -> Callable:
+    """Return a `fit` whose result is not marked as loaded from a file."""
+
     @wraps(fit)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
         fitted = fit(self, *args, **keywords)

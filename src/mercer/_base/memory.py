@@ -69,6 +69,7 @@ def _arrays_of(value: Any, seen: set[int]) -> float:
 
 
 def _machine() -> float:
+    """Return the free memory of the machine in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -78,6 +79,7 @@ def _machine() -> float:
 
 
 def _container() -> float:
+    """Return the memory in bytes that a container may still use."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit = (folder / "memory.max").read_text().strip()

@@ -53,6 +53,7 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def _is_finite(value: Any) -> bool:
+    """Return whether a value is a finite number."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and bool(np.isfinite(float(value)))
 

@@ -162,6 +162,7 @@ class Sizes:
 
     @property
     def _rank(self) -> int:
+        """Return the rank in use: the given one, or the largest that fits."""
         return min(self.n, RANK, max(1, self.largest_rank())) if self.rank is None else self.rank
 
     def _panels(self) -> float:
@@ -174,6 +175,7 @@ class Sizes:
         return self.identity or self.q is not None
 
     def _width(self, otherwise: int) -> int:
+        """Return the number of output coordinates, at most n; `otherwise` if it is not known."""
         return otherwise if self.q is None else min(self.q, self.n)
 
     def cholesky(self) -> Route:
@@ -215,6 +217,7 @@ class Sizes:
         return (1 + self.conditional) * self.n * q * q / 2 + EIGH * q**3
 
     def _low_rank_work(self, m: float) -> float:
+        """Return the estimated work of a fit at rank m, in multiplications."""
         n, q = float(self.n), float(self._width(int(m)))
         sides = 1.0 if self._no_outputs() else 2.0
         cholesky = self.identity and not self.choice

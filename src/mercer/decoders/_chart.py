@@ -63,6 +63,7 @@ class Chart:
     # -- the best value of every state --------------------------------------------------------
 
     def _fill(self) -> None:
+        """Compute the best value of every state, smallest spans first."""
         single = [self.grammar.productions[p].single for p in self.rules.productions]
         chained = self.symbols is not None
         pairs = list(zip(self.rules.productions, single, strict=True))
@@ -84,6 +85,7 @@ class Chart:
                 self._put((start, p, place, end, 0))
 
     def _put(self, state: State) -> None:
+        """Store the best value of a state, if it has a derivation."""
         start, p, place, end, height = state
         value = max(self._values(state), default=-np.inf)
         if value == -np.inf:
@@ -216,6 +218,7 @@ class Chart:
                 break
 
     def _push(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
+        """Add a derivation to those that wait, if all the states that it joins have their rank."""
         value, waiting = edge[0], self._waiting[state]
         for joined, rank in zip(edge[1], ranks, strict=True):
             part = self.value[joined] if rank == 0 else self._value_of(joined, rank)
@@ -225,6 +228,7 @@ class Chart:
         heappush(waiting, (-value, len(waiting), edge, ranks))
 
     def _value_of(self, state: State, rank: int) -> float | None:
+        """Return the value of a derivation with a given rank; None where there are fewer."""
         found = self._derivation(state, rank)
         return None if found is None else found[0]
 

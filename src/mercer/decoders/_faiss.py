@@ -46,15 +46,18 @@ class FaissIndex:
         self.index = self._filled()
 
     def _rows(self) -> Any:
+        """Yield coordinates and squared norms of the candidates, block by block."""
         for rows in blocks(count(self.outputs), ROWS):
             some = part(self.outputs, rows)
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
 
     def _mean_norm(self) -> float:
+        """Return the mean squared norm of up to 1,000 candidates."""
         some = take(self.outputs, np.linspace(0, count(self.outputs) - 1, 1000).astype(int))
         return float(np.mean(host(self.frame.sqnorms(some))))
 
     def _filled(self) -> Any:
+        """Return the index with all candidates."""
         index: Any = None
         for E, norms in self._rows():
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
@@ -67,6 +70,7 @@ class FaissIndex:
         return index
 
     def _empty(self, width: int) -> Any:
+        """Return an index without candidates."""
         import faiss
 
         if not self.hnsw:

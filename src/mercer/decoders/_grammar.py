@@ -90,6 +90,7 @@ class Grammar:
         return int(number[-1]), len(hashes), bag
 
     def _counted(self, bags: list[Counter]) -> sparse.csr_array:
+        """Return counters of features as a sparse matrix."""
         entries = [
             (row, self.feature(f), count)
             for row, bag in enumerate(bags)
@@ -211,6 +212,7 @@ def _in_postorder(tree: Any) -> Iterator[tuple[int, Any, list[int]]]:
 
 
 def _opened(node: Any) -> tuple[Any, list[int], list[Any]]:
+    """Return a node, an empty list for its finished children, and its children."""
     return node, [], list(node[1:]) if isinstance(node, tuple | list) else []
 
 

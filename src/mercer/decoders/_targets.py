@@ -50,6 +50,7 @@ def lengths(points: Embedding, length: Any) -> np.ndarray | None:
 
 
 def _length(x: Any, t: int, length: Any) -> int:
+    """Return the length of the output of one input."""
     try:
         found = len(x) if length == "input" else int(length(x))
     except TypeError:
@@ -72,6 +73,7 @@ def agreement(y: Items, found: Items) -> float:
 
 
 def _same(a: Any, b: Any) -> bool:
+    """Return whether two symbols are equal."""
     return bool(a == b)
 
 

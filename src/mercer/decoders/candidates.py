@@ -240,4 +240,5 @@ class Candidates(Reducible, Decoder):
 
 
 def _forbidden(ruled_out: np.ndarray) -> np.ndarray:
+    """Return -inf where a candidate is ruled out, else 0."""
     return np.where(ruled_out, -np.inf, 0.0)

@@ -217,6 +217,7 @@ class Lexicon(Decoder):
         return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
 
     def _allowed(self, inputs: Items | None, words: Items) -> np.ndarray:
+        """Return whether each word suits each input, (inputs, words)."""
         if inputs is None:
             raise ValueError("words restricted by the input need points that know their x.")
         if self.restrict == "length":

@@ -148,6 +148,7 @@ class NGramPath(Decoder):
 
     @property
     def _spectrum(self) -> Any:
+        """The kernel on strings, without its scale."""
         return self.kernel_.multiple.kernel
 
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
@@ -176,6 +177,7 @@ class NGramPath(Decoder):
         ]
 
     def _spelled(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return the strings of paths, in the form of the training outputs."""
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
@@ -185,6 +187,7 @@ class NGramPath(Decoder):
         )
 
     def _kappa(self) -> np.ndarray:
+        """Return the similarity of two positions by their distance."""
         apart = np.arange(self.longest_ + 1)
         width = self._spectrum.width
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)

@@ -147,6 +147,7 @@ class Threshold(LabelDecoder):
         ]
 
     def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the k sets with the largest sums of margins, and these sums."""
         best = margins >= 0
         order = np.argsort(np.abs(margins), kind="stable")
         for loss, flips in _cheapest(np.abs(margins)[order]):

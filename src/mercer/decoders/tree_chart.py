@@ -158,6 +158,7 @@ class TreeChart(Decoder):
         ]
 
     def _keys(self, trees: Items) -> list[Hashable]:
+        """Return a key of each tree that is equal for equal trees."""
         return self.kernel_.space.keys(trees)
 
     def _merged(self, made: Ranked, competing: Ranked) -> Ranked:

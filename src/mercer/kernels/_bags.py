@@ -73,6 +73,7 @@ def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.c
 
 
 def _matrix(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
+    """Return bags as a sparse matrix, given the column of each feature."""
     return sparse.csr_array((bags.value, (bags.owner, column)), shape=(bags.n, size))
 
 
@@ -101,6 +102,7 @@ def sqnorms(A: Bags) -> np.ndarray:
 
 @cache
 def _digest(text: str) -> np.uint64:
+    """Return a 64-bit hash of a text."""
     return np.uint64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
 
 

@@ -130,6 +130,7 @@ def checked(A: Items, name: str, node_label: str | None, edge_label: str | None)
 
 
 def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
+    """Refuse a batch in which some graphs have node labels and others have none."""
     kinds = {g.labelled: i for i, g in enumerate(flat) if len(g)}
     if len(kinds) == 2:
         raise ValueError(

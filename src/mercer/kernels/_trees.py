@@ -87,6 +87,7 @@ def flattened(A: Items, name: str) -> np.ndarray:
 
 
 def _flat(item: Any, name: str) -> FlatTree:
+    """Return one tree in flat form."""
     if isinstance(item, FlatTree):
         return item
     if not isinstance(item, str | tuple | list):
@@ -116,6 +117,7 @@ def nested(item: Any, name: str) -> Any:
 
 
 def _opened(node: Any, name: str) -> tuple[Any, list[int], list[Any]]:
+    """Return the label of a node, an empty list for its finished children, and its children."""
     if not isinstance(node, tuple | list):
         return node, [], []
     if not node or isinstance(node[0], tuple | list):
@@ -155,5 +157,6 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def _at(tokens: list[str], place: int) -> str:
+    """Describe a token of a bracketed string in a message."""
     closing = "unbalanced brackets: a ')'" if tokens[place] == ")" else repr(tokens[place])
     return f"{closing} (token {place})"

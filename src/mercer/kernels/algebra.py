@@ -110,6 +110,7 @@ class Pair(Kernel):
         return None if left is None or right is None else combine(left, right)
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
+        """Return the parameter derivatives of both kernels, each on its own form of the items."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
             left.under("left").on(lambda A: self._forms(A)[0]),
@@ -151,6 +152,8 @@ class Sum(Pair):
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
     def _side_by_side(self, left: Features, right: Features) -> Features:
+        """Return the features of both kernels, each of its own form of the items."""
+
         def form(A: Items, side: int) -> Items:
             return separated(A)[side] if are_joint(A) else A
 

@@ -124,6 +124,7 @@ class L2(CurveKernel):
         self.rule = rule
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
+        """Return the quadrature weights."""
         return quadrature(grid, self.rule)
 
 
@@ -157,6 +158,7 @@ class Sobolev(CurveKernel):
     smoothing: float = 0.0
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
+        """Return the quadrature weights plus the weighted matrix of derivatives."""
         non_negative(np.real(self.weight), "weight")
         return np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
 

@@ -129,6 +129,7 @@ def _recomputed(
 
 
 def _index(positions: np.ndarray, A: Array) -> Array:
+    """Return positions as an array of the library and device of another."""
     return namespace(A).asarray(positions, device=device(A))
 
 

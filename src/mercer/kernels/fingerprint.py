@@ -93,12 +93,15 @@ class Fingerprint(Kernel):
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
 
     def _bags(self, A: Items) -> Bags:
+        """Return the substructures of all molecules."""
         return Bags.of(self._features(smiles) for smiles in A)
 
     def _features(self, smiles: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the substructures of a molecule, and their counts."""
         return substructures(smiles, self.kind, self.radius, self.size, self.counts)
 
     def _check_parameters(self) -> None:
+        """Refuse unknown kinds and similarities, and numbers that are too small."""
         for value, name, known in (
             (self.kind, "kind", KINDS),
             (self.similarity, "similarity", SIMILARITIES),
@@ -132,6 +135,7 @@ def substructures(
 
 @lru_cache(maxsize=64)
 def _generator(kind: str, radius: int) -> Any:
+    """Return rdkit's generator of fingerprints of a kind."""
     from rdkit.Chem import rdFingerprintGenerator as make
 
     if kind == "functions":

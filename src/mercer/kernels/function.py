@@ -60,6 +60,7 @@ class Function(Kernel):
 
 
 def _finite(K: Array) -> Array:
+    """Refuse kernel values that are not finite."""
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
     return K
@@ -89,6 +90,7 @@ class Precomputed(Kernel):
         self.gram = gram
 
     def _unfitted(self) -> Precomputed:
+        """Return a copy that shares the Gram matrix."""
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
     # Items are indices into the Gram matrix, or rows of kernel values.
@@ -118,4 +120,5 @@ class Precomputed(Kernel):
         return take(diagonal, A)
 
     def _values(self) -> Array:
+        """Return the Gram matrix in floating point."""
         return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))

@@ -173,6 +173,7 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _set(part: Any, path: list[str], value: Any) -> None:
+    """Set a parameter of a part, or of a kernel inside it, by its path of names."""
     if len(path) == 1:
         setattr(part, path[0], value)
         return

@@ -36,9 +36,11 @@ class GraphKernel(Kernel):
         return sqnorms(self._bags(A))
 
     def _union(self, A: Items) -> Union:
+        """Return the graphs of a batch as one graph."""
         return Union([graph.view(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
+        """Return the hashed features of a batch of graphs."""
         return self.union_bags(self._union(A))
 
     def union_bags(self, union: Union) -> Bags:
@@ -108,6 +110,7 @@ class WeisfeilerLehman(GraphKernel):
 
     @staticmethod
     def _relabelled(union: Union, label: np.ndarray) -> np.ndarray:
+        """Return hashes of each node's label and the labels around it."""
         arriving = mixed(label[union.target] ^ mixed(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)
         with np.errstate(over="ignore"):

@@ -93,6 +93,7 @@ class LocalWindow(Decaying):
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
+    """Check one item, a sequence and a position in it."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

@@ -92,6 +92,7 @@ class MassSpectrum(Kernel):
         return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
 
     def _of(self, item: Sorted) -> tuple[np.ndarray, np.ndarray]:
+        """Return the masses that are compared, and their weights: peaks, losses or differences."""
         if self.of == "differences":
             return item.differences(np.real(self.width), self.strongest)
         return item.peaks if self.of == "peaks" else item.losses(np.real(self.width))

@@ -69,6 +69,7 @@ class UnitVariance(Scaled):
         return super()._diag(A)
 
     def _require_fit(self) -> None:
+        """Raise an error before the fit, which determines the unit."""
         if "variance_" not in vars(self):
             raise ValueError(f"{self} determines its unit at fit: call fit(A) on it first.")
 
@@ -140,6 +141,7 @@ def in_units_of_spread(kernel: Kernel) -> Kernel:
 
 
 def _in_units(kernel: Any) -> Kernel:
+    """Return a sum with the kernel of each field divided by its variance."""
     if isinstance(kernel, Sum):
         return Sum(*map(_in_units, (kernel.left, kernel.right)))
     if isinstance(kernel, On):

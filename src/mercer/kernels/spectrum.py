@@ -137,6 +137,7 @@ class Spectrum(Kernel):
         return inner(left, left if A is B else self._bags(ngrams, B))
 
     def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the kernel of sequences if positions count, by comparing occurrences."""
         from ._string_loops import placed
 
         rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
@@ -152,6 +153,7 @@ class Spectrum(Kernel):
         return out
 
     def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
+        """Return the occurrences of n-grams, sorted by n-gram or by item."""
         rows, ids, front, back = self.occurrences(ngrams, A)
         order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
         return [column[order] for column in (rows, ids, front, back)]
@@ -216,6 +218,7 @@ class Spectrum(Kernel):
         return Features(lambda A: self._counts(A).toarray(), self._counts)
 
     def _counts(self, A: Items) -> sparse.csr_array:
+        """Return features of checked sequences over the n-grams of the fit."""
         if "ngrams_" not in vars(self):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
         return numbered(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))

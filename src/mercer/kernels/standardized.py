@@ -82,6 +82,7 @@ class Standardized(After):
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
+        """Return the unit of each column, given its standard deviation."""
         if not isinstance(self.units, str):
             given = np.asarray(self.units, dtype=float)
             if given.shape != spread.shape or not (given > 0).all():
@@ -92,6 +93,7 @@ class Standardized(After):
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
+        """Return rows in units of the columns, centred unless only differences count."""
         if issparse(A) and not self.slopes and (self._invariant or not self.mean_.any()):
             return self._scaled(A)
         A = dense(A)
@@ -136,6 +138,8 @@ class Standardized(After):
         return self.inner.multiple.scale * (sqnorms(U) - 2.0 * (U @ shift) + shift @ shift)
 
     def _undo(self) -> Callable[[Array], Array]:
+        """Return the function from rows in units of the columns back to the data."""
+
         def undone(A: Array) -> Array:
             values = A[:, : len(self.spread_)]
             return values * like(self.spread_, A) + like(self.mean_, A)
@@ -215,6 +219,7 @@ class Smoothed(After):
         return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
+        """Return blurred images."""
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
@@ -227,6 +232,7 @@ class Smoothed(After):
 
     @property
     def _pixels(self) -> int:
+        """The number of pixels of an image."""
         height, width = (whole(side, "a side of shape") for side in self.shape)
         return height * width
 

@@ -103,6 +103,7 @@ class Stationary(VectorKernel):
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """Return the derivative of Σ_ij C_ij k(a_i, b_j) in the items a_i."""
         assert self._of_squares is not None
         U, W, _ = self._scaled(A, B)
         M = C * self._of_squares.slope(squared(U, W))
@@ -263,6 +264,7 @@ class Laplacian(Stationary):
         return exp(absolute(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
+        """Return Σ_ij C_ij k(a_i, b_j) |a_i - b_j|_p / ℓ_p² for every feature p, or for all."""
         U, W, ell = self._scaled(A, B)
         D = absolute(U, W)
         M = C * namespace(D).exp(D * (-1.0 / ell))

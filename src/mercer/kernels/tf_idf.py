@@ -107,17 +107,20 @@ class TfIdf(Kernel):
         return {name: value for name, value in state.items() if name != "_last"}
 
     def _weighted(self, C: csr_array) -> csr_array:
+        """Return counts as weights: logarithms, times the rarity of pieces, of length one."""
         W = csr_array((1.0 + np.log(C.data), C.indices, C.indptr), shape=C.shape)
         W = csr_array(W @ diags_array(self.idf_))
         lengths = np.sqrt(np.asarray(W.multiply(W).sum(axis=1)).ravel())
         return csr_array(diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ W)
 
     def _rows(self, A: Items) -> csr_array:
+        """Return the weights of texts as a sparse matrix."""
         if "idf_" not in vars(self):
             raise ValueError("TfIdf weighs pieces by how rare they are: call fit first.")
         return self._weighted(self._counts(self.check(A, "A")))
 
     def _projected(self, A: Items) -> np.ndarray:
+        """Return the weights of texts along the principal directions."""
         return csr_array(self._rows(A)[:, self.columns_]) @ self.directions_
 
     @property
@@ -177,13 +180,16 @@ class Words(After):
         self.kernel = kernel  # type: ignore[assignment]
 
     def _given(self) -> Kernel:
+        """Return the kernel on sequences of words, not fitted; the default is `Spectrum(1)`."""
         return Spectrum(1) if self.kernel is None else as_kernel(self.kernel)
 
     space = Sequences()
 
     def _apply(self, A: Items) -> np.ndarray:
+        """Return the words of each text."""
         return object_array([_words(text) for text in A])
 
 
 def _words(text: str | tuple) -> tuple:
+    """Return the words of a text in small letters; a sequence of tokens unchanged."""
     return tuple(WORD.findall(text.lower())) if isinstance(text, str) else tuple(text)

@@ -22,6 +22,7 @@ class TreeKernel(Decaying):
         return flattened(A, name)
 
     def _bags(self, A: Items) -> Bags:
+        """Return the hashed features of a batch of trees."""
         raise NotImplementedError
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -64,6 +65,7 @@ class Subtree(TreeKernel):
         self.decay = decay
 
     def _bags(self, A: Items) -> Bags:
+        """Return complete subtrees, weighted by the decay to the power of half their size."""
         parts = (tree.subtrees() for tree in A)
         return Bags.of((hashes, self._checked_decay() ** (size / 2.0)) for hashes, size in parts)
 
@@ -102,9 +104,11 @@ class Productions(TreeKernel):
         return super().check(A, name)
 
     def _bags(self, A: Items) -> Bags:
+        """Return the productions of all trees, and pairs of them."""
         return Bags.of(self._bag(tree) for tree in A)
 
     def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
+        """Return the productions of a tree and pairs of them, with their weights."""
         made = tree.productions()
         made = made[np.diff(tree.pointer) > 0]
         if self.height == 1:

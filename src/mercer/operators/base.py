@@ -152,6 +152,7 @@ class ScaledOperator(Operator):
         return self._factor() * b, Q
 
     def _factor(self) -> float:
+        """Return the scale after a check."""
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
         return self.scale

@@ -164,11 +164,13 @@ class LearnedOperator(LearntOfMoments):
             yield (Q * b) @ Q.T, misfit + price
 
     def _settled(self, objective: list[float]) -> bool:
+        """Return whether the objective fell by less than the tolerance."""
         if len(objective) < 2:
             return False
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
     def _check(self) -> None:
+        """Refuse parameters that are not positive."""
         for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
             positive(value, name)
         whole(self.max_iter, "max_iter")

@@ -120,6 +120,7 @@ class Local(ComponentKernel):
     depends_on_data = property(lambda self: self._given().depends_on_data)
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks fields on the input grid."""
         return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
@@ -128,6 +129,7 @@ class Local(ComponentKernel):
         return copy.set_params(kernel=factor * self._given())
 
     def _given(self) -> Kernel:
+        """Return the kernel on neighbourhoods, not fitted; the default is `RBF`."""
         return RBF("median") if self.kernel is None else as_kernel(self.kernel)
 
     # -- fit ----------------------------------------------------------------------------------
@@ -167,11 +169,13 @@ class Local(ComponentKernel):
         return inputs, (self.output_fields or Fields()).grid(tuple(int(s) for s in given))
 
     def _windows(self) -> Boxes | None:
+        """Return the boxes, or None if neighbourhoods are weighted."""
         return self.windows
 
     # -- values -------------------------------------------------------------------------------
 
     def _flat(self, X: Array) -> Array:
+        """Return fields as rows."""
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _view(self, X: Array, v: int) -> Array:

@@ -63,6 +63,7 @@ class Mixture(Operator):
         return terms
 
     def _parts(self) -> Sequence[Operator]:
+        """Return the operators after a check that none of them is learnt."""
         for part in self.operators:
             if not isinstance(part, Operator) or part.learnt:
                 raise TypeError(
@@ -72,6 +73,7 @@ class Mixture(Operator):
         return self.operators
 
     def _checked(self) -> list[float]:
+        """Return the weights after a check that they are a convex combination."""
         self._parts()
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(self.operators),):

@@ -114,6 +114,7 @@ class Shared(CoupledKernel):
     output_shape_ = tuple[int, ...]()
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks fields on the input grid."""
         return FieldL2(self.fields)
 
     @property

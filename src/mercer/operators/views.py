@@ -133,6 +133,7 @@ class View:
         return xp.where(apart > 0, apart, xp.zeros_like(apart))
 
     def _near(self, marks: Marks, X: Array) -> Array | None:
+        """Return the position kernel between all locations and the marks; None without one."""
         if self.kernel.position_ is None:
             return None
         return self.kernel.position_(like(self.positions, X), marks.positions)

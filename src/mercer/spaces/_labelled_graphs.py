@@ -49,6 +49,7 @@ class Form:
         return self._networkx(graph) if self.networkx else self._tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
+        """Read one graph."""
         nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         for i, j, mark in marks:  # of networkx in a tuple: an edge without label is an edge
@@ -56,6 +57,7 @@ class Form:
         return LabelledGraph(nodes, edges)
 
     def _networkx(self, graph: LabelledGraph) -> Any:
+        """Convert a graph to networkx."""
         import networkx as nx
 
         made = nx.Graph()
@@ -66,6 +68,7 @@ class Form:
         return made
 
     def _tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
+        """Convert a graph to a tuple (adjacency, labels)."""
         n = len(graph)
         A = np.array([[e or 0 for e in row] for row in graph.edges]).reshape(n, n)
         return A, None if n and graph.nodes[0] is None else list(graph.nodes)
@@ -111,6 +114,7 @@ class GraphLabels:
 
 
 def _attributes(name: str | None, value: Any) -> dict[str, Any]:
+    """Return the attribute of a node or an edge, if it has a name and a value."""
     return {} if name is None or value is None else {name: value}
 
 
@@ -127,6 +131,7 @@ def graph_distances(
 
 
 def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_off: float) -> float:
+    """Return the fused Gromov–Wasserstein distance of two graphs, the best of two starts."""
     if not len(a) or not len(b):
         return float(len(a) != len(b))
     X, Y = alphabet.features(a), alphabet.features(b)

@@ -50,6 +50,7 @@ class Curves(Vectors):
 
 
 def _no_curves(name: str, shape: tuple, owner: str) -> str:
+    """Return the message for items that are not curves."""
     return (
         f"{name} must hold curves for {owner}, a row of at least 2 values each; "
         f"got shape {tuple(shape)}."

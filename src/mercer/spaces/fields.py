@@ -232,6 +232,7 @@ class Grid:
         return np.where(weight > 0, index, 0), weight
 
     def _corners(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the corners of the cell around each point, and their weights."""
         index = np.zeros((*at.shape[:-1], 1), dtype=np.int64)
         weight = np.ones((*at.shape[:-1], 1))
         for axis, n in enumerate(self.shape):
@@ -256,6 +257,7 @@ class Grid:
         return index, weight
 
     def _scattered(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest scattered points of each point, and their weights."""
         from scipy.spatial import cKDTree
 
         assert self.points is not None

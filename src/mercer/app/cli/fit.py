@@ -154,6 +154,7 @@ def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, 
 
 
 def _save(model: Any, out: Path) -> None:
+    """Write the model to a file, or to standard output."""
     from ...persistence import save
 
     if out != STDOUT:

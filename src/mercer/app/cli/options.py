@@ -93,6 +93,7 @@ def model_of(path: str) -> Any:
 
 
 def _from_stdin(load: Callable[[Path], Any]) -> Any:
+    """Load a model from the bytes of standard input."""
     if sys.stdin is None:
         raise ValueError("standard input is closed: name a file.")
     with TemporaryDirectory() as folder:

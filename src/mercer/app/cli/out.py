@@ -63,10 +63,12 @@ def check_report_out(out: Path, *read: str) -> None:
 
 
 def _has_content(out: Path) -> bool:
+    """Return whether a path is a file that is not empty."""
     return out.is_file() and out.stat().st_size > 0
 
 
 def _kept(out: Path, wanted: str, option: str) -> ValueError:
+    """Return the error for a file that exists and is not of the kind to be written."""
     return ValueError(
         f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
         f"{option}, or delete it first."
@@ -86,6 +88,7 @@ def written(out: Path, write: Callable[[], object]) -> None:
 
 
 def _is_same(out: Path, source: str) -> bool:
+    """Return whether an output path is the file that is read."""
     if source == "-":
         try:
             return os.path.samestat(os.fstat(sys.stdin.fileno()), out.stat())
@@ -98,6 +101,7 @@ def _is_same(out: Path, source: str) -> bool:
 
 
 def _is_model(path: Path) -> bool:
+    """Return whether a file is a model of mercer."""
     from ...persistence import TREE
 
     try:
@@ -108,6 +112,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_report(path: Path) -> bool:
+    """Return whether a file is a report of mercer."""
     try:
         with open(path, "rb") as file:
             return REPORT in file.read(500)

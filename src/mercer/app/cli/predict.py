@@ -158,6 +158,7 @@ def _ranked(model: Any, ranked: list) -> list[dict]:
 
 
 def _check_finite(predicted: list[list[dict]], table: Any) -> None:
+    """Raise an error that names the first row whose prediction is not finite."""
     import numpy as np
 
     for i, cells in enumerate(predicted):

@@ -23,6 +23,7 @@ def shown(text: Any, keep: str = "") -> str:
 
 
 def _written(character: str) -> str:
+    """Return a control character as an escape sequence."""
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
@@ -110,6 +111,7 @@ def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: An
 
 
 def _is_safe(facts: dict[str, Any]) -> bool:
+    """Return whether facts contain no control characters."""
     return not UNSAFE.search("".join(f"{name}{value}" for name, value in facts.items()))
 
 
@@ -175,6 +177,7 @@ def show_columns(model: Any, names: Iterable, err: bool) -> None:
 
 
 def _kinds(model: Any) -> str:
+    """Return the kinds of the inputs with their numbers, in words."""
     counts = Counter(kind for kind in model.inputs_.kinds_.values() if kind != "nothing")
     if len(counts) == 1:
         return next(iter(counts))
@@ -182,5 +185,6 @@ def _kinds(model: Any) -> str:
 
 
 def _short(names: list[Any]) -> list[str]:
+    """Return the names of columns, the middle ones as an ellipsis if there are many."""
     texts = [str(name) for name in names]
     return texts if len(texts) <= 4 else [*texts[:2], "…", texts[-1]]
