@@ -14,7 +14,7 @@ from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels._sequences import as_sequences
-from ..sets.models import SupportsSets
+from ..sets.views import SupportsSets
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrated
