@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.arrays import Array, blocks, count, host, is_foreign, namespace
-from .._base.linalg import PositiveDefinite, ridged, solve_triangular
+from .._base.linalg import PositiveDefinite, add_ridge, solve_triangular
 from ..operators.windows import like_index
 from .local_law import DEVICE_ROWS, ROWS, LocalLawMap
 from .place_moments import factor_of
@@ -50,7 +50,7 @@ class LawMoments(NamedTuple):
             b = b - self.n * (turn(mean) @ level)
         for alpha in alphas:
             try:
-                coef = PositiveDefinite.of(ridged(S + 0.0, alpha)).solve(b[:, None])[:, 0]
+                coef = PositiveDefinite.of(add_ridge(S + 0.0, alpha)).solve(b[:, None])[:, 0]
             except np.linalg.LinAlgError:
                 coef = b * np.nan
             yield coef, level - mean @ coef if intercept else 0.0 * level
@@ -66,7 +66,7 @@ class LawFit:
         self.scales = xp.sqrt(xp.mean(own * own, axis=0)) + 1e-300
         self.scale = float(xp.sqrt(xp.mean(over * over))) or 1.0
         K = map.kernel._gram(map.marks, map.marks)
-        self.root = factor_of(ridged(K, JITTER * float(xp.max(xp.linalg.diagonal(K)))))
+        self.root = factor_of(add_ridge(K, JITTER * float(xp.max(xp.linalg.diagonal(K)))))
 
     def moments(self, fields: np.ndarray) -> LawMoments:
         """Those of some of the fields."""
