@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, host
+from .._base.folds import fold_numbers
 from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
@@ -22,7 +23,7 @@ from .choice import calibrated
 from .known_targets import split_missing
 from .left_out_points import LeftOutPoints
 from .one_output_kernel import with_one_output_kernel
-from .pairs import drop_zero_weights, folds_of, group_labels
+from .pairs import drop_zero_weights, group_labels
 from .squares import Squares
 
 FOLDS = 10
@@ -132,7 +133,7 @@ class Blend(LeftOutPoints):
         counts = np.ones((1, 1)) if known is None else known + 0.0
         self.mean_, self.means_ = _means(V, labels, w[:, None] * counts)
         G = [counts * (in_frame(points, frame) - self.means_) for points in left_out]
-        folds = folds_of(labels, FOLDS) if folds is None else folds
+        folds = fold_numbers(labels, FOLDS) if folds is None else folds
         self.squares_ = Squares.of(G, counts * (V - self.means_), w, frame, folds)
         self.left_out_models_ = left_out
         self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)

@@ -7,6 +7,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._base.arrays import Items, host
+from .._base.folds import fold_numbers
 from .._base.parameters import parameters, whole
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
@@ -15,7 +16,6 @@ from ..solvers.weights import LeastWeights
 from .base import on_fresh_state
 from .boosted_trees import BoostedMap, BoostedTrees
 from .on_features import OnFeatures, output_problem
-from .pairs import folds_of
 from .trees import Scaling
 
 LATER, MORE = 1.5, 10
@@ -138,7 +138,7 @@ class BoostedDependency(OnFeatures):
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray
     ) -> tuple[np.ndarray, list[int]]:
         """Return predictions of each target by folds, and the best numbers of trees."""
-        self.folds_ = folds_of(labels, whole(self.cv, "cv"))
+        self.folds_ = fold_numbers(labels, self.cv)
         found, counts = np.empty_like(T), []
         for j, target in enumerate(T.T):
             stages = self._stages(A, target, w)

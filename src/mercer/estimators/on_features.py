@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, count, take
-from .._base.parameters import whole
+from .._base.folds import fold_numbers, fold_rows
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame
 from ..features import FeatureMap
@@ -21,7 +21,7 @@ from ..problem import Problem, Side, repeats
 from .base import warn_if_constant
 from .choice import calibrated
 from .left_out_points import LeftOutPoints
-from .pairs import drop_zero_weights, fold_rows, folds_of, group_labels
+from .pairs import drop_zero_weights, group_labels
 from .trees import features_of
 
 
@@ -90,7 +90,7 @@ class OnFeatures(LeftOutPoints):
         labels: np.ndarray,
     ) -> np.ndarray:
         """Return predictions of every row by `predict(seen rows, left-out rows)`, fold by fold."""
-        self.folds_ = folds_of(labels, whole(self.cv, "cv"))
+        self.folds_ = fold_numbers(labels, self.cv)
         C = np.empty(shape)
         for seen, out in fold_rows(self.folds_):
             C[out] = predict(seen, out)

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, host
+from .._base.folds import fold_numbers, fold_rows
 from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import Kernel
-from .pairs import fold_rows, folds_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Confidence:
         """Return the confidence of every left-out prediction, calibrated on other groups."""
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
-        for rest, rows in fold_rows(folds_of(labels, folds)):
+        for rest, rows in fold_rows(fold_numbers(labels, folds)):
             curve = _increasing(self.certainty[rest], self.quality[rest])
             found[rows] = curve.predict(self.certainty[rows])
         return found

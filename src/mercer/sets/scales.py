@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, count, host
+from .._base.folds import fold_numbers
 from ..decoders import Direct
 from ..estimators.base import StructuredEstimator
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.pairs import folds_of
 from ..estimators.selective import size_model
 from ..solvers import Refused
 from .models import Piped, PointView
@@ -175,7 +175,7 @@ def left_out_errors(
         direct = Direct().fit(inner.output_kernel_, inner.outputs_)
         predicted = host(view._flattened(direct.decode(points)))
     else:
-        folds = PredefinedSplit(folds_of(labels, FOLDS))
+        folds = PredefinedSplit(fold_numbers(labels, FOLDS))
         predicted = host(cross_val_predict(model, X, y, cv=folds))
     errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, dense, like, namespace, put, take
-from .._base.parameters import whole as whole_number
+from .._base.folds import fold_numbers
 from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, middle, shortened
@@ -172,20 +172,6 @@ def closed(
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
-
-
-def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
-    """Return the fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
-    from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
-
-    if whole_number(folds, "cv") < 2:
-        raise ValueError("cv must be at least 2: with one fold nothing is left to learn from.")
-    groups = len(np.unique(labels))
-    splits = GroupKFold(min(folds, groups), shuffle=True, random_state=0)
-    numbers = np.empty(len(labels), dtype=np.intp)
-    for i, (_, test) in enumerate(splits.split(labels, groups=labels)):
-        numbers[test] = i
-    return numbers
 
 
 class RobustRefit(Refit):
