@@ -113,7 +113,7 @@ class Emissions:
 
     @cached_property
     def layout(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first chunk and number of chunks of each symbol; the lengths and symbols of chunks."""
+        """The first chunk and number of chunks of each symbol; lengths and symbols of chunks."""
         chunks = np.column_stack([self.chunks.lengths, self.chunks.symbols])
         return np.column_stack([self.first, self.width]), chunks[self.chunk]
 
