@@ -37,7 +37,7 @@ def non_negative(value: Any, name: str) -> float:
     return float(value)
 
 
-def whole(value: Any, name: str, least: int = 1) -> int:
+def integer(value: Any, name: str, least: int = 1) -> int:
     """Check that a parameter is an integer, positive or at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"

@@ -109,7 +109,7 @@ class Chart:
                 yield value + self._child(self._span(at, end), p, place, height)
 
     def _before(self, state: State) -> list[tuple[State, int]]:
-        """Return the states of one child less, and where they end."""
+        """Return the states with one child less, and their ends."""
         start, p, place, end, height = state
         if place == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -140,7 +140,7 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, place: int, height: int
     ) -> list[tuple[float, State]]:
-        """Yield the states of a span that can be a child of a production, and what each adds."""
+        """Return the states of a span that can be a child of a production, and what each adds."""
         gains = self._gains_below(p, place)
         return [
             (gains[child[1]], child)
@@ -175,7 +175,7 @@ class Chart:
                 heappush(waiting, (-following[0], i, rank + 1))
 
     def _edges(self, state: State) -> list[Edge]:
-        """Yield all last steps of a state."""
+        """Return all last steps of a state."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
         own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
@@ -207,7 +207,7 @@ class Chart:
         return ranked[rank]
 
     def _push_following(self, state: State, last: Derivation) -> None:
-        """Wait for the derivations that follow one: one joined state of the next rank.
+        """Add the derivations after one: those with a joined state at its next rank.
 
         Only states from the last one of rank above 0 on are advanced, so that none comes twice.
         """

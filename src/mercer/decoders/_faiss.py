@@ -63,7 +63,7 @@ class FaissIndex:
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
             flat = (norms - self.mean) / self.unit**2
             last = flat if rest is None else np.sqrt(np.maximum(rest, 0.0)) / self.unit
-            E = appended(E / self.unit, last)
+            E = with_column(E / self.unit, last)
             index = index or self._empty(E.shape[1])
             self.longest = max(self.longest, float(np.sqrt((E * E).sum(axis=1).max())))
             index.add(np.ascontiguousarray(E, dtype=np.float32))
@@ -83,7 +83,7 @@ class FaissIndex:
         """Return numbers and exact scores of the best `k`, and whether they are surely the best."""
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
-        queries = appended(G, 0.0) if self.hnsw else appended(2.0 * G, -1.0)
+        queries = with_column(G, 0.0) if self.hnsw else with_column(2.0 * G, -1.0)
         near, found = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), wide)
         scores = self._rescored(C, found)
         # In the order of the candidates first, so that of equal scores the first one wins.
@@ -112,7 +112,7 @@ class FaissIndex:
         return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than requested
 
 
-def appended(A: Array, last: Array | float) -> Array:
+def with_column(A: Array, last: Array | float) -> Array:
     """Return a matrix with one more column."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]

@@ -172,7 +172,7 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """Return what decides where it is allowed: its label if all children are leaves."""
+        """Return the label of a production of leaves, else its number: equal ones are alike."""
         made = self.grammar.productions[p]
         return made.label if made.only_leaves else p
 

@@ -68,7 +68,7 @@ def values_of(on: On, records: Items) -> Items:
 
 
 def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
-    """Return the fields of records under a fitted sum of kernels on fields; empty if it is none."""
+    """Return the fields of records under a fitted sum of kernels on fields; empty for others."""
     kernels, first = field_kernels(kernel) or {}, records[:1]
     owners = None
     if kernels and kernel.features is not None:
@@ -130,7 +130,7 @@ class PerField(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the decoder of some field does."""
+        """Whether the decoder of some field is to be calibrated."""
         known = vars(self).get("decoders_", self.decoders or {})
         return any(decoder.calibrates for decoder in known.values())
 

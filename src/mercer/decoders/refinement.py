@@ -39,7 +39,7 @@ class Refinement(Decoder):
         bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
-        """Prepare the start."""
+        """Fit the candidates that the climb starts from."""
         if not kernel.on_vectors or not self._suits(kernel):
             raise unsuited(self, kernel, self.wanted)
         if self.max_iter < 0 or self.tol < 0:

@@ -64,7 +64,7 @@ class Threshold(LabelDecoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether anything is left open."""
+        """Whether the threshold or the rule is to be chosen."""
         return self.threshold is None or self.at_least_one is None
 
     def fit(self, kernel: Kernel, y: Items) -> Threshold:

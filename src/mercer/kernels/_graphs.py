@@ -50,7 +50,7 @@ class FlatGraph:
         raise DamagedModel("it is made on use, and no file holds it")
 
 
-class Union:
+class GraphUnion:
     """A batch of graphs as one graph that is not connected.
 
     Attributes
@@ -119,7 +119,9 @@ def _hashes(labels: Sequence[Any], counted: bool) -> np.ndarray:
     return np.array([hashed(label) if counted else NOTHING for label in labels], dtype=np.uint64)
 
 
-def checked(A: Items, name: str, node_label: str | None, edge_label: str | None) -> np.ndarray:
+def checked_graphs(
+    A: Items, name: str, node_label: str | None, edge_label: str | None
+) -> np.ndarray:
     """Check that all graphs of a batch can be read under these labels."""
     items = as_items(A, name)
     if not all(isinstance(item, CheckedGraph) for item in items):

@@ -37,7 +37,7 @@ def _item(batch: Items, i: int) -> Any:
 
 
 def separated(A: np.ndarray) -> tuple[Items, Items]:
-    """Split what `joined` has joined."""
+    """Return the two forms of the items of a joint batch."""
     return _batch([item.left for item in A]), _batch([item.right for item in A])
 
 

@@ -141,7 +141,7 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both kernels, concatenated; inverted if both are of one kernel."""
+        """The features of both kernels; with an inverse if both are multiples of one kernel."""
         both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None

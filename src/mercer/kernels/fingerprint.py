@@ -12,7 +12,7 @@ from .._base.checks import Limits, bounded, is_whole
 from .._base.extras import require
 from .._base.parameters import parameters
 from ..spaces import Molecules
-from ._bags import Bags, inner, matrices, sqnorms
+from ._bags import Bags, count_matrices, inner_products, sqnorms
 from .base import Kernel
 from .histograms import Tanimoto
 
@@ -84,9 +84,9 @@ class Fingerprint(Kernel):
 
     def _gram(self, A: Items, B: Items) -> Array:
         if self.similarity == "linear":
-            return inner(self._bags(A), self._bags(B))
+            return inner_products(self._bags(A), self._bags(B))
         same = B is A
-        F, G = matrices(self._bags(A), None if same else self._bags(B))
+        F, G = count_matrices(self._bags(A), None if same else self._bags(B))
         return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:

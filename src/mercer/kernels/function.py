@@ -37,7 +37,7 @@ class Function(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Function:
-        """Refuse a function that is not a kernel, by its values."""
+        """Refuse a function whose values on the items are not those of a kernel."""
         check_gram(self(A), "Gram matrix of the kernel function")
         return self
 
@@ -99,7 +99,7 @@ class Precomputed(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Precomputed:
-        """Refuse values that no kernel has."""
+        """Refuse a matrix that is not symmetric and positive semidefinite on the items."""
         check_gram(self(A), "precomputed Gram matrix")
         return self
 

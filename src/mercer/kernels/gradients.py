@@ -60,7 +60,7 @@ class ParameterGradient:
         )
 
     def under(self, part: str) -> ParameterGradient:
-        """Return the derivatives with the names of parameters of a part."""
+        """Return the derivatives under names that begin with that of a part."""
         return ParameterGradient(
             prefixed(part, self.values),
             lambda A, B, C: prefixed(part, self.vjp(A, B, C)),

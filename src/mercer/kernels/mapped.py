@@ -57,7 +57,7 @@ class After(Wrapper):
     check, as_outputs = Kernel.check, Kernel.as_outputs  # of the items before it
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside on what is made of the items."""
+        """Fit the kernel inside on transformed items."""
         return super().fit(self._apply(self.check(A, "A")))
 
     def _after(self, A: Items) -> Items:
@@ -137,7 +137,7 @@ class Mapped(After, Reducible):
 
     @property
     def function(self) -> Any:
-        """The function or transformer, made again where a file held it."""
+        """The function or transformer; one that a file describes is made again."""
         return _made(self.__dict__["function"])
 
     @function.setter
@@ -159,7 +159,7 @@ class Mapped(After, Reducible):
         return _unfitted(self.function) or self._given().depends_on_data
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the transformer, where it is not, and the kernel on what it makes of the items."""
+        """Fit the transformer if it is not fitted, and the kernel on transformed items."""
         if _unfitted(self.function):
             self.function_ = _without_side_effects(clone(self.function)).fit(self.check(A, "A"))
         return super().fit(A)

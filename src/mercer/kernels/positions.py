@@ -10,7 +10,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded, must
 from ..spaces import Sequences
-from ._bags import Bags, inner, numbered
+from ._bags import Bags, count_matrix, inner_products
 from ._sequences import Alphabet, Codes, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
@@ -132,7 +132,7 @@ class Positions(Kernel):
         size = 1 + max(codes.flat.max(initial=0) for codes in (ours, theirs))
         longest = max(codes.lengths.max() for codes in (ours, theirs))
         left = _one_hot(ours, size, longest)
-        return inner(left, left if A is B else _one_hot(theirs, size, longest))
+        return inner_products(left, left if A is B else _one_hot(theirs, size, longest))
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Sum one Gram matrix per position over the items that are long enough, longest first."""
@@ -189,7 +189,7 @@ class Positions(Kernel):
         if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
-        return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))
+        return count_matrix(_one_hot(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Convert numbers of symbols to a sequence in a container like another."""

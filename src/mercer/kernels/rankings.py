@@ -87,7 +87,7 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return what each label loses against all others."""
+        """Return the total loss of each label against all others, a measure of its position."""
         return self.preferences(F).sum(axis=1)
 
 

@@ -57,7 +57,7 @@ class UnitVariance(Scaled):
         return self
 
     def _factor(self) -> float:
-        """Return 1 / v; 1 before the fit, when it is only known that there will be a unit."""
+        """Return 1 / v, or 1 before the fit."""
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -75,7 +75,7 @@ class UnitVariance(Scaled):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """None: the unit changes with the parameters of the kernel inside."""
+        """No derivatives, because the unit changes with the parameters of the kernel inside."""
         return ParameterGradient()
 
 
@@ -117,7 +117,7 @@ def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
 
 
 def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
-    """Return (column, kernel) of every term of a sum of kernels on columns; None if it is none."""
+    """Return (column, kernel) of every term of a sum of kernels on columns; None for others."""
     if isinstance(kernel, On):
         own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
         return [(kernel.column, own)]

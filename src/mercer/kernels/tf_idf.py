@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from .._base.arrays import Array, Items, count, object_array
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..spaces import Sequences
 from .base import Kernel, as_kernel
 from .capabilities import Features
@@ -77,7 +77,7 @@ class TfIdf(Kernel):
             some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
             F = self._weighted(csr_array(C[np.sort(some)]))
             self.columns_ = np.unique(F.indices)
-            self.directions_ = principal(csr_array(F[:, self.columns_]), whole(self.rank, "rank"))
+            self.directions_ = principal(csr_array(F[:, self.columns_]), integer(self.rank, "rank"))
         return self
 
     def _counts(self, A: Items) -> csr_array:
@@ -92,10 +92,10 @@ class TfIdf(Kernel):
 
             if self.pieces not in PIECES:
                 raise ValueError(f"pieces must be one of {[*PIECES]}, got {self.pieces!r}.")
-            lengths = whole(self.shortest, "shortest"), whole(self.longest, "longest")
+            lengths = integer(self.shortest, "shortest"), integer(self.longest, "longest")
             vectorizer = HashingVectorizer(
                 analyzer=PIECES[self.pieces], ngram_range=lengths, norm=None,
-                n_features=2 ** whole(self.bits, "bits"), alternate_sign=False,
+                n_features=2 ** integer(self.bits, "bits"), alternate_sign=False,
                 token_pattern=r"(?u)\b\w+\b",
             )  # fmt: skip
             last = key, csr_array(vectorizer.transform(list(A)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items
 from ..spaces import Trees
-from ._bags import Bags, inner, sqnorms
+from ._bags import Bags, inner_products, sqnorms
 from ._trees import FlatTree, flattened
 from .decaying import Decaying
 
@@ -27,7 +27,7 @@ class TreeKernel(Decaying):
 
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)
-        return inner(left, left if B is A else self._bags(B))
+        return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
         return sqnorms(self._bags(A))

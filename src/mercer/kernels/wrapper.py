@@ -35,7 +35,7 @@ class Wrapper(Kernel):
         return self.inner.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check items by the kernel inside."""
+        """Check outputs by the kernel inside."""
         return self.inner.as_outputs(Y, name)
 
     def fit(self, A: Items) -> Kernel:
@@ -148,7 +148,7 @@ class OnDevice(Wrapper):
         return self._moved(checked) if self.on_vectors else checked
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check items by the kernel inside, and move vectors to the device."""
+        """Check outputs by the kernel inside, and move vectors to the device."""
         outputs = self.inner.as_outputs(Y, name)
         return self._moved(outputs) if self.on_vectors else outputs
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, dense, like, namespace, take
 from ..kernels import RBF, Kernel, as_kernel
-from ..kernels.distances import squared, typical
+from ..kernels.distances import squared, typical_row
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .kernel import Waves
@@ -70,7 +70,7 @@ class FieldKernel(CoupledKernel):
         """Return the Gram matrix by the factors of I and of δδᵀ."""
         A = dense(A)
         B = A if B is None else dense(B)
-        shift = typical(B)  # far from the mean where one row is far from all others
+        shift = typical_row(B)  # far from the mean where one row is far from all others
         right = B - shift
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._parts(squared(left, right)))

@@ -51,7 +51,7 @@ class Boxes(BaseEstimator):
         begins, lengths = [], []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
-            begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
+            begins.append(patch_starts(n, size[axis], overlap[axis]) if known else [0])
             lengths.append(size[axis] if known else n)
         corners = np.array(list(product(*begins)))
         places = np.arange(inputs.size).reshape(inputs.shape)
@@ -265,7 +265,7 @@ def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
-def starts(length: int, size: int, overlap: int) -> list[int]:
+def patch_starts(length: int, size: int, overlap: int) -> list[int]:
     """Return where patches begin along an axis; the last one ends at the border."""
     if not 0 < size <= length:
         raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")

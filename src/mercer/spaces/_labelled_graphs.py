@@ -37,7 +37,7 @@ class Form:
 
     @classmethod
     def of(cls, graphs: Items, node_label: str | None, edge_label: str | None) -> Form:
-        """Return the form of a batch."""
+        """Return the form of a batch of graphs."""
         return cls(hasattr(graphs[0], "nodes"), node_label, edge_label)
 
     def read(self, graphs: Items, name: str = "y") -> list[LabelledGraph]:
@@ -138,7 +138,7 @@ def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_o
     C, D = alphabet.channels(a).sum(axis=0), alphabet.channels(b).sum(axis=0)
     M = sqdistances(X, Y)
     starts = [None, *([np.eye(len(a)) / len(a)] if len(a) == len(b) else [])]
-    return min(fused(M, C, D, trade_off, start)[1] for start in starts)
+    return min(fused_coupling(M, C, D, trade_off, start)[1] for start in starts)
 
 
 def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2)
 
 
-def fused(
+def fused_coupling(
     M: np.ndarray, C: np.ndarray, D: np.ndarray, trade_off: float, start: Any = None
 ) -> tuple[np.ndarray, float]:
     """Return a locally optimal coupling of two graphs, and its fused Gromov–Wasserstein cost."""

@@ -43,7 +43,7 @@ class Curves(Vectors):
         return rows
 
     def join(self, other: Space) -> Space:
-        """Return the curves that have a grid, if only one of both has one."""
+        """Return the space that has a grid, if only one of the two has one."""
         if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)

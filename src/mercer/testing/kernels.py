@@ -55,7 +55,7 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
 
 
 def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
-    """Check that a copy has the same values, a clone the same parameters, and 2k twice the values."""
+    """Check a copy and twice the kernel by their values, and a clone by its parameters."""
     fitted = copy.deepcopy(kernel)
     close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
     claim(str(clone(kernel)) == str(kernel), "clone changes the kernel's parameters")

@@ -72,7 +72,7 @@ def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: 
 
 
 def as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
-    """Return how to read new rows: empty cells are marked as in training by default."""
+    """Return the options for reading new rows, with the empty cells of the training by default."""
     return how | {"missing": how["missing"] or model.missing_}
 
 

@@ -37,7 +37,7 @@ def check_model_out(out: Path, *read: str) -> None:
     """Check the path of a model, which may replace a model but no other file."""
     check_out(out, *read)
     if _has_content(out) and not _is_model(out):
-        raise _kept(out, "mercer model", "-o")
+        raise _not_replaced(out, "mercer model", "-o")
 
 
 def check_table_out(out: Path, *read: str) -> None:
@@ -59,7 +59,7 @@ def check_report_out(out: Path, *read: str) -> None:
     require("jinja2", "plots")
     require("matplotlib", "plots")
     if str(out) in read or (_has_content(out) and not _is_report(out)):
-        raise _kept(out, "mercer report", "--report")
+        raise _not_replaced(out, "mercer report", "--report")
 
 
 def _has_content(out: Path) -> bool:
@@ -67,7 +67,7 @@ def _has_content(out: Path) -> bool:
     return out.is_file() and out.stat().st_size > 0
 
 
-def _kept(out: Path, wanted: str, option: str) -> ValueError:
+def _not_replaced(out: Path, wanted: str, option: str) -> ValueError:
     """Return the error for a file that exists and is not of the kind to be written."""
     return ValueError(
         f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
@@ -75,7 +75,7 @@ def _kept(out: Path, wanted: str, option: str) -> ValueError:
     )
 
 
-def written(out: Path, write: Callable[[], object]) -> None:
+def write_file(out: Path, write: Callable[[], object]) -> None:
     """Write a file; an error names the file and says that the old one is unchanged."""
     try:
         write()

@@ -19,10 +19,10 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 
 def shown(text: Any, keep: str = "") -> str:
     r"""Return a text with its control characters written out, as `\x1b`, except those to keep."""
-    return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _written(m[0]), str(text))
+    return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _escaped(m[0]), str(text))
 
 
-def _written(character: str) -> str:
+def _escaped(character: str) -> str:
     """Return a control character as an escape sequence."""
     return character.encode("unicode_escape", "surrogatepass").decode()
 
@@ -89,7 +89,7 @@ def busy(what: str) -> Any:
     return Console(stderr=True).status(f"{what} …")
 
 
-def tell(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) -> None:
+def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) -> None:
     """Show facts as a table, or as JSON for scripts."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=not _is_safe(facts)), err=err)

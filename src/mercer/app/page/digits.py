@@ -60,12 +60,12 @@ class Digits:
         choices = {"identity": None, "covariance": None, "conditional covariance": epsilon}
         return {
             "completions": [
-                {"operator": name, **self._by(name, parameter, *scales, alpha, upper)}
+                {"operator": name, **self._completed_by(name, parameter, *scales, alpha, upper)}
                 for name, parameter in choices.items()
             ]
         }
 
-    def _by(
+    def _completed_by(
         self,
         operator: str,
         epsilon: float | None,

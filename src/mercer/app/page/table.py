@@ -185,7 +185,7 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
         if model.coverage is not None:
             found = model.predict_set(row)
             answer["band"] = [
-                _joined([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
+                _band_end([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
                 for end in ("lower", "upper")
             ]
         return answer
@@ -199,8 +199,8 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
     return answer
 
 
-def _joined(ends: list) -> Any:
-    """Return the ends of several columns as a list; those of one array alone."""
+def _band_end(ends: list) -> Any:
+    """Return one end of a band: a number for each column, or the array of a single column."""
     return plain(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
 
 
