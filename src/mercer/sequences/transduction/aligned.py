@@ -12,7 +12,7 @@ from ...operators import Operator
 from .alignment import Alignment
 from .contexts import Contexts
 from .emission import Chunks, Emissions, Numbered, fit_emissions
-from .inputs import InputCoder, Inputs, joined, sliced
+from .inputs import EncodedInputs, InputCoder, joined, sliced
 from .joint import JointNGram, outlined
 from .model import Model
 from .ngram import NGram
@@ -40,7 +40,7 @@ class Aligned:
     """
 
     alignment: Alignment
-    inputs: Inputs
+    inputs: EncodedInputs
     contexts: Contexts
     coder: InputCoder
     targets: Alphabet

@@ -11,7 +11,7 @@ from ..._base.checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
-from .inputs import Inputs, before_places
+from .inputs import EncodedInputs, before_places
 from .sharing import shared_keys
 from .tiers import DEPTH, Tiers
 from .words import word_features
@@ -90,7 +90,7 @@ class Contexts:
         bounded(self.history, "history", 0, limits.steps)
         bounded(self.ends, "ends", 0, limits.steps)
 
-    def columns(self, inputs: Inputs) -> Columns:
+    def columns(self, inputs: EncodedInputs) -> Columns:
         """Return the features that the input alone has."""
         collected = _Collected(self, inputs)
         if self.tiers is not None:
@@ -107,7 +107,7 @@ class Contexts:
             collected.add_context()
         return collected.columns()
 
-    def shared(self, inputs: Inputs) -> np.ndarray:
+    def shared(self, inputs: EncodedInputs) -> np.ndarray:
         """Return the features of positions that do not name their letter."""
         symbols = int(inputs.source.flat.max(initial=0)) + 2
         vowels: np.ndarray = np.zeros(symbols, bool)
@@ -160,7 +160,7 @@ class Contexts:
 class _Collected:
     """Kinds of features, collected one after the other."""
 
-    def __init__(self, contexts: Contexts, inputs: Inputs):
+    def __init__(self, contexts: Contexts, inputs: EncodedInputs):
         self.inputs, self.codes = inputs, inputs.source
         self.decay = float(contexts.kernel.decay)
         ends, weights = contexts.kernel.windows()

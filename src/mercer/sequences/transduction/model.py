@@ -10,7 +10,7 @@ import numpy as np
 from ...kernels._sequences import Codes
 from .contexts import Contexts
 from .emission import Emissions
-from .inputs import Inputs
+from .inputs import EncodedInputs
 from .joint import JointNGram
 from .ngram import UNSEEN, NGram
 
@@ -56,7 +56,7 @@ class Model:
             ngram.logp, ngram.next, int(ngram.start), histories, tier, closing, float(weight), trie
         )
 
-    def prepare(self, inputs: Inputs, temperature: float) -> Any:
+    def prepare(self, inputs: EncodedInputs, temperature: float) -> Any:
         """Return what the compiled loops need of inputs: positions, and their local scores."""
         from ._search_loops import LocalScores, Places
 

@@ -11,7 +11,7 @@ from ...kernels._sequences import Codes
 from ...solvers import ConjugateGradient
 from ._keys import mix, seed
 from .emission import COPY, Chunks, sparse_rows
-from .inputs import SEPARATOR, Inputs
+from .inputs import SEPARATOR, EncodedInputs
 
 COPIED = 0.5
 """Fraction of letters that must be copied for letters to share anything."""
@@ -61,7 +61,7 @@ class SharedMap:
         return np.hstack([U @ self.coef, np.zeros((len(keys), 1), np.float32)])
 
 
-def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
+def shared_keys(inputs: EncodedInputs, vowels: np.ndarray) -> np.ndarray:
     """Return the features of positions that do not name their letter, (positions, kinds).
 
     They are the letters around the position, whether it is a vowel, the distance to the ends, the

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
-from .inputs import DIGIT, SEPARATOR, Inputs
+from .inputs import DIGIT, SEPARATOR, EncodedInputs
 
 MANY = 0.5
 """Fraction of inputs with more than one word from which positions see words."""
@@ -15,19 +15,19 @@ NEIGHBOURS = ((), (-1,), NEXT, (1, 2))
 """The words that a position sees together with its own, as distances."""
 
 
-def has_words(inputs: Inputs) -> bool:
+def has_words(inputs: EncodedInputs) -> bool:
     """Return whether many inputs have more than one word."""
     codes, between = inputs.source, inputs.inside & (inputs.classes == SEPARATOR)
     return len(np.unique(codes.rows[between])) > MANY * len(codes.lengths)
 
 
-def word_features(inputs: Inputs, decay: float) -> tuple[np.ndarray, np.ndarray]:
+def word_features(inputs: EncodedInputs, decay: float) -> tuple[np.ndarray, np.ndarray]:
     """Return features of every position, (positions, kinds), and the weight of each kind.
 
     A feature is the place in a word, the word, and words next to it, or the form of the next one.
     The next word counts as much as the symbol at the position.
     """
-    words = Words(inputs)
+    words = WordPositions(inputs)
     own = mix(words.place, words.symbols[words.number])
     keys = [words.joined(own, words.symbols, distances) for distances in NEIGHBOURS]
     keys.append(words.joined(own, words.forms, NEXT))
@@ -35,7 +35,7 @@ def word_features(inputs: Inputs, decay: float) -> tuple[np.ndarray, np.ndarray]
     return np.column_stack(keys), float(decay) ** (np.array(reach) / 2.0)
 
 
-def letters_in_words(inputs: Inputs) -> list[Codes]:
+def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
     """Return the inputs in finer symbols: letters by place and word, and by the next word too."""
     keys = word_features(inputs, 1.0)[0]
     return [
@@ -44,7 +44,7 @@ def letters_in_words(inputs: Inputs) -> list[Codes]:
     ]
 
 
-class Words:
+class WordPositions:
     """The words of inputs; separators belong to the word that they follow.
 
     Attributes
@@ -55,7 +55,7 @@ class Words:
         Keys of each word: of its symbols, and of its digits with any run of letters as one symbol.
     """
 
-    def __init__(self, inputs: Inputs):
+    def __init__(self, inputs: EncodedInputs):
         codes, classes = inputs.source, inputs.classes
         between = classes == SEPARATOR
         after = np.concatenate([[True], between[:-1]]) & ~between
