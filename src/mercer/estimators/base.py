@@ -45,8 +45,8 @@ from ..kernels import Kernel, as_kernel
 from ..kernels.base import KERNELS
 from ..kernels.wrapper import OnDevice
 from ..spaces import Classes, Rows
-from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists
+from .output_space import OutputSpaceMethods
 from .pairs import refuse_missing, refuse_unequal
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -94,7 +94,7 @@ def on_fresh_state(fit: Fit) -> Fit:
 
 
 class StructuredEstimator(
-    BehindPredictions,
+    OutputSpaceMethods,
     FromFile,
     Observed,
     Reducible,

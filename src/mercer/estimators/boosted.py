@@ -1,21 +1,18 @@
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._base.arrays import Items, host
+from .._base.arrays import Items
 from .._base.folds import fold_numbers
 from .._base.parameters import parameters, whole
 from ..decoders import Decoder
-from ..embedding import Embedding, Frame, PointMap
-from ..solvers import Cache
-from ..solvers.weights import LeastWeights
-from .base import on_fresh_state
+from ..embedding import Embedding
+from ..problem import Problem
 from .boosted_trees import BoostedMap, BoostedTrees
-from .on_features import OnFeatures, output_problem
+from .coordinate_model import CoordinateModel, CoordinatePairs
 from .trees import Scaling
 
 LATER, MORE = 1.5, 10
@@ -25,7 +22,7 @@ MANY = 10_000
 
 
 @parameters
-class BoostedDependency(OnFeatures):
+class BoostedDependency(CoordinateModel):
     """Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
 
     g(x) = m + Σ_j f_j(x) d_j, where m is the mean of the output coordinates, d_j are their
@@ -80,59 +77,29 @@ class BoostedDependency(OnFeatures):
 
     needs_features = "trees examine features"
 
-    @on_fresh_state
-    def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
-    ) -> BoostedDependency:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X, y
-            Inputs and their outputs.
-        groups
-            A label for each pair: pairs of one label are left out together.
-        sample_weight
-            The weight of each pair.
-        """
-        self._fit_pairs(X, y, groups, sample_weight)
-        return self
-
-    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
-        """Return the coordinates that ridge models of the same output kernel have."""
-        problem = output_problem(self.output_kernel_, y)
+    def _output_problem(self, y: Items) -> Problem:
+        problem = super()._output_problem(y)
         if problem.spanned:
             raise ValueError(
                 f"{self.output_kernel_} has infinitely many features, or more than there are "
                 "examples: use ForestDependency, or RegressorDependency with output_features."
             )
-        made = Cache().outputs(problem)
-        return host(made.coordinates), made.frame
+        return problem
 
-    def _fit_coordinates(
-        self,
-        A: np.ndarray,
-        V: np.ndarray,
-        frame: Frame,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-    ) -> Embedding:
-        scaling, w = Scaling.of(A), np.ones(len(V)) if weights is None else weights
-        A = scaling(A)
+    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
+        A = scaling(pairs.features)
         mean = w @ V / w.sum()
         directions = _directions(V - mean, whole(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
         with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
-            F, counts = self._left_out(A, T, labels, w)
+            F, counts = self._left_out(A, T, pairs.labels, w)
             grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
         self.n_trees_ = counts
         map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
-        on_outputs = LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(map, None, frame, on_outputs)
-        C = mean + F @ directions
-        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
+        return self._set_points(map, pairs.frame, mean + F @ directions)
 
     def _left_out(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray

@@ -16,7 +16,7 @@ from ..kernels import Kernel
 
 
 @dataclass(frozen=True)
-class Confidence:
+class ExpectedQuality:
     """The expected quality of predictions, learnt from left-out ones.
 
     Attributes
@@ -54,7 +54,7 @@ class Confidence:
         return found
 
 
-def confidence_of(model: Any, metric: Any = None) -> Confidence:
+def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
     """Calibrate on the left-out predictions of a fitted model.
 
     Parameters
@@ -88,7 +88,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
             )
         sizes = size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
     certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
-    return Confidence(model, sizes, _increasing(certainty, quality), certainty, quality)
+    return ExpectedQuality(model, sizes, _increasing(certainty, quality), certainty, quality)
 
 
 def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:

@@ -19,7 +19,7 @@ from .._base.arrays import Array, dense, like, namespace, put, take
 from .._base.folds import fold_numbers
 from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
-from ..losses import Loss, middle, shortened
+from ..losses import Loss, column_medians, shorten_rows
 from ..problem import Problem, Side, Want
 from .exact import exact_inputs, separated, spectral_moments
 from .exact_inputs import ExactInputs
@@ -186,16 +186,16 @@ class RobustRefit(Refit):
 
     @cached_property
     def tamed(self) -> OutputRows:
-        """The outputs, shortened to at most three median lengths."""
+        """The outputs, shorten_rows to at most three median lengths."""
         V = self.outputs.coordinates
-        return self._centred(shortened(V, middle(V) if self.problem.intercept else None))
+        return self._centred(shorten_rows(V, column_medians(V) if self.problem.intercept else None))
 
     def _centred(self, V: Array) -> OutputRows:
         return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
 
     @cached_property
     def _unlearnt(self) -> Factorization:
-        """The factorisation of the shortened outputs for all α, where B is not learnt."""
+        """The factorisation of the shorten_rows outputs for all α, where B is not learnt."""
         return closed(self.problem, self.inputs, self.tamed, 1.0)
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
@@ -205,7 +205,7 @@ class RobustRefit(Refit):
             base = closed(self.problem, self.inputs, self.tamed, alpha)
         else:
             base = self._unlearnt
-        parts = _with_outputs(base, self.tamed)  # the shortened ones, to start with
+        parts = _with_outputs(base, self.tamed)  # the shorten_rows ones, to start with
         loss = given.resolved(self._left_out_lengths(parts, alpha))
         for _ in range(ROUNDS):
             parts, used = self._cleaned(base, loss, alpha), loss
