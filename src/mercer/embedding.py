@@ -128,8 +128,8 @@ class SpanFrame(Frame):
     outputs: Items
 
     def evaluate(self, Y: Items) -> Array:
-        """Kernel values against the training outputs."""
-        return self.kernel(Y, self.outputs)
+        """Return kernel values against the training outputs."""
+        return self.kernel.finite_values(self.kernel(Y, self.outputs))
 
     def sqnorms(self, Y: Items) -> Array:
         """Return the kernel's diagonal."""
@@ -141,7 +141,7 @@ class SpanFrame(Frame):
         for rows in blocks(count(self.outputs), ROWS):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
             total = total + C[:, rows] @ L
-        return total
+        return self.kernel.finite_values(total)
 
     def points_sqnorm(self, C: Array) -> Array:
         """Return CLCᵀ row by row."""

@@ -112,23 +112,23 @@ class BoostedDependency(CoordinateModel):
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray
     ) -> tuple[np.ndarray, list[int]]:
         """Return predictions of each target by folds, and the best numbers of trees."""
-        self.folds_ = fold_numbers(labels, self.cv)
+        self.folds_ = folds = fold_numbers(labels, self.cv)
         found, counts = np.empty_like(T), []
         for j, target in enumerate(T.T):
-            stages = self._stages(A, target, w)
+            stages = self._stages(A, target, w, folds)
             best = _best_stage(stages, target, w)
             found[:, j] = stages[:, best]
             counts.append(best + 1)
         return found, counts
 
-    def _stages(self, A: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _stages(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, folds: np.ndarray) -> np.ndarray:
         """Return left-out predictions of one target after each tree, one column for each.
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
         n_trees, found = whole(self.n_trees, "n_trees"), np.empty((len(A), 0))
-        for fold in range(int(self.folds_.max()) + 1):
-            out = self.folds_ == fold
+        for fold in range(int(folds.max()) + 1):
+            out = folds == fold
             grown = self._grown(A[~out], t[~out], w[~out], n_trees)
             part = BoostedTrees.of([grown]).stages(A[out], 0)
             if fold == 0:

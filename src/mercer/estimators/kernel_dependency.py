@@ -16,7 +16,7 @@ from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
-from ..solvers import BlockConjugateGradient, Cache, route
+from ..solvers import BlockConjugateGradient, factor
 from ..sources import Source, Stream
 from .base import on_fresh_state
 from .choice import Choices
@@ -175,7 +175,7 @@ class KernelDependency(RidgeEstimator):
         calibrates = self.decoder_.calibrates
         left_out = calibrates or self._needs_left_out or problem.symmetry is not None
         want = replace(want, left_out=left_out)
-        factorization = route(problem, want).factor(problem, want, Cache())
+        factorization = factor(problem, want)
         if problem.symmetry is not None:
             check_symmetries(factorization, want.alphas[0], want)
         self._adopt(want, want.alphas[0], factorization)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, dense, is_foreign, like, namespace, take
-from .._base.linalg import PositiveDefinite, ridged
+from .._base.linalg import PositiveDefinite, add_ridge
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
 from .landmarks import check_rank
@@ -189,7 +189,7 @@ class RandomOperatorFourier(FeatureMap):
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
         """Return coef, (p, q), of g(x) = u(x) @ coef from the moments S_uu and S_vu."""
-        N = PositiveDefinite.of(ridged(self.normal(uu), alpha))
+        N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
         gather = like(self._gather().toarray(), vu) if is_foreign(vu) else self._gather()
         return gather @ (theta * like(self.along_, vu))

@@ -4,10 +4,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, like, namespace, part, take
-from .._base.linalg import PositiveDefinite, solve_triangular
+from .._base.linalg import EPS, PositiveDefinite, eigh, solve_triangular
 from .._base.parameters import parameters
 from .._base.plan import require_low_rank
-from .._base.symmetric import EPS, eigh
 from .._base.threads import rows_at_once, striped
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank

@@ -134,7 +134,7 @@ def in_units_of_spread(kernel: Kernel) -> Kernel:
     Kernels that are not such sums are returned unchanged, and so are factors: ``3 * On(...)``
     counts three times.
     """
-    if _terms(kernel, 1.0) is None or kernel.is_frozen:
+    if _terms(kernel, 1.0) is None or kernel.frozen_:
         return kernel
     return _in_units(kernel)
 

@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
-from .._base.symmetric import add, check_symmetric, eigh
+from .._base.linalg import eigh
+from .._base.symmetric import add, check_symmetric
 from ..kernels import Kernel
 from .moments import Moments, Terms
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count
-from .._base.symmetric import INDEFINITE
+from .._base.linalg import INDEFINITE
 from ..kernels import Kernel, Linear
 from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel

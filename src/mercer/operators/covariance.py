@@ -3,8 +3,9 @@ from __future__ import annotations
 from math import inf
 
 from .._base.arrays import Array, namespace
+from .._base.linalg import eigh
 from .._base.parameters import non_negative, parameters, positive
-from .._base.symmetric import eigh, trace
+from .._base.symmetric import trace
 from .base import Operator
 from .moments import Moments, Terms
 

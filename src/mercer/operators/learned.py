@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace
-from .._base.linalg import ridged
+from .._base.linalg import add_ridge, eigh
 from .._base.parameters import field, parameters, positive, whole
-from .._base.symmetric import eigh, trace
+from .._base.symmetric import trace
 from .base import Operator
 from .moments import Moments
 
@@ -157,7 +157,7 @@ class LearnedOperator(LearntOfMoments):
             C = R * (b[:, None] / (b[:, None] * s[None, :] + alpha))
             C = C if Q is None else Q @ C
             misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
-            squares, Q = eigh(ridged(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
+            squares, Q = eigh(add_ridge(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
             squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
             b = (squares * weight) ** (1.0 / (1.0 + self.power))
             price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))

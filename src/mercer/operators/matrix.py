@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, host, is_foreign, like, namespace
-from .._base.linalg import check_gram
+from .._base.linalg import check_gram, eigh
 from .._base.parameters import positive, whole
-from .._base.symmetric import eigh
 from .base import Operator
 from .moments import Moments
 

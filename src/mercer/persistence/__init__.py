@@ -16,7 +16,7 @@ from typing import Any
 
 from .._base.checks import DamagedModel, Limits, must
 from .._base.files import replacing
-from .archive import FORMAT, TREE, Archive, Refused, write_archive
+from .archive import FORMAT, TREE, Archive, RefusedModel, write_archive
 from .parts import part_name, register
 from .reader import Reader
 from .writer import Writer
@@ -124,7 +124,7 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
     try:
         with Archive(path, limits or Limits()) as archive:
             return _read(archive, [] if network is None else networks)
-    except Refused as problem:
+    except RefusedModel as problem:
         raise DamagedModel(f"{path} {problem}") from None
     except DamagedModel as problem:
         raise DamagedModel(f"{path} is not a model, or is damaged: {problem}. {_WAY_OUT}") from None

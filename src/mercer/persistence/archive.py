@@ -31,7 +31,7 @@ TEXT = 64
 """Bytes of a tree for each value."""
 
 
-class Refused(DamagedModel):
+class RefusedModel(DamagedModel):
     """A file that is whole but cannot be loaded here; the message continues "FILE ..."."""
 
 
@@ -105,7 +105,7 @@ def _check_format(tree: dict) -> None:
     if not is_whole(number) or number != FORMAT:
         newer = is_whole(number) and number > FORMAT
         way_out = "upgrade mercer" if newer else "fit the model again and save it"
-        raise Refused(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
+        raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 
 
 def _unpacked(data: bytes, name: str) -> np.ndarray:

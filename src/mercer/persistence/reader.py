@@ -14,7 +14,7 @@ from .._base.arrays import object_array
 from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
 from ..kernels.networks import with_arrays
-from .archive import Refused
+from .archive import RefusedModel
 from .making import made
 from .parts import part_type
 
@@ -172,14 +172,14 @@ class Reader:
     def _network(self, content: Any) -> Any:
         state = self.read(content)
         if not self._networks:
-            raise Refused(
+            raise RefusedModel(
                 "holds the arrays of a network, not its layers: pass a module that has them, "
                 "mercer.load(path, network=module)."
             )
         try:
             return with_arrays(self._networks.pop(0), state)
         except (TypeError, ValueError) as problem:
-            raise Refused(f"cannot be loaded: {problem}") from None
+            raise RefusedModel(f"cannot be loaded: {problem}") from None
 
     def _part(self, content: list) -> Any:
         name, state = content

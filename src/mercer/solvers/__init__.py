@@ -15,8 +15,7 @@ from .low_rank import ridge
 from .outputs import Cache
 from .part import Part
 from .refused import Refused
-from .route import SOLVERS, factor, route
-from .solver import Solver
+from .route import SOLVERS, Solver, factor, route
 
 __all__ = [
     "SOLVERS", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Factorization",

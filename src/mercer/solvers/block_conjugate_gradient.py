@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace, take
-from .._base.symmetric import NotPositiveSemidefinite
+from .._base.linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
 from .preconditioners import Preconditioner, preconditioner, unchanged
 from .reduction import Reduction

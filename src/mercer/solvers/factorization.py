@@ -19,11 +19,10 @@ from ..losses import Loss
 from ..operators import OperatorKernel
 from ..operators.windows import like_index
 from ..problem import Problem
-from .basis import Basis
 from .densities import left_out_density, left_out_noise
 from .inputs import Fit, Located
 from .left_out import LeaveOneOut, pooled, solved_systems
-from .outputs import OutputRows
+from .outputs import Basis, OutputRows
 from .part import Part
 from .refused import Refused
 from .spanned import SpanMoments
@@ -133,8 +132,6 @@ class Factorization:
         multiplied by that number, so that it means the same.
     method
         How a problem without parts is solved.
-    solver
-        The name of the route that made it.
 
     Notes
     -----
@@ -156,7 +153,6 @@ class Factorization:
     images: Problem | None = None
     copies: int = 1
     method: Method | None = None
-    solver: str = ""
 
     # -- what the parts are of -----------------------------------------------------------------
 

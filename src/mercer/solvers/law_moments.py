@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.arrays import Array, blocks, host, like, namespace, take
 from .._base.folds import fold_rows
-from .._base.linalg import PositiveDefinite, ridged
+from .._base.linalg import PositiveDefinite, add_ridge
 from ..features import FeatureMap
 from ..operators import Moments
 from .local_law import FieldSolver, Stencil, fields_at_once, with_constants
@@ -73,7 +73,7 @@ class LawRegression:
         width = moments.uu.shape[0] - (points if self.intercept else 0)
         ridge = like(np.where(np.arange(moments.uu.shape[0]) < width, alpha, 0.0), moments.uu)
         try:
-            system = PositiveDefinite.of(ridged(moments.uu + 0.0, ridge))
+            system = PositiveDefinite.of(add_ridge(moments.uu + 0.0, ridge))
             coef = system.solve(xp.matrix_transpose(moments.vu))[:, 0]
         except np.linalg.LinAlgError:
             coef = moments.vu[0, :] * np.nan

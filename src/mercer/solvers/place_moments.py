@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, is_foreign, like, namespace, take
-from .._base.linalg import PositiveDefinite, ridged, solve_triangular
-from .._base.symmetric import eigh
+from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
 from ..features import FeatureMap
 from ..operators.shared import Shared
 from ..operators.views import Marks, View
@@ -124,7 +123,7 @@ class PlaceMoments:
         if kernel.position_ is not None:
             K = K * kernel.position_(marks.positions)
         mean = float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
-        return ridged(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
+        return add_ridge(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
 
     def summary(self) -> LandmarkSummary:
         """Return what predictions need."""
@@ -186,7 +185,7 @@ def factor_of(K: Array) -> Array:
     level, mean = 0.0, float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
     for _ in range(8):
         try:
-            return PositiveDefinite.of(ridged(K + 0.0, level * mean)).factor
+            return PositiveDefinite.of(add_ridge(K + 0.0, level * mean)).factor
         except np.linalg.LinAlgError:
             level = max(10.0 * level, 1e-13)
     raise ValueError("the landmarks are too much alike: give a smaller rank or length scale.")

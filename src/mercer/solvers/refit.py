@@ -22,9 +22,8 @@ from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
 from ..problem import Problem, Side, Want
 from .exact import exact_inputs, separated, spectral_moments
-from .exact_inputs import ExactInputs
+from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
-from .input_gram import InputGram
 from .inputs import InputSpectrum
 from .low_rank import low_rank_inputs
 from .low_rank_inputs import LowRankInputs, LowRankRows

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, count, like, namespace
-from .._base.linalg import PositiveDefinite
+from .._base.linalg import PositiveDefinite, factor_with_ridge
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .cholesky import factored
-from .input_gram import InputGram
+from .exact_inputs import InputGram
 from .left_out import divided
 
 
@@ -51,7 +50,7 @@ class DualWeights(FeatureMap):
         Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
         """
         gram = InputGram(self.kernel, self.X, self.sample_weight, self.intercept)
-        return gram, factored(gram.reduced(), self.alpha)
+        return gram, factor_with_ridge(gram.reduced(), self.alpha)
 
     def solve(self, T: Array) -> Array:
         """Return (√w K √w + αI)⁻¹ T on what is not constant."""

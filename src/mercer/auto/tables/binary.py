@@ -38,9 +38,10 @@ def npz(data: bytes, name: str) -> Table:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
         raise BadTable(f"{name}: the arrays have unequal lengths ({shapes}): one row an example.")
     for key, array in columns.items():
-        if array.dtype.kind not in "biufUM":
+        if array.dtype.kind not in "biufUMm":
             raise BadTable(
-                f"{name}: the array {key!r} holds {array.dtype}, but numbers or text are needed."
+                f"{name}: the array {key!r} holds {array.dtype}, but numbers, dates or text are "
+                "needed."
             )
         if array.dtype.kind == "U" and not _is_text(array):
             raise BadTable(f"{name}: the array {key!r} holds numbers that are not characters.")

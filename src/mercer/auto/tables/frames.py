@@ -126,8 +126,8 @@ def _plain(series: nw.Series) -> Any:
     """Return a Series as an array of numbers, dates or durations, or as a list."""
     kind = series.dtype
     if kind.is_numeric() or kind == nw.Boolean:
-        gaps = series.is_null().any()
-        return (series.cast(nw.Float64) if gaps else series).to_numpy()
+        wide = kind in (nw.Int128, nw.UInt128) or series.is_null().any()
+        return (series.cast(nw.Float64) if wide else series).to_numpy()
     if isinstance(kind, nw.Duration) or (isinstance(kind, nw.Datetime) and not kind.time_zone):
         return series.to_numpy()
     if isinstance(kind, nw.Unknown) and series.to_numpy().dtype.kind == "c":

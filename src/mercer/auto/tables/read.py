@@ -16,6 +16,10 @@ from .values import decimal_mark
 
 GUESS = "cp1252"
 """The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
+_NO_ROWS = dict.fromkeys(
+    ("csv", "tsv", "xlsx"),
+    "a header and no rows: add rows, or pass header=False if that line is data",
+)
 
 
 def read(
@@ -88,9 +92,7 @@ def read(
         if encoding is None and found == GUESS:
             table = replace(table, read_as=f"{table.read_as}, encoding {GUESS}")
     if not len(table):
-        raise BadTable(
-            f"{name} has a header and no rows: add rows, or pass header=False if that line is data."
-        )
+        raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
     given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
     table = replace(table, missing=given, day_first=day_first)
     decimal = decimal or decimal_mark(table)
