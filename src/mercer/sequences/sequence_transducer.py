@@ -15,7 +15,7 @@ from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel, LocalWindow
-from ..kernels._sequences import as_sequences
+from ..kernels._sequences import as_given, as_sequences
 from ..operators import OperatorKernel
 from ..sets.models import SupportsSets
 from .prediction import TransducerPrediction
@@ -248,9 +248,13 @@ class SequenceTransducer(
         p = int(i) - int((self.skipped_ < i).sum())
         source = self.alignment_.source
         symbols = source.flat[source.starts[p] : source.starts[p + 1]]
-        chunks = [self._output(chunk) for chunk in self.alignment_.chunks(p)]
+        step = -1 if self.coder_.backward else 1
+        chunks = [
+            as_given([self.targets_.symbols[c] for c in chunk[::step]], self.sample_)
+            for chunk in self.alignment_.chunks(p)
+        ]
         pairs = [(self.coder_.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
-        return pairs[::-1] if self.coder_.backward else pairs
+        return pairs[::step]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -146,8 +146,10 @@ def _best_lists(
     for model, words in models:
         inputs = pairs.inputs.take(words)
         prepared = model.prepare(inputs, temperature)
-        out, sizes, values = model.search(prepared, weight, LISTED, beam)
-        language, joint = model.of_found(prepared, out, sizes, values)
+        found = model.search(prepared, weight, LISTED, beam)
+        out, sizes, values = found.symbols, found.sizes, found.values
+        joint, language = model.joint_of_found(prepared, found), np.zeros(values.shape)
+        language[np.isfinite(values)] = model.ngram.log_probability(found.codes)
         target, _ = sliced(pairs.alignment.target, words)
         padded = np.zeros((len(words), out.shape[2]), dtype=out.dtype)
         padded[target.rows, target.positions] = target.flat
