@@ -17,7 +17,7 @@ from ..estimators.pairs import group_labels
 from ..kernels import Kernel, LocalWindow
 from ..kernels._sequences import as_given, as_sequences
 from ..operators import OperatorKernel
-from ..sets.models import SupportsSets
+from ..sets.views import SupportsSets
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrated

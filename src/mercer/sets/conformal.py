@@ -31,10 +31,10 @@ from .fitting import (
     score_of,
 )
 from .lists import as_loss, positions_in, risk_at, steps
-from .models import Listing, as_points, checked_outputs
 from .scales import Scale
 from .scores import ListScore, Score
 from .shapes import contain, returned, size
+from .views import RankedView, checked_outputs, view_of
 
 
 @parameters
@@ -250,8 +250,8 @@ class ConformalSets(FromFile, BaseEstimator):
         left_out: bool = False,
     ) -> None:
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
-        self.view_ = as_points(self.model_, y, "candidates" in extras)
-        if left_out and isinstance(self.view_, Listing):
+        self.view_ = view_of(self.model_, y, "candidates" in extras)
+        if left_out and isinstance(self.view_, RankedView):
             raise ValueError('candidates of each input need calibration="split".')
 
     def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
@@ -338,7 +338,8 @@ class ConformalSets(FromFile, BaseEstimator):
         check_is_fitted(self, "calibrated_")
         if self.labels_ is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
-        return self.labels_.predict(self.view_.embed(X))
+        points: Any = self.view_.embed(X)
+        return self.labels_.predict(points)
 
     def positions(self, X: Items) -> np.ndarray:
         """Return the positions that labels may have, a boolean array (inputs, labels, positions).
