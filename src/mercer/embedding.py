@@ -320,7 +320,7 @@ class Embedding(FromFile):
         """
         return self._process().variance(kind, observed, noise)
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
         """Joint draws of g at all inputs from the posterior.
 
         Parameters

@@ -152,7 +152,7 @@ class RandomPivotedCholesky(PivotedCholesky):
     rank: int | None = None
     block: int | None = None
     tolerance: float = 1e-12
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
         few = max(1, min(BLOCK, factor.rank // 4))

@@ -114,14 +114,14 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     True
     """
 
-    kernel: Any = None
+    kernel: Kernel | str | None = None
     C: float = 1.0
     transitions: float = 1.0
     features: FeatureMap | None = None
     gap: float = 0.01
     max_passes: int = 1000
     average: bool = False
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     verbose: bool = False
 
     def check_loaded(self, limits: Limits) -> None:

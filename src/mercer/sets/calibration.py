@@ -16,10 +16,10 @@ from ..estimators.ridge import RidgeEstimator
 from .around import AroundScore
 from .certificate import Certificate, of_jackknife, of_loss, of_pool, too_few
 from .lists import as_loss, controlled_radius, risk_at, steps
-from .models import View
 from .radii import CategoryRadii, EqualRadii, Radii, ShiftedRadii, categories, radii_by_category
 from .scales import LeftOutScales, Scale
 from .scores import CandidateScore, LeftOutScores, ListScore, Score
+from .views import View
 from .weights import fewest_groups, row_weights, weighted_quantile
 
 
