@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Items
+from .._base.arrays import Array, Items
 from .._base.parameters import parameters
 from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
@@ -102,21 +102,25 @@ class AutoDependency(LearntFromTable):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    inputs: Any = None
-    output: Any = None
+    inputs: Hashable | Sequence[Hashable] | Mapping[Hashable, str] | None = None
+    output: Hashable | Sequence[Hashable] | Mapping[Hashable, str] | None = None
     groups: Hashable | None = None
     id: Hashable | None = None
-    scoring: Any = None
+    scoring: str | Callable[..., float] | None = None
     coverage: float | None = None
     time_limit: float | None = None
     preset: str = "default"
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
     verbose: bool = False
 
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, groups: Items | None = None, sample_weight: Any = None
+        self,
+        X: Items,
+        y: Items = None,
+        groups: Items | None = None,
+        sample_weight: Array | None = None,
     ) -> AutoDependency:
         """Determine the kinds of the columns, and fit, compare and blend the candidates.
 

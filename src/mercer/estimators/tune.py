@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Items
+from .._base.arrays import Array, Items
 from ..kernels import RBF
 from ..operators import OperatorKernel
 from ..problem import Problem
@@ -19,14 +18,14 @@ def tune(
     X: Items,
     y: Items,
     groups: Items | None = None,
-    sample_weight: Any = None,
+    sample_weight: Array | None = None,
     unlabelled: Items | None = None,
     *,
     criterion: str = "auto",
     penalty: float = PENALTY,
     restarts: int = 0,
     max_iter: int = STEPS,
-    random_state: Any = 0,
+    random_state: int | np.random.RandomState | None = 0,
 ) -> KernelDependency:
     """Learn the ridge and every continuous parameter of the kernel, and fit the model with them.
 

@@ -57,7 +57,12 @@ class RandomFourier(FeatureMap):
 
     depends_on_data = False
 
-    def __init__(self, rank: int = 1000, orthogonal: bool = True, random_state: Any = None):
+    def __init__(
+        self,
+        rank: int = 1000,
+        orthogonal: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.rank = rank
         self.orthogonal = orthogonal
         self.random_state = random_state
@@ -155,7 +160,7 @@ class RandomOperatorFourier(FeatureMap):
     operator_valued = True
     depends_on_data = False
 
-    def __init__(self, rank: int = 1000, random_state: Any = None):
+    def __init__(self, rank: int = 1000, random_state: int | np.random.RandomState | None = None):
         self.rank = rank
         self.random_state = random_state
 

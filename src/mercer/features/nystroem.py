@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -54,7 +52,7 @@ class Nystroem(LandmarkMap):
 
     rank: int | None = None
     landmarks: Items | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     depends_on_data = property(lambda self: self.landmarks is None)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,7 +14,9 @@ from .._base.from_file import FromFile, Reducible
 from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
+from ..kernels import Kernel, LocalWindow
 from ..kernels._sequences import as_given, as_sequences
+from ..operators import OperatorKernel
 from ..sets.views import SupportsSets
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
@@ -119,7 +122,7 @@ class SequenceTransducer(
     [('c', 'KS'), ('a', 'A'), ('b', 'B')]
     """
 
-    kernel: Any = None
+    kernel: LocalWindow | OperatorKernel | None = None
     alpha: float = 1.5
     max_chunk: int = 3
     beam: int | None = 8
@@ -127,8 +130,8 @@ class SequenceTransducer(
     unalignable: str = "raise"
     random_state: int | None = 0
     verbose: bool = False
-    tiers: Any = "learnt"
-    context_kernel: Any = None
+    tiers: Sequence[str] | str | None = "learnt"
+    context_kernel: Kernel | None = None
     direction: str = "both"
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
