@@ -35,7 +35,7 @@ def register(cls: type) -> type:
 
     Parameters
     ----------
-    cls
+    cls : type
         A kernel, operator, feature map, loss, decoder or space: a class that derives from
         scikit-learn's `BaseEstimator`, or a dataclass.
 
