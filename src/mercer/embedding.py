@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._base.arrays import Array, Items, blocks, count, like, namespace, take
+from ._base.arrays import Array, Items, blocks, count, is_array, like, namespace, take
 from ._base.from_file import FromFile
 from ._base.memory import ROWS
 from .features import Explicit, FeatureMap
@@ -291,7 +291,7 @@ class Embedding(FromFile):
         output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x]. The weights c(x) sum to one only with
         `fit_intercept=True`.
         """
-        values = values if values is not None and hasattr(values, "shape") else np.asarray(values)
+        values = values if is_array(values) else np.asarray(values)
         if count(values) != self.weights.shape[1]:
             raise ValueError(
                 f"expect needs one value for each of the {self.weights.shape[1]} training "

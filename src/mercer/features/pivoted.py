@@ -21,6 +21,9 @@ BLOCK = 128
 class PivotedCholesky(LandmarkMap):
     """Factor U such that UUᵀ is the projection of K on chosen items, the pivots."""
 
+    random_state: Any = None
+    """The seed of pivots that are drawn; None where they are not."""
+
     def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
         self.rank = rank
         self.tolerance = tolerance
@@ -36,7 +39,7 @@ class PivotedCholesky(LandmarkMap):
         check_rank(self.rank)
         non_negative(self.tolerance, "tolerance")
         factor = self.Factor(kernel, A, self.rank)
-        random = check_random_state(getattr(self, "random_state", None))
+        random = check_random_state(self.random_state)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
             index = self._next(factor, random)
             if len(index) == 0:

@@ -16,7 +16,7 @@ from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL, Chains, labelled
-from .markov.dual import Problem
+from .markov.dual import DualProblem
 from .markov.solve import node_potentials, place_rows, solve
 
 BLOCK = 512
@@ -156,7 +156,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         outputs, labels, gold = labelled(chains, y)
         rows, fitted = place_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
         gram = fitted is None
-        problem = Problem(rows, gram, chains.starts, gold, len(labels), C, transitions)
+        problem = DualProblem(rows, gram, chains.starts, gold, len(labels), C, transitions)
         point, history = solve(problem, gap, limit, bool(self.average), bool(self.verbose), rng)
         certificate = point.certificate(problem)
         return {

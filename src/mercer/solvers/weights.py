@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, count, like, namespace
+from .._base.errors import NotSupported
 from .._base.linalg import PositiveDefinite, factor_with_ridge
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
@@ -105,8 +106,7 @@ class LeastWeights:
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
         """Kept where the map has a row for every training example anyway."""
-        coefficients = getattr(map, "coefficients", None)  # not every map is linear
-        kept = coefficients is None or coefficients.shape[0] >= count(self.y)
+        kept = map.coefficients is None or map.coefficients.shape[0] >= count(self.y)
         return self if kept else None
 
 
@@ -114,10 +114,10 @@ class NoWeights:
     """The weights of a streamed model, which has released its training outputs."""
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Refused."""
-        raise ValueError(
-            "a model of a stream keeps no weights on the training outputs: fit on arrays held "
-            "whole for points.weights and points.expect."
+        """Refuse: the training outputs were not kept."""
+        raise NotSupported(
+            "a model of a stream keeps no weights on the training outputs: fit on arrays in "
+            "memory for points.weights and points.expect."
         )
 
     def without_training_data(self, map: FeatureMap) -> NoWeights:

@@ -39,7 +39,7 @@ class DualityGap:
 
 
 @dataclass(frozen=True)
-class Problem:
+class DualProblem:
     """Chains to be labelled, with a margin.
 
     Attributes
@@ -84,7 +84,7 @@ class Point:
     edges: np.ndarray
 
     @classmethod
-    def origin(cls, problem: Problem) -> Point:
+    def origin(cls, problem: DualProblem) -> Point:
         """All weight on the right labellings: the scores are zero."""
         size, (places, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
@@ -94,11 +94,11 @@ class Point:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Point(*((1.0 - share) * a + share * b for a, b in pairs))
 
-    def refreshed(self, problem: Problem) -> Point:
+    def refreshed(self, problem: DualProblem) -> Point:
         """Return the same point without the rounding errors that W has accumulated."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
-    def certificate(self, problem: Problem) -> DualityGap:
+    def certificate(self, problem: DualProblem) -> DualityGap:
         """Primal and dual value; the primal by the best labelling of every chain."""
         from ._chain_loops import total_hinge
 
@@ -130,7 +130,9 @@ class Ascent:
         one has all weight.
     """
 
-    def __init__(self, problem: Problem, goal: float, average: bool, rng: np.random.RandomState):
+    def __init__(
+        self, problem: DualProblem, goal: float, average: bool, rng: np.random.RandomState
+    ):
         self.problem, self.goal, self.average, self.rng = problem, goal, average, rng
         lengths = np.diff(problem.starts)
         n, longest = len(lengths), int(lengths.max(initial=0))
