@@ -3,8 +3,8 @@ Parse expressions
 =================
 
 Predict the parse trees of infix expressions. The trees are new, and no candidates are given: a
-chart parser over the grammar of the training trees finds the best one. All inner nodes have the label E,
-so that the grammar alone allows many trees.
+chart parser over the grammar of the training trees finds the best one. All inner nodes have the
+label E, so that the grammar alone allows many trees.
 """
 
 import matplotlib.pyplot as plt

@@ -192,12 +192,12 @@ class WeightedGram(BlockGram):
         return self.roots * self.gram.apply(self.roots * D)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Columns of the Gram matrix, weighted on both sides."""
+        """Return columns of the Gram matrix, weighted on both sides."""
         columns = namespace(self.roots).matrix_transpose(take(self.roots, index))
         return self.roots * self.gram.some_columns(index) * columns
 
     def landmarks(self, number: int) -> np.ndarray:
-        """As the Gram matrix."""
+        """Return the landmarks of the Gram matrix."""
         return self.gram.landmarks(number)
 
 
