@@ -137,7 +137,7 @@ class Blend(LeftOutPoints):
         return self
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
-        """Blend by weights; left-out points by those of each row."""
+        """Set the blend: `weights` for new points, `each` for left-out points row by row."""
         self.weights_, self.left_out_weights_, C = weights, each, self.means_
         for k, points in enumerate(self.left_out_models_):
             C = C + each[:, [k]] * (in_frame(points, frame) - self.means_)
@@ -231,7 +231,7 @@ class BlendedWeights(BaseEstimator):
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
     def without_training_data(self, map: FeatureMap) -> None:
-        """Nothing: they refer to training data."""
+        """Return None, because the weights refer to training data."""
 
 
 def _left_out(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:

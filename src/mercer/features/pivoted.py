@@ -62,9 +62,9 @@ class IncompleteCholesky(PivotedCholesky):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The largest number of landmarks; None for as many as there are items.
-    tolerance
+    tolerance : float, default=1e-12
         Stop when the trace of the error is at most this fraction of the trace.
 
     Attributes
@@ -109,14 +109,14 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The largest number of landmarks; None for as many as there are items.
-    block
+    block : int, default=None
         Number of proposals that are accepted or rejected together; None for a quarter of the rank,
         at most 128. It changes the speed, not the distribution of the pivots.
-    tolerance
+    tolerance : float, default=1e-12
         Stop when the trace of the error is at most this fraction of the trace.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes

@@ -40,27 +40,27 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, default=None
         The kernel on vectors, such as ``Normalized(Polynomial(3))``; None is ``RBF("median")``.
-    C
+    C : float, default=1.0
         What a unit of missing margin costs. It is of order 1 for a normalised kernel, of order
         1 / k(x, x) for another; far above that, margins become hard and the ascent slow.
-    transitions
+    transitions : float, default=1.0
         The weight of label bigrams relative to the kernel; 0 leaves them out.
-    features
+    features : FeatureMap, default=None
         Coordinates of the vectors, such as ``IncompleteCholesky(rank=500)``, for a fit at low
         rank; None is exact, with the Gram matrix of all places.
-    gap
+    gap : float, default=0.01
         Stop when the duality gap is at most this share of the dual objective.
-    max_passes
+    max_passes : int, default=1000
         The largest number of passes over the training sequences; a warning says when they did not
         suffice.
-    average
+    average : bool, default=False
         Whether to take the average of the points after all passes, later ones counting more,
         rather than the last.
-    random_state
+    random_state : int, RandomState or None, default=0
         Seeds the order of every pass.
-    verbose
+    verbose : bool, default=False
         Whether passes and their gaps are shown.
 
     Attributes

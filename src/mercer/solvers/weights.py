@@ -40,7 +40,7 @@ class DualWeights(FeatureMap):
 
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
-        """Those of an exact problem under a multiple of the identity."""
+        """Return the weights of an exact problem under a multiple of the identity."""
         side, alpha = problem.inputs, alpha / problem.uniform
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
@@ -85,7 +85,7 @@ class DualWeights(FeatureMap):
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
-        """Kept: the map stands on the same inputs."""
+        """Return itself: the map needs the same inputs."""
         return self
 
 
@@ -105,7 +105,7 @@ class LeastWeights:
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
-        """Kept where the map has a row for every training example anyway."""
+        """Return itself if the map has a row for every training example."""
         kept = map.coefficients is None or map.coefficients.shape[0] >= count(self.y)
         return self if kept else None
 
@@ -121,7 +121,7 @@ class NoWeights:
         )
 
     def without_training_data(self, map: FeatureMap) -> NoWeights:
-        """Nothing to drop."""
+        """Return itself, because it holds no training data."""
         return self
 
 
