@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._base.arrays import Array, host, like, median, namespace
-from ._base.parameters import parameters, positive, whole
+from ._base.parameters import integer, parameters, positive
 
 __all__ = [
     "EpsilonInsensitive",
@@ -84,7 +84,7 @@ class Loss(BaseEstimator):
 
     def check(self) -> None:
         """Refuse parameters that make no sense."""
-        whole(self.max_iter, "max_iter")
+        integer(self.max_iter, "max_iter")
         positive(self.tol, "tol")
         if self.LENGTH:
             positive(self.factor, "factor")
