@@ -284,7 +284,7 @@ class VectorKernel(Kernel):
 
 
 class Linear(VectorKernel):
-    """k(a, b) = ⟨a, b⟩: vector-valued ridge regression.
+    r"""Linear kernel, :math:`k(a, b) = \langle a, b \rangle`.
 
     Examples
     --------

@@ -22,10 +22,11 @@ SIMILARITIES = ("tanimoto", "linear")
 
 @parameters
 class Fingerprint(Kernel):
-    """The similarity of molecules, given as SMILES strings, by their substructures.
+    r"""The similarity of molecules, given as SMILES strings, by their substructures.
 
-    With a_f the count of substructure f in molecule a (0 or 1 without `counts`),
-    k(a, b) = Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f): MinMax of counts, Tanimoto of sets.
+    With :math:`a_f` the count of substructure :math:`f` in molecule :math:`a` (0 or 1 without
+    `counts`), :math:`k(a, b) = \sum_f \min(a_f, b_f) / \sum_f \max(a_f, b_f)`, the min-max kernel
+    of counts and Tanimoto's of sets.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Fingerprint(Kernel):
     counts : bool, default=True
         Whether a substructure counts as often as it occurs.
     similarity : str, default="tanimoto"
-        "tanimoto" (as above) or "linear" (Σ_f a_f b_f).
+        "tanimoto" (as above) or "linear" (:math:`\sum_f a_f b_f`).
 
     Notes
     -----

@@ -50,12 +50,13 @@ class GraphKernel(Kernel):
 
 @parameters
 class WeisfeilerLehman(GraphKernel):
-    """Weisfeiler–Lehman subtree kernel: nodes match when their neighbourhoods do.
+    r"""Weisfeiler–Lehman subtree kernel: nodes match when their neighbourhoods do.
 
     A node starts with its own label and takes, `iterations` times, a new one made of its label
     and the multiset of (edge label, label) of its neighbours; k counts the pairs of nodes with
-    equal labels, summed over all rounds: k(a, b) = Σ_{h=0..iterations} Σ_label a_{h,label}
-    b_{h,label}.
+    equal labels, summed over all rounds:
+    :math:`k(a, b) = \sum_{h=0}^{\text{iterations}} \sum_\ell a_{h\ell}\, b_{h\ell}` for the numbers
+    :math:`a_{h\ell}` of nodes with label :math:`\ell` in round :math:`h`.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ DIGITS = 1e-2
 
 
 class Polynomial(VectorKernel):
-    """k(a, b) = (gamma ⟨a, b⟩ + coef0)^degree.
+    r"""Polynomial kernel, :math:`(\gamma \langle a, b \rangle + \text{coef0})^{\text{degree}}`.
 
     Inputs that lie many spreads from zero have nearly equal values, of which rounding leaves few
     digits: `fit` warns then. ``Standardized(Polynomial())`` subtracts their mean.

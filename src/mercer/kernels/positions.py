@@ -19,10 +19,12 @@ from .weighted_degree import encoded
 
 
 class Positions(Kernel):
-    """Sequences compared position by position: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
+    r"""Similarity of sequences, position by position up to the shorter length.
 
-    For symbols k is equality, and the features are one-hot vectors, one a place; for sequences of
-    vectors (such as the images of the letters of a word) k is any kernel on vectors.
+    :math:`k(s, t) = \sum_p k(s_p, t_p)`.
+
+    For symbols k is equality, and the features are one-hot vectors, one for each position; for
+    sequences of vectors (such as the images of the letters of a word) k is any kernel on vectors.
 
     Parameters
     ----------

@@ -181,7 +181,7 @@ class Stationary(VectorKernel):
 
 
 class RBF(Stationary):
-    """k(a, b) = exp(-‖a - b‖² / 2ℓ²), the Gaussian; ℓ is the paper's σ.
+    r"""Gaussian kernel, :math:`k(a, b) = \exp(-\lVert a - b \rVert^2 / 2\ell^2)`.
 
     Parameters
     ----------
@@ -203,10 +203,10 @@ class RBF(Stationary):
 
 @parameters
 class Matern(Stationary):
-    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
+    r"""The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
-    With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
-    RBF.
+    With :math:`r = \sqrt{2 \nu} \lVert a - b \rVert / \ell` it is :math:`e^{-r}`,
+    :math:`(1 + r) e^{-r}`, :math:`(1 + r + r^2/3) e^{-r}`, and so on to the Gaussian kernel.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _matern(r: Array, nu: float) -> Array:
 
 
 class Laplacian(Stationary):
-    """k(a, b) = exp(-‖a - b‖₁ / ℓ), with the sum of absolute differences.
+    r"""Laplacian kernel, :math:`k(a, b) = \exp(-\lVert a - b \rVert_1 / \ell)`.
 
     Parameters
     ----------

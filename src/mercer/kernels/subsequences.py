@@ -10,10 +10,11 @@ from .weighted_degree import encoded
 
 
 class Subsequences(Decaying):
-    """Shared subsequences of n symbols, discounted by their gaps.
+    r"""Shared subsequences of n symbols, discounted by their gaps.
 
-    k(s, t) = Σ_u Σ_{i: s[i] = u} Σ_{j: t[j] = u} decay^(ℓ(i) + ℓ(j)) over all u of n symbols,
-    where ℓ(i) = i_n - i_1 + 1 is the stretch that a subsequence covers.
+    :math:`k(s, t) = \sum_u \sum_{i: s_i = u} \sum_{j: t_j = u} \text{decay}^{\ell(i) + \ell(j)}`
+    over all :math:`u` of :math:`n` symbols, where :math:`\ell(i) = i_n - i_1 + 1` is the stretch
+    that a subsequence covers.
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ from .wrapper import OfValues
 
 
 class Normalized(OfValues):
-    """k(a, b) / √(k(a, a) k(b, b)): the cosine in the feature space of k.
+    r"""Cosine in the feature space of a kernel, :math:`k(a, b) / \sqrt{k(a, a)\, k(b, b)}`.
 
-    An item with k(a, a) = 0 has no direction; its normalised kernel values are 0.
+    An item with :math:`k(a, a) = 0` has no direction; its normalised kernel values are 0.
 
     Parameters
     ----------
@@ -95,7 +95,9 @@ class Normalized(OfValues):
 
 
 class Gaussian(OfValues):
-    """exp(-d² / 2ℓ²) with d² = k(a, a) - 2k(a, b) + k(b, b): an RBF in k's feature space.
+    r"""Gaussian kernel :math:`\exp(-d^2 / 2\ell^2)` of the distance in a kernel's feature space.
+
+    :math:`d^2 = k(a, a) - 2k(a, b) + k(b, b)`.
 
     Parameters
     ----------
