@@ -24,7 +24,7 @@ RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 
 def likelihood(S: np.ndarray, own: np.ndarray) -> float:
-    """Return the mean log-probability of the own columns at the best temperature."""
+    """Return the mean log-probability of the true columns at the best temperature."""
     scale = float(np.std(S[-np.inf < S])) or 1.0
     true = S[np.arange(len(S)), own]
     return max(

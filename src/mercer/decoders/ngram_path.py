@@ -102,7 +102,7 @@ class NGramPath(Decoder):
         return automatic(self.bonus, "bonus")
 
     def fit(self, kernel: Kernel, y: Items) -> NGramPath:
-        """Lay out the strings that are searched."""
+        """Prepare the states and n-grams of the strings that are searched."""
         spectrum = kernel.multiple.kernel
         if not isinstance(spectrum, Spectrum):
             raise unsuited(self, kernel, "Spectrum(n, ...)")

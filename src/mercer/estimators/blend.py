@@ -75,7 +75,7 @@ class Blend(LeftOutPoints):
     (True, True)
     """
 
-    models: Sequence[Any] = ()
+    models: Sequence[LeftOutPoints] = ()
     decoder: Decoder | None = None
     prefit: bool = False
 
@@ -90,7 +90,7 @@ class Blend(LeftOutPoints):
 
     @on_fresh_state
     def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Array | None = None
     ) -> Blend:
         """Fit the models, unless they are fitted, and choose their weights on left-out points.
 

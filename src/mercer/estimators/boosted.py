@@ -10,6 +10,7 @@ from .._base.folds import fold_numbers, fold_rows
 from .._base.parameters import parameters, whole
 from ..decoders import Decoder
 from ..embedding import Embedding
+from ..kernels import Kernel
 from ..problem import Problem
 from .boosted_trees import BoostedMap, BoostedTrees
 from .coordinate_model import CoordinateModel, CoordinatePairs
@@ -37,17 +38,23 @@ class BoostedDependency(CoordinateModel):
     kernel : Kernel, default=None
         A kernel with finite features, which the trees examine; None for `Linear`, the vectors
         themselves.
-    output_kernel, decoder
-        As in `KernelDependency`. The output kernel must have finite features.
+    output_kernel : Kernel, default=None
+        As in `KernelDependency`; it must have finite features.
     n_trees : int, default=200
         The largest number of trees for each direction.
-    learning_rate, max_leaf_nodes, min_samples_leaf
+    learning_rate : float, default=0.1
+        As in `HistGradientBoostingRegressor`.
+    max_leaf_nodes : int, default=31
+        As in `HistGradientBoostingRegressor`.
+    min_samples_leaf : int, default=20
         As in `HistGradientBoostingRegressor`.
     directions : int, default=30
         The largest number of output directions that trees are grown for.
     cv : int, default=5
         The number of folds by which left-out predictions are made.
-    random_state
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    random_state : int, RandomState or None, default=None
         The seed of the sample that bins are computed on, where there are more than 200,000 rows.
 
     Notes
@@ -66,8 +73,8 @@ class BoostedDependency(CoordinateModel):
     ((1, 2), True)
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     n_trees: int = 200
     learning_rate: float = 0.1
     max_leaf_nodes: int = 31
@@ -75,7 +82,7 @@ class BoostedDependency(CoordinateModel):
     directions: int = 30
     cv: int = 5
     decoder: Decoder | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     needs_features = "trees examine features"
 

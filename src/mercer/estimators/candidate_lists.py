@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, host, take
+from .._base.errors import NotSupported
 from .._base.user_warnings import warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists
 from ..embedding import Embedding
-from ..solvers import Refused
 
 OBJECTS, ENTRIES = 2**14, 2**20
 """The numbers of distinct and of all candidates at which a batch of lists ends."""
@@ -160,9 +160,9 @@ class _Exclusion:
         try:
             if self.fitted is None:
                 gone = "outputs_" not in vars(self.model)
-                raise Refused(RELEASED if gone else "this model has no closed form for that.")
+                raise NotSupported(RELEASED if gone else "this model has no closed form for that.")
             found = self.fitted.without()(take(checked, rows), sets)
-        except Refused as problem:
+        except NotSupported as problem:
             if self.leave_out:
                 raise
             self.why = str(problem)

@@ -79,18 +79,18 @@ class ForestDependency(CoordinateModel):
     array([list(['night']), list(['day', 'sun'])], dtype=object)
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     n_trees: int = 200
     random_splits: bool = True
-    max_features: Any = 1.0
+    max_features: int | float | str | None = 1.0
     min_samples_leaf: int = 1
     bootstrap: bool = False
     standardize: bool = True
     tol: float = 0.0
     cv: int = 5
     decoder: Decoder | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     needs_features = "trees split on features"
 

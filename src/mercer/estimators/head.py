@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from .._base.arrays import Array, Items, count
@@ -70,11 +70,11 @@ class RegressorDependency(CoordinateModel):
     array([list(['sea']), list(['sea'])], dtype=object)
     """
 
-    regressor: Any = None
-    output_kernel: Any = None
+    regressor: BaseEstimator | None = None
+    output_kernel: Kernel | str | None = None
     output_features: FeatureMap | None = None
     decoder: Decoder | None = None
-    kernel: Any = None
+    kernel: Kernel | str | None = None
     cv: int = 5
 
     needs_features = "a regressor sees features"

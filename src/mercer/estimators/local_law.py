@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,17 +115,17 @@ class LocalLaw(StructuredEstimator):
     True
     """
 
-    kernel: Any = None
+    kernel: Kernel | str | None = None
     radius: float | None = None
     reach: float | None = None
     rank: int = 200
-    alphas: Any = "auto"
+    alphas: float | Sequence[float] | Array | str = "auto"
     fields: Fields | None = None
     fit_intercept: bool = False
     n_windows: int = 100_000
     cv: int = 5
     device: str | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
     dropped: ClassVar[dict[str, str]] = {"outputs_": "the training outputs"}
 

@@ -86,7 +86,7 @@ def squared(A: Array, B: Array) -> Array:
 
 
 def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
-    """Return ‖a‖² + ‖b‖² - 2⟨a, b⟩, the squares being two further columns of the product."""
+    """Return ‖a‖² + ‖b‖² - 2⟨a, b⟩ as one matrix product with two further columns."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)
         D2 += left[:, None]

@@ -143,7 +143,7 @@ class Shared(CoupledKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
-        """Lay out the windows, and determine length scales on a sample of them."""
+        """Determine the windows, and the length scales from a sample of them."""
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")

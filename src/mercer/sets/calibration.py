@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._base.arrays import Items
+from .._base.errors import NotSupported
 from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
-from ..solvers import Refused
 from .around import AroundScore
 from .certificate import (
     Certificate,
@@ -205,10 +205,10 @@ def left_out_points(model: RidgeEstimator) -> Embedding:
     fitted = model.fitted_
     try:
         if fitted.want.judge != "closed":
-            raise Refused(f"loss={model.loss_} is judged by refits")
+            raise NotSupported(f"loss={model.loss_} is judged by refits")
         next(fitted.moves(fitted.problem.inputs.items))
         return fitted.left_out_points()
-    except Refused as error:
+    except NotSupported as error:
         raise ValueError(
             f'calibration="jackknife+" has no closed form for {model.kernel_} with '
             f'loss={model.loss_}: use calibration="split".'

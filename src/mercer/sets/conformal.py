@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, count
+from .._base.arrays import Array, Items, count
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
 from .._base.user_warnings import warn
@@ -134,17 +134,17 @@ class ConformalSets(FromFile, BaseEstimator):
     (0.9, 1)
     """
 
-    model: Any
+    model: BaseEstimator
     coverage: float = 0.9
     calibration: str = "split"
     kind: str = "auto"
     candidates: Items | None = None
     held_out: float | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     scale: str = "auto"
-    by: Any = None
-    shift: Any = None
-    loss: Any = None
+    by: Callable[[Items], Items] | str | None = None
+    shift: Callable[[Items], Array] | None = None
+    loss: str | Callable[[Items, Items], Array] | None = None
 
     # -- fit ----------------------------------------------------------------------------------
 

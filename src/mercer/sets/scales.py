@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, count, host
+from .._base.errors import NotSupported
 from .._base.folds import fold_numbers
 from ..decoders import Direct
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.selective import size_model
-from ..solvers import Refused
 from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
@@ -213,7 +213,7 @@ class LeftOutScales:
         posterior = fitted.posterior()
         self.parts, self.alpha = posterior.factorization, fitted.alpha
         if self.parts.coupled:
-            raise Refused(f"{fitted.problem.kernel} couples all output components.")
+            raise NotSupported(f"{fitted.problem.kernel} couples all output components.")
         self.labels = fitted.problem.left_out_labels
         self.share = posterior.to_outputs() ** 2 if band else None
         self.inverses = [self._inverse(H) for H in self._weights(items)]

@@ -84,7 +84,8 @@ class MomentSolution(Method):
 
     def solution(self, alpha: float) -> Solution | None:
         """Return the map g at one ridge; None where that is lost in rounding."""
-        rank = getattr(self.problem.inputs.features, "rank", None)  # custom maps may lack it
+        features = self.problem.inputs.features
+        rank = None if features is None else features.rank
         with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
             return self._solution(alpha)
 

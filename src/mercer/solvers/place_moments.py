@@ -64,7 +64,7 @@ class PlaceData:
         return self.view.marks(self.X, rows, at)
 
     def by_place(self, rows: np.ndarray, marks: Marks) -> Array:
-        """Kernel values of some fields, (fields, places, m), times the roots of their weights."""
+        """Return weighted kernel values of some fields, (fields, places, m)."""
         K = stacked(self.view.values(take(self.X, rows), marks))
         return K * like(np.sqrt(self.w[rows])[:, None, None], K) if self.weighted else K
 
@@ -169,12 +169,12 @@ def _squares(A: Array) -> Array:
 
 
 def at_once(A: Array, entries: int) -> int:
-    """How many fields are taken at once, where each has so many kernel values."""
+    """Return the number of fields in a block, given the kernel values of each."""
     return max(1, (DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES) // entries)
 
 
 def stacked(values: Iterable[tuple[int, Array]]) -> Array:
-    """Values at places in any order, (fields, …) each, as (fields, places, …)."""
+    """Return values at places in any order, (fields, …) each, stacked as (fields, places, …)."""
     found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
     return namespace(*found).stack(found, axis=1)
 
@@ -192,7 +192,7 @@ def factor_of(K: Array) -> Array:
 
 
 def joined(R: Array, grid: Any) -> Array:
-    """Values at the places of a grid that count as rows over all places; others are zero."""
+    """Return values at live places as rows over all places of the grid, zero elsewhere."""
     xp = namespace(R)
     if grid.mask is not None:
         full = like(np.zeros((R.shape[0], grid.size, grid.channels)), R)

@@ -214,7 +214,7 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
     uniform = operator is not None and operator.uniform is not None
     rank = None
     if problem.inputs.features is not None:
-        rank = problem.inputs.features.get_params(deep=False).get("rank")
+        rank = problem.inputs.features.rank
     return Sizes(
         n=problem.n,
         p=problem.inputs.entries,

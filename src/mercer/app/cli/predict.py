@@ -148,7 +148,7 @@ def _predicted(
 
 
 def _ranked(model: Any, ranked: list) -> list[dict]:
-    """One row for each of the best outputs."""
+    """Return one row for each of the best outputs."""
     names = model.outputs_.columns_
     return [
         {"rank": i + 1, "score": score}

@@ -10,9 +10,9 @@ import numpy as np
 from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator
 from .alignment import Alignment
-from .contexts import Contexts, Features
+from .contexts import Contexts, PositionFeatures
 from .emission import Chunks, Emissions, Numbered, fit_emissions
-from .inputs import InputCoder, Inputs, joined, sliced
+from .inputs import EncodedInputs, InputCoder, joined, sliced
 from .joint import JointNGram, outlined
 from .model import Model
 from .ngram import NGram
@@ -40,7 +40,7 @@ class Aligned:
     """
 
     alignment: Alignment
-    inputs: Inputs
+    inputs: EncodedInputs
     contexts: Contexts
     coder: InputCoder
     targets: Alphabet
@@ -58,7 +58,7 @@ class Aligned:
         return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
 
     @cached_property
-    def _features(self) -> Features:
+    def _features(self) -> PositionFeatures:
         return self.contexts.features(self.inputs)
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy as np
 from ...kernels._sequences import Codes
 from .contexts import Contexts
 from .emission import Emissions
-from .inputs import Inputs
+from .inputs import EncodedInputs
 from .joint import JointNGram
 from .ngram import UNSEEN, NGram
 
@@ -30,7 +30,7 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundOutputs:
     """The best outputs of inputs.
 
     Attributes
@@ -87,7 +87,7 @@ class Model:
             trie,
         )  # fmt: skip
 
-    def prepare(self, inputs: Inputs, temperature: float) -> Prepared:
+    def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
         """Return what the compiled loops need of inputs: positions, and their local scores."""
         from ._search_loops import LocalScores, Places
 
@@ -112,7 +112,7 @@ class Model:
         k: int,
         beam: int | None,
         trie: np.ndarray = NO_TRIE,
-    ) -> Found:
+    ) -> FoundOutputs:
         """Return the `k` best outputs of each input."""
         from ._search_loops import search_all
 
@@ -124,7 +124,7 @@ class Model:
         kept = EVERYTHING if beam is None else int(beam)
         language = self.language(weight, trie)
         search_all(inputs.places, inputs.local, language, k, kept, out, sizes, values)
-        return Found(out, sizes, values)
+        return FoundOutputs(out, sizes, values)
 
     def score(
         self,
@@ -166,7 +166,7 @@ class Model:
             total += values
         return total
 
-    def joint_of_found(self, inputs: Prepared, found: Found) -> np.ndarray:
+    def joint_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
         """Return the scores of found outputs by the joint models, (inputs, k); 0 for none."""
         owner, rank = np.nonzero(np.isfinite(found.values))
         scores = np.zeros(found.values.shape)
