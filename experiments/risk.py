@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from mercer.sets.models import OwnRanking
 from rich.progress import track
 
 from mercer import KernelDependencyCV, SequenceTransducer
@@ -19,6 +18,7 @@ from mercer.datasets._files import find
 from mercer.kernels import RBF, Labels, Tanimoto
 from mercer.sets.lists import LOSSES, controlled_radius, loss_steps, risk_at
 from mercer.sets.scores import CandidateScore, RankedScore
+from mercer.sets.views import RankedView
 from mercer.sets.weights import row_weights
 
 from .report import Report
@@ -82,7 +82,7 @@ def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     held, found = SETS[name](quick), {}
     score: Any
     if isinstance(held.model, SequenceTransducer):
-        view = OwnRanking(held.model, held.y)
+        view = RankedView.of_outputs(held.model, held.y)
         points, score, y = view.embed(held.X), RankedScore(view.output_kernel_.space), held.y
     else:
         points, score = held.model.embed(held.X), CandidateScore(held.model, None)
