@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._base.arrays import Array, host, like, median, namespace
-from ._base.parameters import parameters, positive, whole
+from ._base.parameters import integer, parameters, positive
 
 __all__ = [
     "EpsilonInsensitive",
@@ -85,7 +85,7 @@ class Loss(BaseEstimator):
 
     def check(self) -> None:
         """Refuse invalid parameters."""
-        whole(self.max_iter, "max_iter")
+        integer(self.max_iter, "max_iter")
         positive(self.tol, "tol")
         if self.LENGTH:
             positive(self.factor, "factor")

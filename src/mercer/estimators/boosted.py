@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from .._base.arrays import Items
 from .._base.folds import fold_numbers, fold_rows
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -101,7 +101,7 @@ class BoostedDependency(CoordinateModel):
         V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
         A = scaling(pairs.features)
         mean = w @ V / w.sum()
-        directions = _directions(V - mean, whole(self.directions, "directions"))
+        directions = _directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
@@ -130,7 +130,7 @@ class BoostedDependency(CoordinateModel):
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
-        n_trees, found = whole(self.n_trees, "n_trees"), None
+        n_trees, found = integer(self.n_trees, "n_trees"), None
         for seen, out in folds:
             grown = self._grow(A[seen], t[seen], w[seen], n_trees)
             part = BoostedTrees.of([grown]).stages(A[out], 0)

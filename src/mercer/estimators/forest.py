@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
@@ -126,7 +126,7 @@ class ForestDependency(CoordinateModel):
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
         tree = kind(max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
-        n_trees = whole(self.n_trees, "n_trees")
+        n_trees = integer(self.n_trees, "n_trees")
         mass = np.repeat(weights[:, None], n_trees, axis=1)
         seeds = random.randint(2**31 - 1, size=n_trees)
         if not self.bootstrap:

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, like, take
-from .._base.parameters import parameters, positive, whole
+from .._base.parameters import integer, parameters, positive
 from .._base.user_warnings import warn
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
@@ -204,7 +204,7 @@ class JointKernelMap(StructuredEstimator):
         """Return `margin_ascent` with the parameters of the model."""
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        most = whole(self.max_iter, "max_iter")
+        most = integer(self.max_iter, "max_iter")
         return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:

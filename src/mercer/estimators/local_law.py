@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, take
 from .._base.folds import fold_numbers
-from .._base.parameters import boolean, parameters, positive, whole
+from .._base.parameters import boolean, integer, parameters, positive
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap, Nystroem
@@ -189,7 +189,7 @@ class LocalLaw(StructuredEstimator):
 
     def _drawn_fields(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
         """Return the fields to learn from, of at least two groups."""
-        n, most = len(labels), max(2, whole(self.n_windows, "n_windows") // points)
+        n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
         order = random.permutation(n)
@@ -224,7 +224,7 @@ class LocalLaw(StructuredEstimator):
 
     def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
         """Draw landmark windows, and return the features of windows that they span."""
-        points, rank = stencil.points, whole(self.rank, "rank")
+        points, rank = stencil.points, integer(self.rank, "rank")
         drawn = random.choice(count(X) * points, min(rank, count(X) * points), replace=False)
         fields, number = np.unique(drawn // points, return_inverse=True)
         windows = stencil.windows(take(X, fields))

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace, take
 from .._base.linalg import solve_triangular
-from .._base.parameters import non_negative, parameters, whole
+from .._base.parameters import integer, non_negative, parameters
 from ..kernels import Kernel
 from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
@@ -156,7 +156,7 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
         few = max(1, min(BLOCK, factor.rank // 4))
-        block = few if self.block is None else whole(self.block, "block")
+        block = few if self.block is None else integer(self.block, "block")
         index = _draw(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.left_of(index)))
         kept = _accepted(H, random.uniform(size=block), factor.noise)

@@ -255,6 +255,7 @@ class Kernel(BaseEstimator):
 
 
 def _is_zero(value: Any) -> bool:
+    """Return whether a value is the number zero."""
     return isinstance(value, Real) and value == 0
 
 

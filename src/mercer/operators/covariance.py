@@ -87,7 +87,7 @@ class ConditionalCovariance(Operator):
 
     @property
     def unexplained_at(self) -> float:  # type: ignore[override]
-        """The regulariser."""
+        """The regulariser ε."""
         return positive(self.epsilon, "epsilon")
 
     def matrix(self, moments: Moments) -> Array:

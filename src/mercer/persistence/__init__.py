@@ -136,6 +136,7 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
 
 
 def _read(archive: Archive, networks: list[Any]) -> Any:
+    """Return the model in an archive."""
     reader = Reader(archive.array, archive.limits, networks)
     root = reader.read(archive.root)
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
@@ -144,6 +145,7 @@ def _read(archive: Archive, networks: list[Any]) -> Any:
 
 
 def _as_path(path: Any) -> Path:
+    """Return a path after a check of its type."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path must be a string or a path, got {type(path).__name__}: for an open file pass "

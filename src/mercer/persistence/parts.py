@@ -67,6 +67,7 @@ def register(cls: type) -> type:
 
 
 def _registered_name(kind: type) -> str:
+    """Return the name of a registered class in a file."""
     return f"registered:{kind.__module__}.{kind.__qualname__}"
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items, blocks, host, object_array
 from .._base.checks import Limits, array, must
 from .._base.from_file import FromFile
-from .._base.parameters import non_negative, parameters, positive, whole
+from .._base.parameters import integer, non_negative, parameters, positive
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
@@ -149,7 +149,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
         """Return the attributes of a fit; they are set together, after everything succeeded."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
-        gap, limit = positive(self.gap, "gap"), whole(self.max_passes, "max_passes")
+        gap, limit = positive(self.gap, "gap"), integer(self.max_passes, "max_passes")
         rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)

@@ -101,6 +101,7 @@ def read(
 
 
 def _text(data: bytes, name: str, encoding: str) -> str:
+    """Decode the bytes of a text file."""
     try:
         text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
