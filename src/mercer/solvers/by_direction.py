@@ -7,23 +7,23 @@ ridge equation into (K_j + αI) c_j = (VQ)_j, exactly.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Array, Items, host, like, namespace, take
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, take
 from .._base.memory import available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
 from .coupled import by_slots, coupled_refusal, fitted_kernel
-from .direction_grams import DirectionKernel, LazyParts
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
 from .inputs import Fit
-from .outputs import Basis, Cache
-from .part import Part
-from .variances import in_order
+from .outputs import Basis, Cache, in_order
+from .part import LazyParts, Part
 from .weights import CoupledMap
 
 PART_SQUARES = 2.0
@@ -34,6 +34,61 @@ COMMUTES = 1e-10
 """Entries off the diagonal, relative to the largest on it, that are rounding."""
 KEPT = 0.125
 """The fraction of free memory that the spectra of parts may keep."""
+DIAGONAL = 64
+"""Inputs whose values against each other are made where only k(x, x) is needed."""
+
+
+@dataclass(frozen=True)
+class DirectionKernel:
+    """The scalar kernel that some output directions share, as far as `InputGram` asks.
+
+    Attributes
+    ----------
+    columns
+        The directions.
+    kernel
+        The fitted operator-valued kernel.
+    shares
+        The eigenvalues of its operators along these directions, where it is a sum of scalar
+        kernels times operators; None for a kernel that gives a scalar kernel for each component.
+    held
+        Its values between the training inputs, shared by all directions; not saved.
+    """
+
+    columns: np.ndarray
+    kernel: OperatorKernel
+    shares: list[float] | None = None
+    held: Any = field(default=None, repr=False)
+
+    features: ClassVar[None] = None
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"held": None}
+
+    def __call__(self, A: Items, B: Items) -> Array:
+        """Kernel values."""
+        return self._along(self._values(A, B))
+
+    def _values(self, A: Items, B: Items | None = None) -> Any:
+        kernel = self.kernel
+        return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
+
+    def _along(self, values: Any) -> Array:
+        """Return operator-valued kernel values along these directions."""
+        if self.shares is None:
+            return values.scalar(int(values.labels[self.columns[0]]))
+        return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
+
+    def checked_gram(self, X: Items) -> Array:
+        """Return the Gram matrix of the training inputs."""
+        return self._along(self._values(X) if self.held is None else self.held)
+
+    def diag(self, A: Items) -> Array:
+        """Return k(a, a), of a few inputs against each other at a time."""
+        few = [part(A, rows) for rows in blocks(count(A), DIAGONAL)]
+        own = [self(some, some) for some in few]
+        xp = namespace(*own)
+        return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
 def directions_refusal(problem: Problem, want: Want) -> str | None:

@@ -20,13 +20,12 @@ from ..losses import Loss
 from ..operators import OperatorKernel
 from ..operators.windows import like_index
 from ..problem import Problem
-from .densities import left_out_density, left_out_noise
 from .inputs import Fit, Located
-from .left_out import LeaveOneOut, pooled, solved_systems
-from .outputs import Basis, OutputRows
+from .left_out import LeaveOneOut, left_out_density, left_out_noise, pooled, solved_systems
+from .outputs import Basis, OutputRows, in_order
 from .part import Part
 from .spanned import SpanMoments
-from .variances import UnitVariances, in_order
+from .variances import UnitVariances
 from .weights import DualWeights, LeastWeights, NoWeights
 
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]

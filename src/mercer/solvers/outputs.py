@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, dense, like
+from .._base.arrays import Array, dense, like, namespace, take
 from .._base.linalg import adjoint
 from .._base.plan import OUTPUT_SQUARES
 from ..embedding import Embedding, Frame, OrthonormalFrame
@@ -102,6 +102,15 @@ class Basis:
     def pooled(self, noises: np.ndarray) -> np.ndarray:
         """Return the noise of each column of the parts as that of each direction."""
         return noises
+
+
+def in_order(columns: list[Array], order: np.ndarray | None) -> Array:
+    """Return the columns of several parts as columns of all directions."""
+    xp = namespace(*columns)
+    joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
+    if order is None:
+        return joined
+    return xp.matrix_transpose(take(xp.matrix_transpose(joined), order))
 
 
 @dataclass

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Array, blocks, host, is_foreign, like, namespace, put, take
-from .._base.linalg import adjoint, exceeds_rounding
+from .._base.linalg import adjoint, congruences, exceeds_rounding, unit_columns
 from ..operators.slots import Slots
 from ..problem import Problem
 from .exact_inputs import REFINED
@@ -19,8 +20,6 @@ BLOCK = 2**24
 """Residuals that are held at once for several ridges."""
 CANCELLED = 1e-6
 """Differences of ones below this have lost digits that a projection keeps."""
-COLUMNS = 20
-"""Shrinkages from which on products of all pairs of rows pay, in large groups; fewer in small."""
 
 
 @dataclass(eq=False)
@@ -323,7 +322,7 @@ class Part:
         xp, (groups, size) = namespace(self.b), members.shape
         d = xp.concat([self._factors(alpha) for alpha in alphas], axis=1)
         E = xp.reshape(E, (groups, size, -1))
-        H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
+        H = xp.reshape(congruences(E, d), (groups, len(alphas), -1, size, size))
         extra = self.unspanned(E, members)
         return H if extra is None else H + extra[:, None, None, :, :]
 
@@ -398,24 +397,20 @@ class Part:
         return found if self.inputs.roots is None else found * take(self.inputs.roots, own)
 
 
-def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
-    """Return some columns of the identity."""
-    eye = np.zeros((n, len(rows)))
-    eye[rows, np.arange(len(rows))] = 1.0
-    return like(eye, like_this)
+class LazyParts(Sequence[Part]):
+    """Parts that are made when they are iterated over, and kept if there is room."""
 
+    def __init__(self, makers: Sequence[Callable[[], Part]], keep: bool):
+        self.makers, self.keep = makers, keep
+        self.made: dict[int, Part] = {}
 
-def _congruences(E: Array, d: Array) -> Array:
-    """Return E_g diag(d_j) E_gᵀ for every group and every column j, (groups, j, ·, ·)."""
-    xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
-    complex_valued = xp.isdtype(E.dtype, "complex floating")
-    if complex_valued or columns * (size + 2 * COLUMNS) <= COLUMNS * size:
-        turned = adjoint(E)
-        return xp.stack([(E * d[:, j]) @ turned for j in range(columns)], axis=1)
-    # one product for all columns, of the entries on and above the diagonal alone
-    upper = xp.concat([(E[:, i:, :] * E[:, i : i + 1, :]) @ d for i in range(size)], axis=1)
-    place = np.zeros((size, size), dtype=np.int64)
-    place[np.triu_indices(size)] = np.arange(upper.shape[1])
-    place = np.maximum(place, place.T).reshape(-1)
-    whole = take(xp.permute_dims(upper, (1, 2, 0)), place)
-    return xp.permute_dims(xp.reshape(whole, (size, size, columns, -1)), (3, 2, 0, 1))
+    def __len__(self) -> int:
+        return len(self.makers)
+
+    def __getitem__(self, i: Any) -> Any:
+        if i in self.made:
+            return self.made[i]
+        made = self.makers[i]()
+        if self.keep:
+            self.made[i] = made
+        return made

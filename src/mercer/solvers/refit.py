@@ -25,8 +25,7 @@ from .exact import exact_inputs, separated, spectral_moments
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
 from .inputs import InputSpectrum
-from .low_rank import low_rank_inputs
-from .low_rank_inputs import LowRankInputs, LowRankRows
+from .low_rank import LowRankInputs, LowRankRows, low_rank_inputs
 from .outputs import Cache, OutputRows
 from .part import Part
 from .robust import Steps, clean_outputs, lengths
