@@ -77,7 +77,9 @@ class Gathered:
                 side = pairs.side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
-            gatherings.append(_gathering(side, outputs, sample, model.fit_intercept, source.precision))
+            gatherings.append(
+                _gathering(side, outputs, sample, model.fit_intercept, source.precision)
+            )
         require_moments([gathering.widths for gathering in gatherings])
         kernels = tuple(side.kernel for side in sides)
         expected = replace(expected, kernels=kernels, output_kernel=outputs.kernel)

@@ -21,7 +21,7 @@ from ..problem import Problem, Want
 from .coupled import by_slots, coupled_refusal, fitted_kernel
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
-from .inputs import Fit
+from .inputs import FittedMap
 from .outputs import Basis, Cache, in_order
 from .part import LazyParts, Part
 from .weights import CoupledMap
@@ -51,19 +51,19 @@ class DirectionKernel:
     shares
         The eigenvalues of its operators along these directions, where it is a sum of scalar
         kernels times operators; None for a kernel that gives a scalar kernel for each component.
-    held
+    training_values
         Its values between the training inputs, shared by all directions; not saved.
     """
 
     columns: np.ndarray
     kernel: OperatorKernel
     shares: list[float] | None = None
-    held: Any = field(default=None, repr=False)
+    training_values: Any = field(default=None, repr=False)
 
     features: ClassVar[None] = None
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"held": None}
+        return self.__dict__ | {"training_values": None}
 
     def __call__(self, A: Items, B: Items) -> Array:
         """Kernel values."""
@@ -81,7 +81,9 @@ class DirectionKernel:
 
     def checked_gram(self, X: Items) -> Array:
         """Return the Gram matrix of the training inputs."""
-        return self._along(self._values(X) if self.held is None else self.held)
+        return self._along(
+            self._values(X) if self.training_values is None else self.training_values
+        )
 
     def diag(self, A: Items) -> Array:
         """Return k(a, a), of a few inputs against each other at a time."""
@@ -113,18 +115,18 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     parts = LazyParts([partial(_part, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
-    def join(fits: list[Fit]) -> Fit:
+    def join(fits: list[FittedMap]) -> FittedMap:
         """Return one map of the whole kernel, from the dual coefficients of all directions."""
-        coef = _rotated_back(in_order([map.coefficients for map, _ in fits], order), Q)
+        coef = _to_coordinates(in_order([map.coefficients for map, _ in fits], order), Q)
         mean: Array | float = 0.0
         if problem.intercept:
-            mean = _rotated_back(in_order([mean[None, :] for _, mean in fits], order), Q)[0, :]
+            mean = _to_coordinates(in_order([mean[None, :] for _, mean in fits], order), Q)[0, :]
         return CoupledMap(kernel, problem.inputs.items, coef), mean
 
     return Factorization(problem, kernel, outputs, parts, Basis(Q), join)
 
 
-def _rotated_back(C: Array, Q: Array | None) -> Array:
+def _to_coordinates(C: Array, Q: Array | None) -> Array:
     return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
 
 
@@ -143,7 +145,7 @@ def directions(
     if kernel.componentwise:
         values = kernel.by_component(X)
         columns = [np.flatnonzero(values.labels == label) for label in range(values.number)]
-        return None, [DirectionKernel(own, kernel, held=values) for own in columns]
+        return None, [DirectionKernel(own, kernel, training_values=values) for own in columns]
     gram = kernel.gram(X)
     if gram.terms is None:
         return None
@@ -159,18 +161,18 @@ def common_directions(
     if all(B.ndim == 1 for B in Bs):
         Q, weights = None, np.stack([host(B) for B in Bs])
     else:
-        found = _eigenbasis([host(full(B)) for B in Bs])
+        found = _common_eigenvectors([host(full(B)) for B in Bs])
         if found is None:
             return None
         Q, weights = like(found[0], Ks[0]), found[1]
 
     return Q, [
         DirectionKernel(own, kernel, [float(w) for w in weights[:, own[0]]], gram)
-        for own in _alike(weights)
+        for own in _sets_of_equal_weights(weights)
     ]
 
 
-def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
     """Return common eigenvectors, and the eigenvalues of every operator; None where there are none.
 
     A mixture with weights in general position has no eigenvalue twice that differs in a term, so
@@ -187,7 +189,7 @@ def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
     return Q, np.stack([np.maximum(B.diagonal(), 0.0) for B in turned])
 
 
-def _alike(weights: np.ndarray) -> list[np.ndarray]:
+def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
     """Return sets of directions of equal weights, which share their matrix."""
     largest = weights.max(axis=1, keepdims=True)
     relative = weights / np.where(largest > 0, largest, 1.0)

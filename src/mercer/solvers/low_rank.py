@@ -22,7 +22,7 @@ from ..operators.moments import row_sums
 from ..problem import Problem, Want
 from .exact import separated, spanned, spectral_moments
 from .factorization import Factorization, Method, Solution
-from .inputs import Fit, InputSpectrum, Located
+from .inputs import FittedMap, InputSpectrum, Located
 from .outputs import Cache, OutputRows
 from .part import LazyParts, Part
 from .reduction import Reduction, weighted_mean
@@ -61,7 +61,7 @@ class LowRankRows:
     moment: Any
     weights: np.ndarray | None
     total: float
-    whole: bool = True
+    all_rows: bool = True
     """Whether the rows are those of all examples."""
 
     @classmethod
@@ -96,7 +96,7 @@ class LowRankRows:
             U = diags_array(1.0 / roots) @ U if issparse(U) else U / like(roots[:, None], U)
         return U if self.mean is None else U + self.mean
 
-    def composed(self, coef: Array) -> Fit:
+    def composed(self, coef: Array) -> FittedMap:
         """Return the map x ↦ (u(x) - mean) coef up to a constant, and that constant."""
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
@@ -107,11 +107,11 @@ class LowRankInputs(InputSpectrum):
     def __init__(self, at: LowRankRows):
         self.at, self.mean, self.total = at, at.mean, at.total
         fitted = at.rows is not None and at.rows.shape[0] - (at.mean is not None)
-        if at.whole and not issparse(at.rows) and fitted and at.rows.shape[1]:
+        if at.all_rows and not issparse(at.rows) and fitted and at.rows.shape[1]:
             self._factor_rows(at)
             return
         self._factor_moment(at)
-        self._put(at.rows, at.weights, at.whole, False)
+        self._put(at.rows, at.weights, at.all_rows, False)
 
     def _factor_moment(self, at: LowRankRows) -> None:
         """Factor S_uu; eigenvalues of a stream below the rounding of S_uu are raised to it.
@@ -119,10 +119,10 @@ class LowRankInputs(InputSpectrum):
         New inputs may be long along directions that are short in the training inputs.
         """
         scale = self._rounding(at) ** 2 / EPS
-        self.s, self.P = eigh(at.moment, "input moment", drop=at.whole, scale=scale)
+        self.s, self.P = eigh(at.moment, "input moment", drop=at.all_rows, scale=scale)
         if self.P is None:  # no coordinate at all
             self.P = at.moment
-        elif not at.whole:
+        elif not at.all_rows:
             xp, p = namespace(self.s), int(self.s.shape[0])
             floor = p * EPS * max(float(self.s[-1]), scale, TINY / EPS)
             self.s = xp.where(self.s > floor, self.s, xp.full_like(self.s, floor))
@@ -141,7 +141,7 @@ class LowRankInputs(InputSpectrum):
         rows would dominate the directions of small s.
         """
         reduction = Reduction.of(at.weights, at.mean is not None, at.rows)
-        rows = reduction.inside(at.rows)
+        rows = reduction.reduce_rows(at.rows)
         xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
         Q, R = xp.linalg.qr(rows if tall else xp.matrix_transpose(rows))
         left, sigma, Pt = xp.linalg.svd(R)
@@ -151,13 +151,13 @@ class LowRankInputs(InputSpectrum):
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
         self.s, self.P = sigma[:kept] ** 2, P[:, :kept]
         self._put(at.rows, at.weights, True, True)
-        self.E = reduction.back(E[:, :kept])
+        self.E = reduction.expand_rows(E[:, :kept])
 
     def _put(self, rows: Any, weights: np.ndarray | None, whole: bool, orthonormal: bool) -> None:
         """Store rows of centred and weighted coordinates as those of E."""
         self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
         directions = int(self.s.shape[0]) + (self.mean is not None)
-        self.whole, self.orthonormal = whole, orthonormal
+        self.all_rows, self.orthonormal = whole, orthonormal
         self.complete = orthonormal and directions == self.E.shape[0]
         self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
         if self.mean is not None:
@@ -182,7 +182,7 @@ class LowRankInputs(InputSpectrum):
         other._put(rows, weights, weights is None and U.shape[0] == self.total, False)
         return other
 
-    def located(self, X: Items, prior: bool = False) -> Located:
+    def locate(self, X: Items, prior: bool = False) -> Located:
         """Return √s ∘ Pᵀ(u(x) - mean) and, if `prior`, the exact k(x, x) of the full kernel."""
         U = dense(self.at.map.transform(X))
         xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
@@ -192,7 +192,7 @@ class LowRankInputs(InputSpectrum):
                 own = own - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
         return Located((C @ self.P) * xp.sqrt(self.s), own)
 
-    def between(self, X: Items) -> Array:
+    def prior_covariance(self, X: Items) -> Array:
         """Return the exact prior covariance between new inputs, under the full kernel."""
         K = self.at.map.kernel_(X, X)
         if self.mean is None:
@@ -200,7 +200,7 @@ class LowRankInputs(InputSpectrum):
         r = dense(self.at.map.transform(X)) @ self.mean
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
-    def map(self, D: Array) -> Fit:
+    def feature_map(self, D: Array) -> FittedMap:
         """Return the fitted map x ↦ (u(x) - mean) P diag(√s) D."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
@@ -235,7 +235,7 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
     """Return the factorisation for every ridge, inputs factored already."""
-    EV = inputs.inside(outputs.rows)
+    EV = inputs.project(outputs.rows)
     return separated(problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV)
 
 

@@ -61,7 +61,7 @@ def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> Para
 
 def _rows(parts: Factorization) -> Array:
     """Return EᵀV in output coordinates."""
-    inside = parts.parts[0].inside
+    inside = parts.parts[0].projected
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 

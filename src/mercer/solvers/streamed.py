@@ -201,7 +201,7 @@ class LeftOutSums:
         found: Any = []
         for factorization, alphas in trials:
             (one,) = factorization.parts
-            found.append((one.b, factorization.Q, one.inside, alphas))
+            found.append((one.b, factorization.Q, one.projected, alphas))
         inputs: Any = one.inputs
         outputs = factorization.problem.gathered.outputs
         return cls(inputs.without_rows(), outputs, factorization.outputs.mean, found)

@@ -38,4 +38,4 @@ class UnitVariances:
         """Return one row per input, one column per direction."""
         parts = zip(self.inputs, self.scales, strict=True)
         found = [inputs.unit_variance(b, X, self.alpha) for inputs, b in parts]
-        return self.basis.each(in_order(found, self.order))
+        return self.basis.per_direction(in_order(found, self.order))
