@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._base.arrays import Array, host, like, median, namespace
-from ._base.parameters import parameters, positive, whole
+from ._base.parameters import integer, parameters, positive
 
 __all__ = [
     "EpsilonInsensitive",
@@ -84,7 +84,7 @@ class Loss(BaseEstimator):
 
     def check(self) -> None:
         """Refuse parameters that make no sense."""
-        whole(self.max_iter, "max_iter")
+        integer(self.max_iter, "max_iter")
         positive(self.tol, "tol")
         if self.LENGTH:
             positive(self.factor, "factor")
@@ -195,7 +195,7 @@ class Huber(Loss):
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Shrunk by τ / (1 + τ), or shorten_rows by delta / τ."""
+        """Return r τ / (1 + τ), or r shortened by delta / τ if that is longer."""
         inside = r * (tau / (1.0 + tau))
         return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)
 
@@ -248,7 +248,7 @@ class EpsilonInsensitive(Loss):
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Shortened by 1 / 2τ, but not to less than epsilon."""
+        """Return r shortened by 1 / 2τ, but not below epsilon."""
         xp, epsilon = namespace(r), self.threshold_
         short = r - 0.5 / tau
         return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

@@ -147,6 +147,7 @@ def times(A: Array, W: Array) -> Array:
 
 
 def _is_upper(W: Array) -> bool:
+    """Return whether a matrix of NumPy is upper triangular."""
     square = not is_foreign(W) and W.shape[0] == W.shape[1]
     return square and scipy.linalg.bandwidth(W)[0] == 0
 
@@ -263,6 +264,7 @@ def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
 
 
 def _foreign_cholesky(K: Array) -> Array:
+    """Return the Cholesky factor of an array of another library."""
     try:
         return namespace(K).linalg.cholesky(K)
     except RuntimeError as error:  # torch's own kind of LinAlgError

@@ -43,30 +43,30 @@ class AutoDependency(LearntFromTable):
 
     Parameters
     ----------
-    inputs
+    inputs : str, list of str or dict, default=None
         Input columns, by name; a dictionary from names to "number", "category", "text", "labels"
         or "nothing" overrides the guess; None for all other columns.
-    output
+    output : str, list of str or dict, default=None
         The output column or columns; a dictionary from names to one of "number", "curve",
         "labels", "class", "ranking", "text", "smiles" overrides the guess. Several columns may
         differ in kind: each row of them is a record, whose fields are predicted and scored one by
         one. None for the last column, or for `y` where that is given.
-    groups, id
+    groups, id : str, default=None
         Columns: rows of one group are left out together; ids are returned next to predictions.
-    scoring
+    scoring : str or callable, default=None
         None for the metric of the outputs (mean R² of numbers, R² of curves, F1 by example of label
         sets, accuracy of classes, Kendall's tau of rankings, else exact matches), or a scorer of
         scikit-learn, or the name of one or of a function of `mercer.metrics`.
-    coverage
+    coverage : float, default=None
         The fraction of new outputs that `predict_set` covers by default; None for no sets.
-    time_limit
+    time_limit : float, default=None
         Seconds that fitting may take; None for no limit.
     preset : {"fast", "default", "best"}, default="default"
         How much is tried: "fast" takes about a third of the time of "default", and "best" about
         three times as long.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed of forests and samples.
-    verbose
+    verbose : bool, default=False
         Whether to write lines on standard error that show the progress of the fit and the time
         that is left. A terminal shows a bar instead, requested or not.
 

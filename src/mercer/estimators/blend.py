@@ -33,12 +33,12 @@ FOLDED = 5000
 
 @parameters
 class Blend(LeftOutPoints):
-    """Several models of one output kernel, their points averaged in the output feature space.
+    r"""Several models of one output kernel, their points averaged in the output feature space.
 
-    g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
-    of least squares on the *left-out* points of the models. What the models cannot predict is
-    shrunk towards the mean. No model is fitted a second time. Left-out points of the blend have
-    weights that were chosen without the example's fold.
+    :math:`g(x) = m + \sum_k w_k (g_k(x) - m)`, with :math:`m` the mean of :math:`\Phi` over the
+    training outputs and weights :math:`w \ge 0` by least squares on the *left-out* points of the
+    models. What the models cannot predict is shrunk towards the mean. No model is fitted a second
+    time. Left-out points of the blend have weights that were chosen without the example's fold.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Blend(LeftOutPoints):
         return self
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
-        """Blend by weights; left-out points by those of each row."""
+        """Set the blend: `weights` for new points, `each` for left-out points row by row."""
         self.weights_, self.left_out_weights_, C = weights, each, self.means_
         for k, points in enumerate(self.left_out_models_):
             C = C + each[:, [k]] * (in_frame(points, frame) - self.means_)
@@ -231,7 +231,7 @@ class BlendedWeights(BaseEstimator):
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
     def without_training_data(self, map: FeatureMap) -> None:
-        """Nothing: they refer to training data."""
+        """Return None, because the weights refer to training data."""
 
 
 def _left_out(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from .._base.arrays import Items
 from .._base.folds import fold_numbers, fold_rows
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Kernel
@@ -26,10 +26,11 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 
 @parameters
 class BoostedDependency(CoordinateModel):
-    """Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
+    r"""Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
 
-    g(x) = m + Σ_j f_j(x) d_j, where m is the mean of the output coordinates, d_j are their
-    principal directions (the coordinates themselves where they are few) and each f_j is a sum of
+    :math:`g(x) = m + \sum_j f_j(x) d_j`, where :math:`m` is the mean of the output coordinates,
+    :math:`d_j` are their principal directions (the coordinates themselves where they are few) and
+    each :math:`f_j` is a sum of
     trees that scikit-learn's `HistGradientBoostingRegressor` grows. The number of trees of each
     direction is the one with the smallest squared error on left-out folds.
 
@@ -99,7 +100,7 @@ class BoostedDependency(CoordinateModel):
         V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
         A = scaling(pairs.features)
         mean = w @ V / w.sum()
-        directions = _directions(V - mean, whole(self.directions, "directions"))
+        directions = _directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
@@ -128,7 +129,7 @@ class BoostedDependency(CoordinateModel):
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
-        n_trees, found = whole(self.n_trees, "n_trees"), None
+        n_trees, found = integer(self.n_trees, "n_trees"), None
         for seen, out in folds:
             grown = self._grown(A[seen], t[seen], w[seen], n_trees)
             part = BoostedTrees.of([grown]).stages(A[out], 0)

@@ -192,7 +192,7 @@ class _Fair:
         return sets
 
     def tell(self, n: int) -> None:
-        """Say what was left out unasked, or could not be."""
+        """Warn of training examples that were left out, or could not be left out."""
         if self.leave_out is not None or not self.unfair:
             return
         mixed = f"{self.unfair} of {n} candidate lists mix training {self.kind}s with others"

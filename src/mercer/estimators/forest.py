@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
@@ -22,11 +22,12 @@ DIRECTIONS = 64
 
 @parameters
 class ForestDependency(CoordinateModel):
-    """Output-kernel trees: a forest whose leaves average outputs in their feature space.
+    r"""Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
-    g(x) = Σ_i c_i(x) Φ(y_i), where c_i(x) is the mean over trees of the share that y_i has in the
-    leaf of x. Trees are grown by scikit-learn on coordinates of the outputs, each in units of its
-    spread, so that a split lowers the variance in the output feature space.
+    :math:`g(x) = \sum_i c_i(x) \Phi(y_i)`, where :math:`c_i(x)` is the mean over trees of the
+    fraction that :math:`y_i` has in the leaf of :math:`x`. Trees are grown by scikit-learn on
+    coordinates of the outputs, each in units of its spread, so that a split lowers the variance in
+    the output feature space.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class ForestDependency(CoordinateModel):
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
         tree = kind(max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
-        n_trees = whole(self.n_trees, "n_trees")
+        n_trees = integer(self.n_trees, "n_trees")
         mass = np.repeat(weights[:, None], n_trees, axis=1)
         seeds = random.randint(2**31 - 1, size=n_trees)
         if not self.bootstrap:

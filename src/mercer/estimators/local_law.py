@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, take
 from .._base.folds import fold_numbers
-from .._base.parameters import boolean, parameters, positive, whole
+from .._base.parameters import boolean, integer, parameters, positive
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap, Nystroem
@@ -41,12 +41,14 @@ SCALE = 3.0
 
 @parameters
 class LocalLaw(StructuredEstimator):
-    """Learn y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p), and solve it for whole fields.
+    r"""Fields that obey an equation between each grid point and its neighbours.
 
-    A pressure, a temperature or a potential depends on all of its input field, but obeys an
-    equation that ties each place to its neighbours. The coefficients c_o and c are functions of the
-    window of the input around a place, the same at all places, in the space of a kernel on windows:
-    ridge regression finds them. A new field is the solution of one sparse linear system.
+    Learns :math:`y_p = \sum_o c_o(x \text{ around } p)\, y_{p+o} + c(x \text{ around } p)`, and
+    solves it for whole fields. A pressure, a temperature or a potential depends on all of its input
+    field, but obeys an equation that relates each grid point to its neighbours. The coefficients
+    :math:`c_o` and :math:`c` are functions of the window of the input around a grid point, the same
+    at all grid points: ridge regression with a kernel on windows finds them. A new field is the
+    solution of one sparse linear system.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ class LocalLaw(StructuredEstimator):
 
     def _used(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
         """Draw the fields to learn from, of at least two groups."""
-        n, most = len(labels), max(2, whole(self.n_windows, "n_windows") // points)
+        n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
         order = random.permutation(n)
@@ -223,7 +225,7 @@ class LocalLaw(StructuredEstimator):
 
     def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
         """Draw landmark windows, and return the features of windows that they span."""
-        points, rank = stencil.points, whole(self.rank, "rank")
+        points, rank = stencil.points, integer(self.rank, "rank")
         drawn = random.choice(count(X) * points, min(rank, count(X) * points), replace=False)
         fields, number = np.unique(drawn // points, return_inverse=True)
         windows = stencil.windows(take(X, fields))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
 
@@ -127,7 +127,7 @@ class OutputSpaceMethods:
         [(2, ['rain'])]
         """
         check_is_fitted(self)
-        k = whole(k, "k")
+        k = integer(k, "k")
         outputs = self.outputs_  # says so where a saved model does without
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []

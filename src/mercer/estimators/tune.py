@@ -37,7 +37,7 @@ def tune(
     model : KernelDependency
         The model to start from; it is not changed. The operator and the landmarks of `features`
         keep their values. ``kernel=None`` is ``RBF("ard")``, a length scale for each feature.
-    X, y, groups, sample_weight, unlabelled
+    X, y, groups, sample_weight, unlabelled : array-like
         As in `KernelDependency.fit`, in memory.
     criterion : {"auto", "evidence", "loo"}, default="auto"
         "evidence", "loo" for the leave-one-out error (of groups if there are groups), or

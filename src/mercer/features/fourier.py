@@ -25,12 +25,12 @@ class RandomFourier(FeatureMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=1000
         The number of coordinates, two for each frequency; an odd one is rounded up.
-    orthogonal
+    orthogonal : bool, default=True
         Whether frequencies come in orthogonal batches, which have less error than independent
         ones. Only where the spectrum is the same in all directions; ignored otherwise.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Notes
@@ -116,9 +116,9 @@ class RandomOperatorFourier(FeatureMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=1000
         The number of coordinates u, two for each frequency; an odd one is rounded up.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes

@@ -21,11 +21,11 @@ class Nystroem(LandmarkMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         Number of landmarks, drawn uniformly from the items.
-    landmarks
+    landmarks : array-like, default=None
         The landmarks Z (vectors, strings, graphs), instead of a rank.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace, take
 from .._base.linalg import solve_triangular
-from .._base.parameters import non_negative, parameters, whole
+from .._base.parameters import integer, non_negative, parameters
 from ..kernels import Kernel
 from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
@@ -62,9 +62,9 @@ class IncompleteCholesky(PivotedCholesky):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The largest number of landmarks; None for as many as there are items.
-    tolerance
+    tolerance : float, default=1e-12
         Stop when the trace of the error is at most this fraction of the trace.
 
     Attributes
@@ -109,14 +109,14 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The largest number of landmarks; None for as many as there are items.
-    block
+    block : int, default=None
         Number of proposals that are accepted or rejected together; None for a quarter of the rank,
         at most 128. It changes the speed, not the distribution of the pivots.
-    tolerance
+    tolerance : float, default=1e-12
         Stop when the trace of the error is at most this fraction of the trace.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes
@@ -156,7 +156,7 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
         few = max(1, min(BLOCK, factor.rank // 4))
-        block = few if self.block is None else whole(self.block, "block")
+        block = few if self.block is None else integer(self.block, "block")
         index = _draw(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.left_of(index)))
         kept = _accepted(H, random.uniform(size=block), factor.noise)

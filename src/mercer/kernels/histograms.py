@@ -26,9 +26,10 @@ class HistogramKernel(VectorKernel):
 
 
 class Hellinger(HistogramKernel):
-    """k(a, b) = Σ_j √(a_j b_j), Bhattacharyya's coefficient: ‖Φ(a) - Φ(b)‖ is Hellinger's distance.
+    r"""Bhattacharyya's coefficient, :math:`k(a, b) = \sum_j \sqrt{a_j b_j}`.
 
-    Probabilities have length one under it. Its features are the roots √a_j.
+    The distance in its feature space is Hellinger's. The features are the roots
+    :math:`\sqrt{a_j}`; probability vectors have length one.
 
     Examples
     --------
@@ -46,14 +47,16 @@ class Hellinger(HistogramKernel):
         )
 
     def _roots(self, A: Items) -> Array:
+        """Return the square roots of the entries of checked items."""
         A = self.check(A, "A")
         return namespace(A).sqrt(A)
 
 
 class ChiSquare(HistogramKernel):
-    """k(a, b) = Σ_j 2 a_j b_j / (a_j + b_j), whose distance is χ², Σ_j (a_j - b_j)² / (a_j + b_j).
+    r"""Chi-square kernel, :math:`k(a, b) = \sum_j 2 a_j b_j / (a_j + b_j)`.
 
-    ``Gaussian(ChiSquare())`` is the exponential χ² kernel.
+    Its squared distance is :math:`\chi^2 = \sum_j (a_j - b_j)^2 / (a_j + b_j)`.
+    ``Gaussian(ChiSquare())`` is the exponential chi-square kernel.
 
     Examples
     --------
@@ -74,7 +77,7 @@ class ChiSquare(HistogramKernel):
 
 
 class Intersection(HistogramKernel):
-    """k(a, b) = Σ_j min(a_j, b_j): what two histograms have in common.
+    r"""Intersection of histograms, :math:`k(a, b) = \sum_j \min(a_j, b_j)`.
 
     Examples
     --------
@@ -98,6 +101,7 @@ def _totals(A: Array) -> Array:
 
 
 def _nonnegative(A: Array, name: str, owner: str) -> Array:
+    """Refuse vectors with a negative entry."""
     values = A.data if issparse(A) else A
     if bool(namespace(values).any(values < 0)):
         rows = (A < 0).nonzero()[0] if issparse(A) else np.nonzero(host(A) < 0)[0]
@@ -109,10 +113,10 @@ def _nonnegative(A: Array, name: str, owner: str) -> Array:
 
 
 class Tanimoto(HistogramKernel):
-    """k(a, b) = Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j), of vectors without negative entries.
+    r"""Tanimoto's similarity of vectors without negative entries.
 
-    On indicators of sets this is Jaccard's |a ∩ b| / |a ∪ b|; on counts the min-max kernel. The
-    empty set is like itself alone: k(∅, ∅) = 1.
+    :math:`k(a, b) = \sum_j \min(a_j, b_j) / \sum_j \max(a_j, b_j)`. On indicators of sets this is
+    Jaccard's similarity, on counts the min-max kernel. Two empty sets have similarity one.
 
     Examples
     --------
@@ -137,6 +141,7 @@ class Tanimoto(HistogramKernel):
 
 
 def _binary(A: Array) -> bool:
+    """Return whether all entries are 0 or 1."""
     values = A.data if issparse(A) else A
     return bool(((values == 0) | (values == 1)).all())
 

@@ -16,7 +16,7 @@ DIGITS = 1e-2
 
 
 class Polynomial(VectorKernel):
-    """k(a, b) = (gamma ⟨a, b⟩ + coef0)^degree.
+    r"""Polynomial kernel, :math:`(\gamma \langle a, b \rangle + \text{coef0})^{\text{degree}}`.
 
     Inputs that lie many spreads from zero have nearly equal values, of which rounding leaves few
     digits: `fit` warns then. ``Standardized(Polynomial())`` subtracts their mean.
@@ -54,6 +54,7 @@ class Polynomial(VectorKernel):
         return self
 
     def _affine(self, inner: Array) -> Array:
+        """Return gamma · inner + coef0 after a check of the parameters."""
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree must be a positive integer, got {self.degree!r}.")
         if np.real(self.coef0) < 0:

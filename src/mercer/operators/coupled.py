@@ -88,6 +88,7 @@ class Blocks(CoupledKernel):
     depends_on_data = False  # inputs are checked by the kernel, and values are the function's
 
     def _input_kernel(self) -> Kernel:
+        """Return the given kernel, or `Linear`."""
         return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
@@ -71,7 +71,7 @@ class TransducerPrediction:
         lexicon: Items | None = None,
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their scores, best first."""
-        return self._top(X, whole(k, "k", 1), context, candidates, lexicon)
+        return self._top(X, integer(k, "k", 1), context, candidates, lexicon)
 
     def predict_proba(
         self,
@@ -88,7 +88,7 @@ class TransducerPrediction:
         probability of any other output. Those of all `candidates` of an input sum to one.
         """
         candidates = checked_candidates(candidates)
-        many = max([whole(k, "k", 1), LISTED, *map(len, candidates or [])])
+        many = max([integer(k, "k", 1), LISTED, *map(len, candidates or [])])
         ranked = self._top(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
         found = with_probabilities(ranked, self.confidence_, [len(x) for x in X], closed)

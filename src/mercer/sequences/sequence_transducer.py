@@ -52,35 +52,35 @@ class SequenceTransducer(
 
     Parameters
     ----------
-    kernel
+    kernel : LocalWindow or OperatorKernel, default=None
         A `LocalWindow`, or one times an operator on chunks (``LocalWindow() * Covariance(0.5)``);
         None is ``LocalWindow()``.
-    alpha
+    alpha : float, default=1.5
         The ridge.
-    max_chunk
+    max_chunk : int, default=3
         The largest number of output symbols that an input symbol emits.
-    beam
+    beam : int or None, default=8
         The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
-    folds
+    folds : int, "auto" or None, default="auto"
         The number of folds in which pairs are left out to choose the temperature of the softmax and
         the weights of the n-gram models, and to calibrate probabilities. "auto" is 20 up to 300
         pairs, 10 up to 1,000 and 5 beyond; None uses default weights, which is faster.
-    unalignable
+    unalignable : {"raise", "skip"}, default="raise"
         What becomes of a pair whose output is longer than `max_chunk` times its input: "raise"
         refuses it by its index, "skip" leaves it out of the fit (`skipped_` names it; predicting
         is not affected). A few of many pairs are best skipped, many call for a larger `max_chunk`.
-    random_state
+    random_state : int or None, default=0
         Seeds the deal of the folds.
-    verbose
+    verbose : bool, default=False
         Whether a bar shows how far the fit is.
-    tiers
+    tiers : list of str, "learnt" or None, default="learnt"
         Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
         and outputs, and a class of which every output has one symbol; a list such as ``["aeiou"]``
         gives them; None uses no tiers.
-    context_kernel
+    context_kernel : Kernel, default=None
         The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
         counts common labels.
-    direction
+    direction : {"both", "forward", "backward"}, default="both"
         "forward"; "backward" reads and writes from the end; "both" learns a model for either and
         takes the output that both together hold best.
 

@@ -135,7 +135,7 @@ class BandScore(AroundScore):
     def _halves(
         self, points: Embedding, move: np.ndarray, scores: np.ndarray, scale: Any
     ) -> np.ndarray:
-        """Half widths by each left-out model, (inputs, rows, locations)."""
+        """Return the half widths by each left-out model, (inputs, rows, locations)."""
         (t, n, q), locations = move.shape, self.scale.size
         flat = points.frame.kernel_features(like(move.reshape(t * n, q), points.coordinates))
         moved = np.abs(host(self.model.output_kernel_.features.inverse(flat)))

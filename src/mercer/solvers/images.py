@@ -33,7 +33,7 @@ def with_images(problem: Problem) -> Problem:
 
 
 def image_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why images are not added to the pairs: they are of arrays in memory."""
+    """Return why symmetric images are not added to the pairs, or None if they are."""
     sides = problem.inputs.items, problem.outputs.items
     arrays = all(map(is_array, sides))
     return None if arrays and problem.gathered is None else "symmetries are of arrays in memory"

@@ -26,7 +26,7 @@ from .weights import DualWeights
 
 
 def by_inverse(problem: Problem) -> bool:
-    """Whether a problem is exact, under the identity or with a kernel for each component."""
+    """Return whether a problem is exact under the identity, or has a kernel for each component."""
     alike = problem.separable and isinstance(problem.kernel.operator, Identity)
     return (alike or not problem.separable) and problem.inputs.features is None
 

@@ -71,7 +71,7 @@ def _moments(parts: Factorization) -> Any:
 
 
 def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
-    """Add what reaches the Gram matrix through the operator."""
+    """Add the slopes that come from the dependence of the operator on the Gram matrix."""
     if not terms:
         return found
     inputs, EV = parts.parts[0].inputs, _rows(parts)

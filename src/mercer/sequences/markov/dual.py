@@ -85,7 +85,7 @@ class Point:
 
     @classmethod
     def origin(cls, problem: DualProblem) -> Point:
-        """All weight on the right labellings: the scores are zero."""
+        """Return the point with all weight on the right labellings, whose scores are zero."""
         size, (places, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
 
@@ -99,7 +99,7 @@ class Point:
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
     def certificate(self, problem: DualProblem) -> DualityGap:
-        """Primal and dual value; the primal by the best labelling of every chain."""
+        """Return the primal and dual values of a point."""
         from ._chain_loops import total_hinge
 
         nodes = problem.nodes(self.W)
@@ -142,7 +142,7 @@ class Ascent:
         self.sizes = np.ones(n, dtype=np.int64)
 
     def passes(self) -> Iterator[tuple[Point, DualityGap]]:
-        """After every pass the point reached and its certificate."""
+        """Yield the point after every pass, with its certificate."""
         point = mean = Point.origin(self.problem)
         small = 0.0
         for k in count():

@@ -51,7 +51,7 @@ class WordPositions:
         self.forms = self._hashed(classes, begins | (classes == DIGIT))
 
     def _hashed(self, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Return a key for each word, of those of its values that are kept, left to right."""
+        """Return a hash for each word of its kept values, from left to right."""
         sizes = np.diff(np.append(self.starts, len(values)))
         keys = np.full(len(sizes), seed(651))
         for j in range(int(sizes.max(initial=0))):
