@@ -33,12 +33,12 @@ FOLDED = 5000
 
 @parameters
 class Blend(LeftOutPoints):
-    """Several models of one output kernel, their points averaged in the output feature space.
+    r"""Several models of one output kernel, their points averaged in the output feature space.
 
-    g(x) = m + Σ_k w_k (g_k(x) - m), with m the mean of Φ over the training outputs and w ≥ 0 those
-    of least squares on the *left-out* points of the models. What the models cannot predict is
-    shrunk towards the mean. No model is fitted a second time. Left-out points of the blend have
-    weights that were chosen without the example's fold.
+    :math:`g(x) = m + \sum_k w_k (g_k(x) - m)`, with :math:`m` the mean of :math:`\Phi` over the
+    training outputs and weights :math:`w \ge 0` by least squares on the *left-out* points of the
+    models. What the models cannot predict is shrunk towards the mean. No model is fitted a second
+    time. Left-out points of the blend have weights that were chosen without the example's fold.
 
     Parameters
     ----------

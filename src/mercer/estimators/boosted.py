@@ -26,10 +26,11 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 
 @parameters
 class BoostedDependency(CoordinateModel):
-    """Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
+    r"""Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
 
-    g(x) = m + Σ_j f_j(x) d_j, where m is the mean of the output coordinates, d_j are their
-    principal directions (the coordinates themselves where they are few) and each f_j is a sum of
+    :math:`g(x) = m + \sum_j f_j(x) d_j`, where :math:`m` is the mean of the output coordinates,
+    :math:`d_j` are their principal directions (the coordinates themselves where they are few) and
+    each :math:`f_j` is a sum of
     trees that scikit-learn's `HistGradientBoostingRegressor` grows. The number of trees of each
     direction is the one with the smallest squared error on left-out folds.
 

@@ -22,11 +22,12 @@ DIRECTIONS = 64
 
 @parameters
 class ForestDependency(CoordinateModel):
-    """Output-kernel trees: a forest whose leaves average outputs in their feature space.
+    r"""Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
-    g(x) = Σ_i c_i(x) Φ(y_i), where c_i(x) is the mean over trees of the share that y_i has in the
-    leaf of x. Trees are grown by scikit-learn on coordinates of the outputs, each in units of its
-    spread, so that a split lowers the variance in the output feature space.
+    :math:`g(x) = \sum_i c_i(x) \Phi(y_i)`, where :math:`c_i(x)` is the mean over trees of the
+    fraction that :math:`y_i` has in the leaf of :math:`x`. Trees are grown by scikit-learn on
+    coordinates of the outputs, each in units of its spread, so that a split lowers the variance in
+    the output feature space.
 
     Parameters
     ----------

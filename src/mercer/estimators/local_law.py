@@ -41,12 +41,14 @@ SCALE = 3.0
 
 @parameters
 class LocalLaw(StructuredEstimator):
-    """Learn y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p), and solve it for whole fields.
+    r"""Fields that obey an equation between each grid point and its neighbours.
 
-    A pressure, a temperature or a potential depends on all of its input field, but obeys an
-    equation that ties each place to its neighbours. The coefficients c_o and c are functions of the
-    window of the input around a place, the same at all places, in the space of a kernel on windows:
-    ridge regression finds them. A new field is the solution of one sparse linear system.
+    Learns :math:`y_p = \sum_o c_o(x \text{ around } p)\, y_{p+o} + c(x \text{ around } p)`, and
+    solves it for whole fields. A pressure, a temperature or a potential depends on all of its input
+    field, but obeys an equation that relates each grid point to its neighbours. The coefficients
+    :math:`c_o` and :math:`c` are functions of the window of the input around a grid point, the same
+    at all grid points: ridge regression with a kernel on windows finds them. A new field is the
+    solution of one sparse linear system.
 
     Parameters
     ----------
