@@ -27,8 +27,8 @@ GRIDS: dict[str, tuple] = {
     "width": (0.03, 0.06, 0.12, 0.25, 0.5),
     "floor": (0.0, 0.003, 0.01, 0.03, 0.1, 0.3),
 }
-"""The values of each parameter: length scales of windows in units of the median distance, lengths on
-the grid in units of the longest axis."""
+"""The values of each parameter: length scales of windows in units of the median distance, and
+lengths on the grid in units of the longest axis."""
 START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
