@@ -60,7 +60,7 @@ class Decoder(BaseEstimator):
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Decoder:
-        """Prepare for the fitted output kernel and the training outputs."""
+        """Prepare the decoder for a fitted output kernel and the training outputs."""
         return self
 
     per_input: Any = False

@@ -296,9 +296,11 @@ class Linear(VectorKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return ⟨a, b⟩ for all pairs."""
         return dense(A @ B.T)
 
     def _diag(self, A: Array) -> Array:
+        """Return ‖a‖² for every vector."""
         return sqnorms(A)
 
     features = Features(

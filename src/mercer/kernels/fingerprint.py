@@ -84,6 +84,7 @@ class Fingerprint(Kernel):
         return items
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the Tanimoto similarity, or the inner product, of the counts of substructures."""
         if self.similarity == "linear":
             return inner_products(self._bags(A), self._bags(B))
         same = B is A
@@ -91,6 +92,7 @@ class Fingerprint(Kernel):
         return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:
+        """Return 1, or the squared length of the counts of substructures."""
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
 
     def _bags(self, A: Items) -> Bags:

@@ -29,10 +29,12 @@ class GraphKernel(Kernel):
     space = Graphs()
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the inner products of the counts of features."""
         left = self._bags(A)
         return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the squared length of the counts of features."""
         return sqnorms(self._bags(A))
 
     def _union(self, A: Items) -> GraphUnion:

@@ -68,11 +68,13 @@ class ChiSquare(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return Σ_j 2 a_j b_j / (a_j + b_j) for all pairs."""
         from ._bag_loops import harmonic
 
         return _over_shared(harmonic, A, B)
 
     def _diag(self, A: Array) -> Array:
+        """Return the sum of each histogram."""
         return _totals(A)
 
 
@@ -89,9 +91,11 @@ class Intersection(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return Σ_j min(a_j, b_j) for all pairs."""
         return _minima(A, B)
 
     def _diag(self, A: Array) -> Array:
+        """Return the sum of each histogram."""
         return _totals(A)
 
 
@@ -128,6 +132,7 @@ class Tanimoto(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j) for all pairs; 1 for two empty ones."""
         least = dense(A @ B.T) if _binary(A) and _binary(B) else _minima(A, B)
         total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
         largest = total - least
@@ -137,6 +142,7 @@ class Tanimoto(HistogramKernel):
         return least / largest
 
     def _diag(self, A: Array) -> Array:
+        """Return 1 for every vector."""
         return A.sum(axis=1) * 0.0 + 1.0
 
 

@@ -135,6 +135,7 @@ class LaplacianRegularized(Wrapper):
         return (bend + bend.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside minus the correction by the graph."""
         K = self.inner._gram(A, B)
         if self._fitted_correction() is None:
             return K
@@ -146,6 +147,7 @@ class LaplacianRegularized(Wrapper):
         return K - G
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside minus the correction by the graph."""
         diagonal = self.inner._diag(A)
         if self._fitted_correction() is None:
             return diagonal
@@ -187,6 +189,7 @@ class LaplacianRegularized(Wrapper):
         return own.plus(inner).through(vjp, diag_vjp)
 
     def _fitted_correction(self) -> Array | None:
+        """Return the correction matrix of the fit; None if gamma is zero."""
         if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized knows no inputs yet: fit it first.")
         return self.correction_

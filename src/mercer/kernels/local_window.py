@@ -82,6 +82,7 @@ class LocalWindow(Decaying):
         return items
 
     def _gram(self, A: Items, B: Items) -> np.ndarray:
+        """Return the weighted number of equal windows around two positions."""
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
@@ -93,6 +94,7 @@ class LocalWindow(Decaying):
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
     def _diag(self, A: Items) -> np.ndarray:
+        """Return the sum of the weights of all windows."""
         return np.full(len(A), (self.windows()[1] ** 2).sum())
 
 

@@ -71,6 +71,7 @@ class MassSpectrum(Kernel):
         return object_array([SortedSpectrum(*spectrum) for spectrum in read])
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the overlap of all pairs of spectra."""
         from ._spectra import overlaps
 
         left = self._peaks(A)
@@ -78,6 +79,7 @@ class MassSpectrum(Kernel):
         return overlaps(*left, *right, np.real(self.width), 1.0 / self.width, A is B)
 
     def _diag(self, A: Items) -> Array:
+        """Return the overlap of each spectrum with itself."""
         from ._spectra import self_overlaps
 
         return self_overlaps(*self._peaks(A), np.real(self.width), 1.0 / self.width)

@@ -138,6 +138,7 @@ class Spectrum(Kernel):
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the weighted number of shared n-grams; near each other, if positions count."""
         ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))  # others are not shared
         if self.width is not None:
             return self._by_position(ngrams, A, B)
@@ -167,6 +168,7 @@ class Spectrum(Kernel):
         return [column[order] for column in (rows, ids, front, back)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        """Return the kernel of each sequence with itself, by the faster of two ways."""
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
             return self._repeats(codes)

@@ -89,6 +89,7 @@ class Stationary(VectorKernel):
         return self
 
     def _diag(self, A: Array) -> Array:
+        """Return 1 for every vector."""
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
     @property
@@ -148,6 +149,7 @@ class Stationary(VectorKernel):
         return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the function of the distance for all pairs."""
         A, B, ell = self._scaled(A, B)
         D2 = squared(A, B)
         return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
@@ -260,6 +262,7 @@ class Laplacian(Stationary):
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return exp(-‖a - b‖₁ / ℓ) for all pairs."""
         A, B, ell = self._scaled(A, B)
         return exp(absolute(A, B), -1.0 / ell)
 

@@ -58,6 +58,7 @@ class Subsequences(Decaying):
         return n, 1 if self.blended else n
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the weighted number of shared subsequences for all pairs."""
         from ._string_loops import subsequences
 
         (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._checked_decay()
@@ -68,6 +69,7 @@ class Subsequences(Decaying):
         return out
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        """Return the weighted number of pairs of equal subsequences in each sequence."""
         from ._string_loops import subsequences_alone
 
         (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._checked_decay()

@@ -26,10 +26,12 @@ class TreeKernel(Decaying):
         raise NotImplementedError
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the inner products of the counts of features."""
         left = self._bags(A)
         return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the squared length of the counts of features."""
         return sqnorms(self._bags(A))
 
 
@@ -155,6 +157,7 @@ class SubsetTree(TreeKernel):
         self.decay = decay
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the weighted number of shared fragments for all pairs."""
         from ._fragments import fragments
 
         left = _flat_batch(A)
@@ -162,6 +165,7 @@ class SubsetTree(TreeKernel):
         return np.asarray(fragments(*left, *right, self._checked_decay(), A is B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the weighted number of pairs of equal fragments in each tree."""
         from ._fragments import own_fragments
 
         return np.asarray(own_fragments(*_flat_batch(A), self._checked_decay()))

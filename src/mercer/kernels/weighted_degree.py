@@ -65,6 +65,7 @@ class WeightedDegree(Kernel):
         return np.concatenate([[0.0], np.cumsum(beta)]), np.where(shifts, 0.5 / (shifts + 1), 1.0)
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the total weight of equal blocks at equal or near positions."""
         from ._string_loops import weighted_degree
 
         ours, theirs = encoded(A, B)

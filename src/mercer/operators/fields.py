@@ -136,7 +136,7 @@ class CurlFree(FieldKernel):
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ω: a gradient points along its wave, ωωᵀ."""
+        """Return one wave for each frequency, along ω: gradients point along their waves."""
         return np.arange(len(omega)), omega
 
 
@@ -197,7 +197,7 @@ class DivergenceFree(FieldKernel):
         return slope, bend
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the d - 1 directions across each wave: ‖ω‖²I - ωωᵀ is the sum over them."""
+        """Return d - 1 waves for each frequency, across ω: their sum is ‖ω‖²I - ωωᵀ."""
         number, d = omega.shape
         basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
         across = basis * np.linalg.norm(omega, axis=1)[:, None, None]

@@ -79,6 +79,7 @@ class JointKernel(Kernel):
         return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
+        """Return ⟨K(x, x') Φ(y), Φ(y')⟩ for all pairs of pairs."""
         (X, y), (Z, u) = (self._split(pairs, self.kernel_.inputs) for pairs in (A, B))
         V, W = self.map_.transform(y), self.map_.transform(u)
         return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
