@@ -216,7 +216,7 @@ def rows_on_grid(R: Array, grid: Any) -> Array:
     return xp.reshape(R, (R.shape[0], -1))
 
 
-class SharedMap(FeatureMap):
+class LandmarkFieldMap(FeatureMap):
     """g(x)_p = Σ_l K((x, p), l) c_l over landmarks l."""
 
     def __init__(self, kernel: Shared, landmarks: LandmarkWindows, coef: Array):

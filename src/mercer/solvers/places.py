@@ -13,7 +13,7 @@ from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
 from .factorization import Factorization
 from .inputs import FittedMap
-from .landmark_moments import FieldRows, SharedMap, rows_on_grid
+from .landmark_moments import FieldRows, LandmarkFieldMap, rows_on_grid
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 from .window_inputs import Landmarks, WindowInputs, slots_of
@@ -77,7 +77,7 @@ def _join(kernel: Shared, turn: Array | None) -> Any:
             means = _back(xp.concat([mean for _, mean in fits], axis=1), turn)
             mean = rows_on_grid(means[None, :, :], kernel.output_grid)[0, :]
         landmarks: Any = fits[0][0]
-        return SharedMap(kernel, landmarks.landmarks, coef), mean
+        return LandmarkFieldMap(kernel, landmarks.landmarks, coef), mean
 
     return join
 

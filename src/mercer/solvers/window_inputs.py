@@ -14,7 +14,7 @@ from .._base.linalg import PositiveDefinite, solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
 from .inputs import FittedMap, InputSpectrum, Located
-from .landmark_moments import FieldRows, LandmarkMoments, SharedMap, stack_locations
+from .landmark_moments import FieldRows, LandmarkFieldMap, LandmarkMoments, stack_locations
 from .slot_inputs import SlotInputs
 
 DOMINANT = 1e3
@@ -150,7 +150,7 @@ class WindowInputs(SlotInputs):
         cross = full.b if self.directions is None else full.b @ self.directions
         coef = PositiveDefinite(full.at(alpha / float(smoother.b[0]))).solve(cross)
         mean = 0.0 if full.means is None else full.means @ coef
-        return SharedMap(self.kernel, full.landmarks, coef), mean
+        return LandmarkFieldMap(self.kernel, full.landmarks, coef), mean
 
     def _rows(self, K: Array) -> Array:
         """Return kernel values times M, one row per window."""
