@@ -1,5 +1,7 @@
 """Simulated languages: copying of unseen letters, and vowel harmony across neutral vowels."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -137,6 +139,20 @@ def test_symbols_are_pieces():
     y = [f"{a} {'€$£'[i % 3]}" for i, a in enumerate(amounts)]
     order = PieceOrder.of(X, y)
     assert list(order.apply(["USD 7.25", "EUR 1234.56"])) == ["7 25.USD", "1234 56.EUR"]
+
+
+def test_orders_of_new_forms_follow_those_of_similar_ones():
+    """Names with initials are in no training pair."""
+    names = ["Turing", "Gödel", "Noether", "Hopper", "Knuth", "Liskov", "Curry", "Shannon"]
+    firsts = ["Alan", "Kurt", "Emmy", "Grace", "Donald", "Barbara", "Haskell", "Claude"]
+    pairs = [(a, b, c) for a in names for b, c in itertools.pairwise(firsts)]
+    X = [f"{a}, {b}" for a, b, _ in pairs] + [f"{a}, {b} {c}" for a, b, c in pairs[:9]]
+    y = [f"{b} {a}" for a, b, _ in pairs] + [f"{b} {c} {a}" for a, b, c in pairs[:9]]
+    order = PieceOrder.of(X, y)
+    assert list(order.apply(["Turing, A. M.", "Knuth, D. E. X"])) == [
+        "A, M. Turing.",
+        "D, E. X. Knuth",
+    ]
 
 
 # -- words ------------------------------------------------------------------------------------
