@@ -7,9 +7,9 @@ import pytest
 
 from mercer import SequenceTransducer, load, save
 from mercer.kernels._sequences import Alphabet
-from mercer.sequences.transduction.harmony import harmonic_class, harmony_classes
+from mercer.sequences.transduction.harmony import class_with_harmony, harmony_classes
 from mercer.sequences.transduction.reordering import PieceOrder
-from mercer.sequences.transduction.tiers import learnt_class
+from mercer.sequences.transduction.tiers import find_vowels
 
 BACK, FRONT, NEUTRAL = "aou", "äöy", "ei"
 CONSONANTS = "hjklmnprstv"
@@ -40,7 +40,7 @@ def test_transparent_vowels_are_found():
     words = list(map(with_case, stems(300, 0)))
     alphabet = Alphabet.of(words)
     member = np.array([s in BACK + FRONT + NEUTRAL for s in alphabet.symbols])
-    classes = harmony_classes(alphabet.encode(words), member) % 3
+    classes = harmony_classes(alphabet.encode(words), member)
     kind = dict(zip(alphabet.symbols, classes, strict=True))
     assert {kind[v] for v in NEUTRAL + CONSONANTS} == {0}
     assert len({kind[v] for v in BACK}) == len({kind[v] for v in FRONT}) == 1
@@ -69,7 +69,7 @@ def test_vowels_are_the_class_that_has_harmony(seed):
     words = list(map(with_case, stems(300, seed)))
     alphabet = Alphabet.of(words)
     codes = alphabet.encode(words)
-    vowels = harmonic_class(codes, learnt_class(codes, len(alphabet)))
+    vowels = class_with_harmony(codes, find_vowels(codes, len(alphabet)))
     found = {s for s, inside in zip(alphabet.symbols, vowels, strict=True) if inside}
     assert found == set(BACK + FRONT + NEUTRAL)
 

@@ -22,8 +22,8 @@ PIECES = re.compile(r"[^\W\d_]+|\d+|[^\w\s.,:;!?'\"()\[\]{}/\\-]+")
 SHORT = 2
 """Digits up to which the length of a number says nothing about what it is."""
 OFTEN, ASSOCIATED = 3, 0.8
-"""Pairs in which two pieces must occur to be associated, and what the strongest association counts;
-equal pieces count 1."""
+"""Pairs in which two pieces must occur to be associated, and the largest value of an
+association; equal pieces have the value 1."""
 REORDERED = 0.1
 """Fraction of pairs whose pieces must change their order for an order to be tried."""
 CROSSED, PAIRS = 0.25, 300
@@ -74,7 +74,7 @@ class PieceOrder:
 
     @classmethod
     def of(cls, X: Any, y: Any) -> PieceOrder | None:
-        """Learn the order of pieces; None where too few pairs change it, or are not strings."""
+        """Learn the order; return None if few pairs change it, or if they are not strings."""
         if not all(isinstance(text, str) for text in (*X, *y)):
             return None
         seen = observed_orders(X, y)
@@ -83,20 +83,23 @@ class PieceOrder:
         if changed <= REORDERED * len(X):
             return None
         model = _ranking_model({form: (seen[form], n) for form, n in forms.most_common()})
-        return cls(model, _predicted(model, list(forms)))
+        return cls(model, _predict_orders(model, list(forms)))
 
     def apply(self, X: Any) -> np.ndarray:
         """Return inputs with their pieces in order; what separates them stays where it is."""
         forms = [form_of(x) if isinstance(x, str) else "" for x in X]
         new = [form for form in dict.fromkeys(forms) if form not in self.orders]
-        orders = self.orders | _predicted(self.model, new)
+        orders = self.orders | _predict_orders(self.model, new)
         return object_array(
-            [_applied(x, orders[form]) if form else x for x, form in zip(X, forms, strict=True)]
+            [
+                _reorder_pieces(x, orders[form]) if form else x
+                for x, form in zip(X, forms, strict=True)
+            ]
         )
 
 
-def _applied(x: str, order: Order) -> str:
-    """Return a text with its pieces in order."""
+def _reorder_pieces(x: str, order: Order) -> str:
+    """Return a text with its pieces in the given order."""
     pieces = PIECES.findall(x)
     rest = iter([pieces[i] for i in order])
     return PIECES.sub(lambda _: next(rest), x)
@@ -145,7 +148,7 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _predicted(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
+def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
     """Return the order of each form: pieces by the sum of their signs, the largest first."""
     orders: dict[str, Order] = {}
     pairs = {form: _pairs_of_pieces(form) for form in forms}
@@ -162,14 +165,14 @@ def _predicted(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
     """Return the order that the pieces of each form have in the outputs of training pairs."""
     split = [(x, PIECES.findall(x), PIECES.findall(out)) for x, out in zip(X, y, strict=True)]
-    together = association((pieces, written) for _, pieces, written in split)
+    together = piece_association((pieces, written) for _, pieces, written in split)
     groups: dict[tuple[str, int], list[np.ndarray]] = defaultdict(list)
     for x, pieces, written in split:
         if len(pieces) > 1 and written:
             table = np.array([[together(a, b) for b in written] for a in pieces])
             groups[form_of(x), len(written)].append(table)
     rarest_first = sorted(groups.items(), key=lambda item: len(item[1]))
-    return {form: _order(np.mean(tables, axis=0)) for (form, _), tables in rarest_first}
+    return {form: _order_in_output(np.mean(tables, axis=0)) for (form, _), tables in rarest_first}
 
 
 def form_of(x: str) -> str:
@@ -184,12 +187,13 @@ def form_of(x: str) -> str:
     return PIECES.sub(kind, x)
 
 
-def association(
+def piece_association(
     pairs: Iterable[tuple[list[str], list[str]]],
 ) -> Callable[[str, str], float]:
-    """Return a function that says how well two pieces of an input and its output go together.
+    """Return a function of a piece of an input and a piece of an output: how alike they are.
 
-    They look alike, or occur in the same pairs (Dice's coefficient), as *March* and *03* do.
+    It is high if they look alike, or if they occur in the same pairs (Dice's coefficient), as
+    *March* and *03* do.
     """
     inputs, outputs, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for pieces, written in pairs:
@@ -205,6 +209,7 @@ def association(
 
 
 def _similarity(a: str, b: str) -> float:
+    """Return how similar two pieces look, from 0 to 1."""
     if a == b:
         return 1.0
     if a.lstrip("0") == b.lstrip("0"):
@@ -214,8 +219,8 @@ def _similarity(a: str, b: str) -> float:
     return 0.1 * (a.isdigit() == b.isdigit())
 
 
-def _order(similarity: np.ndarray) -> tuple[int, ...]:
-    """Return the pieces in the order of the output.
+def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
+    """Return the order that pieces have in the output, from their similarity to its pieces.
 
     A piece without a counterpart there follows the piece that it followed.
     """
@@ -228,8 +233,8 @@ def _order(similarity: np.ndarray) -> tuple[int, ...]:
     return tuple(int(i) for i in np.argsort(place, kind="stable"))
 
 
-def crossed(X: Any, y: Any) -> bool:
-    """Return whether many symbols that inputs and outputs share are in another order there."""
+def has_crossings(X: Any, y: Any) -> bool:
+    """Return whether many symbols of the inputs are in another order in the outputs."""
     discordant = total = 0
     for x, output in list(zip(X, y, strict=True))[:PAIRS]:
         x, output = list(x), list(output)
