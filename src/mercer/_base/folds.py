@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .parameters import whole
+from .parameters import integer
 
 
 def fold_numbers(labels: np.ndarray, number: int, random: Any = None) -> np.ndarray:
@@ -24,7 +24,7 @@ def fold_numbers(labels: np.ndarray, number: int, random: Any = None) -> np.ndar
     """
     random = np.random.RandomState(0) if random is None else random
     groups = int(labels.max()) + 1
-    return random.permutation(groups)[labels] % min(whole(number, "cv", 2), groups)
+    return random.permutation(groups)[labels] % min(integer(number, "cv", 2), groups)
 
 
 def fold_rows(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..kernels._trees import FlatTree, flattened, nested, pair_hashes
+from ..kernels._trees import FlatTree, flattened, nested, pair_hashes, postorder
 
 Below = tuple[int, int, int]
 """A production, a position among its children, and the production at that position."""
@@ -75,7 +75,7 @@ class Grammar:
         hashes = flat.productions()
         number = np.full(len(hashes), -1)
         bag: Counter = Counter()
-        for i, node, children in _in_postorder(nested(tree, name)):
+        for i, (node, children) in enumerate(postorder(nested(tree, name), name)):
             if not is_inner(node):
                 continue
             p = number[i] = self.number.setdefault(production(node), len(self.number))
@@ -90,6 +90,7 @@ class Grammar:
         return int(number[-1]), len(hashes), bag
 
     def _counted(self, bags: list[Counter]) -> sparse.csr_array:
+        """Return counters of features as a sparse matrix."""
         entries = [
             (row, self.feature(f), count)
             for row, bag in enumerate(bags)
@@ -171,7 +172,7 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """Return what decides where it is allowed: its label if all children are leaves."""
+        """Return the label of a production of leaves, else its number: equal ones are alike."""
         made = self.grammar.productions[p]
         return made.label if made.only_leaves else p
 
@@ -192,26 +193,6 @@ def production(node: Sequence[Any]) -> Production:
     """Return the production at the root of a nested tree."""
     children = ((not is_inner(c), c[0] if isinstance(c, tuple | list) else c) for c in node[1:])
     return Production(node[0], tuple(children))
-
-
-def _in_postorder(tree: Any) -> Iterator[tuple[int, Any, list[int]]]:
-    """Yield the number, the node and the numbers of the children of every node, children first."""
-    number = 0
-    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(tree)]
-    while waiting:
-        node, done, rest = waiting[-1]
-        if rest:
-            waiting.append(_opened(rest.pop(0)))
-            continue
-        waiting.pop()
-        yield number, node, done
-        if waiting:
-            waiting[-1][1].append(number)
-        number += 1
-
-
-def _opened(node: Any) -> tuple[Any, list[int], list[Any]]:
-    return node, [], list(node[1:]) if isinstance(node, tuple | list) else []
 
 
 def _longest_chain(tree: Any) -> int:

@@ -6,10 +6,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._base.arrays import Items
-from .._base.folds import fold_numbers
-from .._base.parameters import parameters, whole
+from .._base.folds import fold_numbers, fold_rows
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding
+from ..kernels import Kernel
 from ..problem import Problem
 from .boosted_trees import BoostedMap, BoostedTrees
 from .coordinate_model import CoordinateModel, CoordinatePairs
@@ -19,14 +20,17 @@ LATER, MORE = 1.5, 10
 """Other folds have this multiple of the best number of trees of the first fold, and some more."""
 MANY = 10_000
 """Rows from which on several threads grow a tree; below this number they mostly wait."""
+Folds = list[tuple[np.ndarray, np.ndarray]]
+"""The rows outside and inside of each fold."""
 
 
 @parameters
 class BoostedDependency(CoordinateModel):
-    """Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
+    r"""Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
 
-    g(x) = m + Σ_j f_j(x) d_j, where m is the mean of the output coordinates, d_j are their
-    principal directions (the coordinates themselves where they are few) and each f_j is a sum of
+    :math:`g(x) = m + \sum_j f_j(x) d_j`, where :math:`m` is the mean of the output coordinates,
+    :math:`d_j` are their principal directions (the coordinates themselves where they are few) and
+    each :math:`f_j` is a sum of
     trees that scikit-learn's `HistGradientBoostingRegressor` grows. The number of trees of each
     direction is the one with the smallest squared error on left-out folds.
 
@@ -35,17 +39,23 @@ class BoostedDependency(CoordinateModel):
     kernel : Kernel, default=None
         A kernel with finite features, which the trees examine; None for `Linear`, the vectors
         themselves.
-    output_kernel, decoder
-        As in `KernelDependency`. The output kernel must have finite features.
+    output_kernel : Kernel, default=None
+        As in `KernelDependency`; it must have finite features.
     n_trees : int, default=200
         The largest number of trees for each direction.
-    learning_rate, max_leaf_nodes, min_samples_leaf
+    learning_rate : float, default=0.1
+        As in `HistGradientBoostingRegressor`.
+    max_leaf_nodes : int, default=31
+        As in `HistGradientBoostingRegressor`.
+    min_samples_leaf : int, default=20
         As in `HistGradientBoostingRegressor`.
     directions : int, default=30
         The largest number of output directions that trees are grown for.
     cv : int, default=5
         The number of folds by which left-out predictions are made.
-    random_state
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    random_state : int, RandomState or None, default=None
         The seed of the sample that bins are computed on, where there are more than 200,000 rows.
 
     Notes
@@ -64,8 +74,8 @@ class BoostedDependency(CoordinateModel):
     ((1, 2), True)
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     n_trees: int = 200
     learning_rate: float = 0.1
     max_leaf_nodes: int = 31
@@ -73,11 +83,12 @@ class BoostedDependency(CoordinateModel):
     directions: int = 30
     cv: int = 5
     decoder: Decoder | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     needs_features = "trees examine features"
 
     def _output_problem(self, y: Items) -> Problem:
+        """Return the problem of the outputs, which must have finite features."""
         problem = super()._output_problem(y)
         if problem.spanned:
             raise ValueError(
@@ -87,52 +98,53 @@ class BoostedDependency(CoordinateModel):
         return problem
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        """Grow trees for each direction of the outputs."""
         V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
         A = scaling(pairs.features)
         mean = w @ V / w.sum()
-        directions = _directions(V - mean, whole(self.directions, "directions"))
+        directions = _directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
         with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
-            F, counts = self._left_out(A, T, pairs.labels, w)
-            grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
+            self.folds_ = fold_numbers(pairs.labels, self.cv)
+            F, counts = self._left_out(A, T, list(fold_rows(self.folds_)), w)
+            grown = [self._grow(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
         self.n_trees_ = counts
         map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
         return self._set_points(map, pairs.frame, mean + F @ directions)
 
     def _left_out(
-        self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray
+        self, A: np.ndarray, T: np.ndarray, folds: Folds, w: np.ndarray
     ) -> tuple[np.ndarray, list[int]]:
-        """Return predictions of each target by folds, and the best numbers of trees."""
-        self.folds_ = fold_numbers(labels, self.cv)
+        """Return the left-out predictions of each target, and the best numbers of trees."""
         found, counts = np.empty_like(T), []
         for j, target in enumerate(T.T):
-            stages = self._stages(A, target, w)
+            stages = self._stages(A, target, folds, w)
             best = _best_stage(stages, target, w)
             found[:, j] = stages[:, best]
             counts.append(best + 1)
         return found, counts
 
-    def _stages(self, A: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _stages(self, A: np.ndarray, t: np.ndarray, folds: Folds, w: np.ndarray) -> np.ndarray:
         """Return left-out predictions of one target after each tree, one column for each.
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
-        n_trees, found = whole(self.n_trees, "n_trees"), np.empty((len(A), 0))
-        for fold in range(int(self.folds_.max()) + 1):
-            out = self.folds_ == fold
-            grown = self._grown(A[~out], t[~out], w[~out], n_trees)
+        n_trees, found = integer(self.n_trees, "n_trees"), None
+        for seen, out in folds:
+            grown = self._grow(A[seen], t[seen], w[seen], n_trees)
             part = BoostedTrees.of([grown]).stages(A[out], 0)
-            if fold == 0:
+            if found is None:
                 best = _best_stage(part, t[out], w[out]) + 1
                 n_trees = min(n_trees, MORE + int(LATER * best))
                 found = np.empty((len(A), n_trees))
             found[out] = part[:, :n_trees]
+        assert found is not None
         return found
 
-    def _grown(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
-        """Return a regressor of one target with a number of trees."""
+    def _grow(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
+        """Fit a regressor of one target with a given number of trees."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
 
         regressor = HistGradientBoostingRegressor(

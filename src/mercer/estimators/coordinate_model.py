@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Items, count, host, take
+from .._base.arrays import Array, Items, count, host, take
 from .._base.folds import fold_numbers, fold_rows
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
@@ -80,7 +80,7 @@ class CoordinateModel(LeftOutPoints):
 
     @on_fresh_state
     def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Array | None = None
     ) -> Self:
         """Learn output coordinates, and calibrate the decoder on left-out predictions.
 
@@ -154,6 +154,7 @@ class CoordinateModel(LeftOutPoints):
         return C
 
     def _own_folds(self) -> np.ndarray | None:
+        """Return the fold of each training example; None with out-of-bag predictions."""
         return self.folds_
 
     def _input_kernel(self) -> Kernel:

@@ -1,21 +1,22 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._base.arrays import Items, own_copy
+from .._base.arrays import Array, Items, own_copy
 from .._base.from_file import guarded
 from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
+from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
-from ..operators import as_operator_kernel
+from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
-from ..solvers import factor
+from ..solvers import BlockConjugateGradient, factor
 from ..sources import Source, Stream
 from .base import on_fresh_state
 from .choice import Choices
@@ -34,10 +35,11 @@ def _adds_up(model: KernelDependency) -> bool:
 
 @parameters
 class KernelDependency(RidgeEstimator):
-    """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
+    r"""Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
-    Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
-    the output kernel, and decodes g(x) into an output.
+    Minimises :math:`\sum_i \lVert g(x_i) - \Phi(y_i) \rVert^2 + \alpha \lVert g \rVert^2` over
+    functions :math:`g` from inputs to the feature space of the output kernel, and decodes
+    :math:`g(x)` into an output.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class KernelDependency(RidgeEstimator):
     output_kernel : Kernel, default=None
         The kernel l on outputs; None is `Linear`.
     alpha : float, default=1.0
-        The ridge, the paper's λ; there is no hidden factor n.
+        The ridge, the paper's :math:`\lambda`; there is no hidden factor n.
     decoder : Decoder, default=None
         The pre-image; None is the default of the output kernel (`mercer.decoders.natural`).
     features, output_features : FeatureMap, default=None
@@ -105,17 +107,17 @@ class KernelDependency(RidgeEstimator):
     array([[ 0.14, -0.99]])
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: OperatorKernel | Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     alpha: float = 1.0
     decoder: Decoder | None = None
     features: FeatureMap | None = None
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
-    solver: Any = "auto"
+    solver: str | BlockConjugateGradient = "auto"
     loss: Loss | None = None
     device: str | None = None
-    symmetries: Any = None
+    symmetries: Sequence[str] | None = None
 
     @on_fresh_state
     def fit(
@@ -124,7 +126,7 @@ class KernelDependency(RidgeEstimator):
         y: Items = None,
         groups: Items | None = None,
         unlabelled: Items | None = None,
-        sample_weight: Any = None,
+        sample_weight: Array | None = None,
     ) -> KernelDependency:
         """Learn from pairs, and from inputs without outputs.
 
@@ -191,7 +193,9 @@ class KernelDependency(RidgeEstimator):
 
     @available_if(_adds_up)
     @guarded
-    def partial_fit(self, X: Items, y: Items, sample_weight: Any = None) -> KernelDependency:
+    def partial_fit(
+        self, X: Items, y: Items, sample_weight: Array | None = None
+    ) -> KernelDependency:
         """Learn from one more block of pairs.
 
         The first block determines length scales and landmarks, or the pairs of `fit` if the model

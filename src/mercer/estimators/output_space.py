@@ -1,4 +1,4 @@
-"""What stands behind predictions: coordinates, other models' points, and training examples."""
+"""Methods of fitted models in the output feature space: coordinates, points, explanations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
 
@@ -17,7 +17,7 @@ BLOCK = 1024
 
 
 class OutputSpaceMethods:
-    """What a fitted model knows of its points: their coordinates, and the examples behind them."""
+    """Methods of a fitted model that work in the output feature space."""
 
     points_: Any
     outputs_: Any
@@ -69,6 +69,7 @@ class OutputSpaceMethods:
         return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
 
     def _coordinate_frame(self) -> Frame:
+        """Return the frame of the points; refuse points without finite coordinates."""
         check_is_fitted(self)
         frame = self._point_frame()
         if not frame.compact:
@@ -127,7 +128,7 @@ class OutputSpaceMethods:
         [(2, ['rain'])]
         """
         check_is_fitted(self)
-        k = whole(k, "k")
+        k = integer(k, "k")
         outputs = self.outputs_  # says so where a saved model does without
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []

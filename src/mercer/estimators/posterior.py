@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace
+from .._base.errors import NotSupported
 from .._base.symmetric import full
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Side
-from ..solvers import Factorization, Refused, factor
+from ..solvers import Factorization, factor
 
 if TYPE_CHECKING:
     from .fitted import Fitted
@@ -194,10 +195,12 @@ class Posterior:
         problem, found = self._known.problem, self.factorization
         alone = problem.separable and problem.symmetry is None and len(found.parts) == 1
         if not alone or found.coupled:
-            raise Refused(f"draws are for a scalar kernel times an operator, not {problem.kernel}.")
+            raise NotSupported(
+                f"draws are for a scalar kernel times an operator, not {problem.kernel}."
+            )
         (part,), rng = found.parts, check_random_state(random_state)
         mean = host(found.solve(self._known.alpha).points(X).coordinates)
-        roots = self._roots(part.at(self._known.alpha), X)
+        roots = self._roots(part.at_ridge(self._known.alpha), X)
         noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
@@ -212,10 +215,10 @@ class Posterior:
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
         """Return a root of the posterior covariance of each direction, for unit noise."""
         inputs, alpha = part.inputs, self._known.alpha
-        K, Z, s = host(inputs.between(X)), host(inputs.located(X).Z), host(inputs.s)
+        K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
         roots = []
         for b in host(part.b)[:1] if part.alike else host(part.b):
-            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.share**2
+            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.constant_weight**2
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots

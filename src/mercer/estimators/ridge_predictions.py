@@ -41,7 +41,7 @@ class RidgePredictions(LeftOutPoints):
         return None if saved is None else saved.at(X)
 
     def keep_posterior(self) -> None:
-        """Have the model saved with its posterior variance."""
+        """Mark the model to be saved with its posterior variance."""
         self.posterior_ = self.fitted_.posterior(self.flat_)
 
     # -- what was left out --------------------------------------------------------------------

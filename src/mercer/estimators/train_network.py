@@ -51,7 +51,7 @@ def train_network(
     model : KernelDependency
         The model to start from, which is not changed; its network is any `torch.nn.Module` that
         maps a batch to rows of features. The network is trained with the identity operator.
-    X, y, groups
+    X, y, groups : array-like
         As in `KernelDependency.fit`; groups stay together when the ridge is chosen.
     epochs : int, default=30
         The number of passes over the pairs.

@@ -93,7 +93,7 @@ class Factor:
         known: np.ndarray,
         parts: list[slice],
     ) -> None:
-        """Compute some rows of new columns, and their residuals while they are in the cache."""
+        """Compute some rows of the new columns, and update their residuals."""
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))

@@ -25,12 +25,12 @@ class RandomFourier(FeatureMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=1000
         The number of coordinates, two for each frequency; an odd one is rounded up.
-    orthogonal
+    orthogonal : bool, default=True
         Whether frequencies come in orthogonal batches, which have less error than independent
         ones. Only where the spectrum is the same in all directions; ignored otherwise.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Notes
@@ -57,7 +57,12 @@ class RandomFourier(FeatureMap):
 
     depends_on_data = False
 
-    def __init__(self, rank: int = 1000, orthogonal: bool = True, random_state: Any = None):
+    def __init__(
+        self,
+        rank: int = 1000,
+        orthogonal: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.rank = rank
         self.orthogonal = orthogonal
         self.random_state = random_state
@@ -111,9 +116,9 @@ class RandomOperatorFourier(FeatureMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=1000
         The number of coordinates u, two for each frequency; an odd one is rounded up.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes
@@ -155,7 +160,7 @@ class RandomOperatorFourier(FeatureMap):
     operator_valued = True
     depends_on_data = False
 
-    def __init__(self, rank: int = 1000, random_state: Any = None):
+    def __init__(self, rank: int = 1000, random_state: int | np.random.RandomState | None = None):
         self.rank = rank
         self.random_state = random_state
 

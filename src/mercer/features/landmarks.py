@@ -88,9 +88,9 @@ class KernelPCA(LandmarkMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The number of components; None keeps all of them.
-    center
+    center : bool, default=False
         Whether the mean of Φ is subtracted first.
 
     Examples

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -23,11 +21,11 @@ class Nystroem(LandmarkMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         Number of landmarks, drawn uniformly from the items.
-    landmarks
+    landmarks : array-like, default=None
         The landmarks Z (vectors, strings, graphs), instead of a rank.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes
@@ -54,7 +52,7 @@ class Nystroem(LandmarkMap):
 
     rank: int | None = None
     landmarks: Items | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     depends_on_data = property(lambda self: self.landmarks is None)
 

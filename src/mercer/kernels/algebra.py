@@ -99,9 +99,11 @@ class Pair(Kernel):
         return other
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Combine the matrices of both kernels."""
         return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
 
     def _diag(self, A: Items) -> Array:
+        """Combine the diagonals of both kernels."""
         return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
     def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
@@ -110,6 +112,7 @@ class Pair(Kernel):
         return None if left is None or right is None else combine(left, right)
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
+        """Return the parameter derivatives of both kernels, each on its own form of the items."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
             left.under("left").on(lambda A: self._forms(A)[0]),
@@ -140,7 +143,7 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both kernels, concatenated; inverted if both are of one kernel."""
+        """The features of both kernels; with an inverse if both are multiples of one kernel."""
         both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
@@ -151,6 +154,8 @@ class Sum(Pair):
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
     def _side_by_side(self, left: Features, right: Features) -> Features:
+        """Return the features of both kernels, each of its own form of the items."""
+
         def form(A: Items, side: int) -> Items:
             return separated(A)[side] if are_joint(A) else A
 
@@ -163,7 +168,7 @@ class Sum(Pair):
 
     @property
     def multiple(self) -> Multiple:
-        """The multiple of the kernel of which both are multiples, if there is one."""
+        """The common kernel of which both are multiples, with the sum of their scales."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 

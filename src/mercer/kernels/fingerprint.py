@@ -12,7 +12,7 @@ from .._base.checks import Limits, bounded, is_whole
 from .._base.extras import require
 from .._base.parameters import parameters
 from ..spaces import Molecules
-from ._bags import Bags, inner, matrices, sqnorms
+from ._bags import Bags, count_matrices, inner_products, sqnorms
 from .base import Kernel
 from .histograms import Tanimoto
 
@@ -22,10 +22,11 @@ SIMILARITIES = ("tanimoto", "linear")
 
 @parameters
 class Fingerprint(Kernel):
-    """The similarity of molecules, given as SMILES strings, by their substructures.
+    r"""The similarity of molecules, given as SMILES strings, by their substructures.
 
-    With a_f the count of substructure f in molecule a (0 or 1 without `counts`),
-    k(a, b) = Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f): MinMax of counts, Tanimoto of sets.
+    With :math:`a_f` the count of substructure :math:`f` in molecule :math:`a` (0 or 1 without
+    `counts`), :math:`k(a, b) = \sum_f \min(a_f, b_f) / \sum_f \max(a_f, b_f)`, the min-max kernel
+    of counts and Tanimoto's of sets.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Fingerprint(Kernel):
     counts : bool, default=True
         Whether a substructure counts as often as it occurs.
     similarity : str, default="tanimoto"
-        "tanimoto" (as above) or "linear" (Σ_f a_f b_f).
+        "tanimoto" (as above) or "linear" (:math:`\sum_f a_f b_f`).
 
     Notes
     -----
@@ -83,22 +84,27 @@ class Fingerprint(Kernel):
         return items
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the Tanimoto similarity, or the inner product, of the counts of substructures."""
         if self.similarity == "linear":
-            return inner(self._bags(A), self._bags(B))
+            return inner_products(self._bags(A), self._bags(B))
         same = B is A
-        F, G = matrices(self._bags(A), None if same else self._bags(B))
+        F, G = count_matrices(self._bags(A), None if same else self._bags(B))
         return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:
+        """Return 1, or the squared length of the counts of substructures."""
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
 
     def _bags(self, A: Items) -> Bags:
+        """Return the substructures of all molecules."""
         return Bags.of(self._features(smiles) for smiles in A)
 
     def _features(self, smiles: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the substructures of a molecule, and their counts."""
         return substructures(smiles, self.kind, self.radius, self.size, self.counts)
 
     def _check_parameters(self) -> None:
+        """Refuse unknown kinds and similarities, and numbers that are too small."""
         for value, name, known in (
             (self.kind, "kind", KINDS),
             (self.similarity, "similarity", SIMILARITIES),
@@ -132,6 +138,7 @@ def substructures(
 
 @lru_cache(maxsize=64)
 def _generator(kind: str, radius: int) -> Any:
+    """Return rdkit's generator of fingerprints of a kind."""
     from rdkit.Chem import rdFingerprintGenerator as make
 
     if kind == "functions":

@@ -37,11 +37,12 @@ class Function(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Function:
-        """Refuse a function that is not a kernel, by its values."""
+        """Refuse a function whose values on the items are not those of a kernel."""
         check_gram(self(A), "Gram matrix of the kernel function")
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the function after a check of their shape."""
         if self.of_items:
             return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
@@ -60,6 +61,7 @@ class Function(Kernel):
 
 
 def _finite(K: Array) -> Array:
+    """Refuse kernel values that are not finite."""
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
     return K
@@ -89,6 +91,7 @@ class Precomputed(Kernel):
         self.gram = gram
 
     def _unfitted(self) -> Precomputed:
+        """Return a copy that shares the Gram matrix."""
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
     # Items are indices into the Gram matrix, or rows of kernel values.
@@ -97,11 +100,12 @@ class Precomputed(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Precomputed:
-        """Refuse values that no kernel has."""
+        """Refuse a matrix that is not symmetric and positive semidefinite on the items."""
         check_gram(self(A), "precomputed Gram matrix")
         return self
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the given values: entries of the Gram matrix, or the rows themselves."""
         if not self.pairwise:
             return take(take(self._values(), A).T, B).T
         if A.shape[1] != count(B):
@@ -112,10 +116,12 @@ class Precomputed(Kernel):
         return A + 0.0  # a copy: Gram matrices are factored in place
 
     def _diag(self, A: Array) -> Array:
+        """Return diagonal entries of the Gram matrix."""
         if self.pairwise:
             raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
         diagonal = namespace(self.gram).linalg.diagonal(self._values())
         return take(diagonal, A)
 
     def _values(self) -> Array:
+        """Return the Gram matrix in floating point."""
         return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))

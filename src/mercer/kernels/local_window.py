@@ -7,19 +7,23 @@ from scipy import sparse
 
 from .._base.arrays import Items, object_array, refuse_empty
 from .._base.checks import Limits, bounded
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ._sequences import Alphabet, Codes, as_sequences, described
 from .decaying import Decaying
 
 
 class LocalWindow(Decaying):
-    """The similarity of two positions of sequences by the symbols around them.
+    r"""The similarity of two positions of sequences by the symbols around them.
 
-    k((x, i), (x', i')) = [x_i = x'_i] Σ_{-r ≤ a ≤ b ≤ r} decay^span(a, b) [x_{i+a…i+b} = x'_{i'+a…i'+b}]
+    .. math::
+
+        k((x, i), (x', i')) = [x_i = x'_{i'}] \sum_{-r \le a \le b \le r}
+        \text{decay}^{\operatorname{span}(a, b)} [x_{i+a \ldots i+b} = x'_{i'+a \ldots i'+b}]
 
     A window that holds the position is a contiguous run around it; one next to it makes, with the
-    symbol at the position, a gapped pattern. span(a, b) = max(b, 0) - min(a, 0) is how far window
-    and position together reach. Places beyond an end count as symbols of their own. Positions
+    symbol at the position, a gapped pattern.
+    :math:`\operatorname{span}(a, b) = \max(b, 0) - \min(a, 0)` is the reach of window and position
+    together. Places beyond an end count as symbols of their own. Positions
     themselves are not compared: what is learnt at one holds at all.
 
     Parameters
@@ -39,7 +43,7 @@ class LocalWindow(Decaying):
     >>> from mercer.kernels import LocalWindow
     >>> LocalWindow(radius=1, decay=0.5)([("cat", 1)], [("car", 1), ("bat", 1), ("cot", 1)])
     array([[2., 2., 0.]])
-    """  # noqa: E501 (a formula on one line)
+    """
 
     def __init__(self, radius: int = 5, decay: float = 0.45):
         self.radius = radius
@@ -51,7 +55,7 @@ class LocalWindow(Decaying):
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of every window, (windows, 2), and the weights of their features."""
-        r = whole(self.radius, "radius", 0)
+        r = integer(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
         return ends, np.sqrt(self._checked_decay() ** span)
@@ -78,6 +82,7 @@ class LocalWindow(Decaying):
         return items
 
     def _gram(self, A: Items, B: Items) -> np.ndarray:
+        """Return the weighted number of equal windows around two positions."""
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
@@ -89,10 +94,12 @@ class LocalWindow(Decaying):
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
     def _diag(self, A: Items) -> np.ndarray:
+        """Return the sum of the weights of all windows."""
         return np.full(len(A), (self.windows()[1] ** 2).sum())
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
+    """Check one item, a sequence and a position in it."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

@@ -42,11 +42,13 @@ class Ranking(Kernel):
     features = property(lambda self: Features(self._embedded))
 
     def _embedded(self, A: Items) -> np.ndarray:
+        """Return the features of rankings, of length one for full rankings."""
         R = self.check(A, "A")
         full = self._embed(np.arange(R.shape[1], dtype=float)[None, :])
         return self._embed(R) / np.linalg.norm(full)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return the features of ranks before they are normalised."""
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
@@ -55,10 +57,11 @@ class Ranking(Kernel):
 
 
 class Kendall(Ranking):
-    """Kendall's tau: the fraction of pairs of labels in the same order minus that in the other.
+    r"""Kendall's tau: the fraction of pairs of labels in the same order minus that in the other.
 
-    The features are sign(σ_j - σ_i) / √(m(m - 1)/2) for i < j, 0 for a pair that is tied or not
-    ranked. ``Gaussian(Kendall())`` is the Mallows kernel.
+    The features are :math:`\operatorname{sign}(\sigma_j - \sigma_i) / \sqrt{m(m - 1)/2}` for
+    :math:`i < j`, 0 for a pair that is tied or not ranked. ``Gaussian(Kendall())`` is the Mallows
+    kernel.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Kendall(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return the sign of the difference of ranks for each pair of labels."""
         i, j = np.triu_indices(R.shape[1], 1)
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
 
@@ -84,15 +88,15 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return what each label loses against all others."""
+        """Return the total loss of each label against all others, a measure of its position."""
         return self.preferences(F).sum(axis=1)
 
 
 class Spearman(Ranking):
-    """Spearman's rho: the correlation of ranks.
+    r"""Spearman's rho: the correlation of ranks.
 
-    The features are the ranks minus their mean, over √((m³ - m)/12); ties share the mean of their
-    ranks, and a label that is not ranked has the mean rank, 0.
+    The features are the ranks minus their mean, divided by :math:`\sqrt{(m^3 - m)/12}`; ties share
+    the mean of their ranks, and a label that is not ranked has the mean rank, 0.
 
     Examples
     --------
@@ -102,6 +106,7 @@ class Spearman(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return centred ranks; ties have their mean rank, missing labels zero."""
         before, equal = _counts(R)
         ranks = before + (equal - 1) / 2.0
         ranked = ~np.isnan(R)
@@ -114,11 +119,12 @@ class Spearman(Ranking):
 
 
 class Hamming(Ranking):
-    """The fraction of labels that are at the same position.
+    r"""The fraction of labels that are at the same position.
 
-    The features are 1/√m where label j is at position p, in column j·m + p; ties are spread evenly
-    over the positions they share, and a label that is not ranked is nowhere; those behind it move
-    up, so that for incomplete rankings `Kendall` is the better kernel.
+    The features are :math:`1/\sqrt m` where label :math:`j` is at position :math:`p`, in column
+    :math:`jm + p`; ties are spread evenly over the positions they share, and a label that is not
+    ranked is nowhere; those behind it move up, so that for incomplete rankings `Kendall` is the
+    better kernel.
 
     Examples
     --------
@@ -128,6 +134,7 @@ class Hamming(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return indicators of label and position; ties are spread over their positions."""
         before, equal = (c[:, :, None] for c in _counts(R))
         places = np.arange(R.shape[1])
         there = (places >= before) & (places < before + equal) & ~np.isnan(R)[:, :, None]

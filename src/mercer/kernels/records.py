@@ -57,24 +57,27 @@ class UnitVariance(Scaled):
         return self
 
     def _factor(self) -> float:
-        """Return 1 / v; 1 before the fit, when it is only known that there will be a unit."""
+        """Return 1 / v, or 1 before the fit."""
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside, over the variance of the fit."""
         self._require_fit()
         return super()._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside, over the variance of the fit."""
         self._require_fit()
         return super()._diag(A)
 
     def _require_fit(self) -> None:
+        """Raise an error before the fit, which determines the unit."""
         if "variance_" not in vars(self):
             raise ValueError(f"{self} determines its unit at fit: call fit(A) on it first.")
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """None: the unit changes with the parameters of the kernel inside."""
+        """No derivatives, because the unit changes with the parameters of the kernel inside."""
         return ParameterGradient()
 
 
@@ -116,7 +119,7 @@ def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
 
 
 def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
-    """Return (column, kernel) of every term of a sum of kernels on columns; None if it is none."""
+    """Return (column, kernel) of every term of a sum of kernels on columns; None for others."""
     if isinstance(kernel, On):
         own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
         return [(kernel.column, own)]
@@ -140,6 +143,7 @@ def in_units_of_spread(kernel: Kernel) -> Kernel:
 
 
 def _in_units(kernel: Any) -> Kernel:
+    """Return a sum with the kernel of each field divided by its variance."""
     if isinstance(kernel, Sum):
         return Sum(*map(_in_units, (kernel.left, kernel.right)))
     if isinstance(kernel, On):

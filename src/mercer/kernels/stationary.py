@@ -47,7 +47,7 @@ class Stationary(VectorKernel):
         """The length scale of what `_scaled` returns."""
         return 1.0 if self.by_feature else fitted_scale(self)
 
-    def _over(self, A: Array) -> Array:
+    def _divided(self, A: Array) -> Array:
         """Divide features by their length scales, if each has its own."""
         if not self.by_feature:
             return A
@@ -64,8 +64,8 @@ class Stationary(VectorKernel):
         ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
-        left = self._over(A)
-        return left, left if A is B else self._over(B), 1.0
+        left = self._divided(A)
+        return left, left if A is B else self._divided(B), 1.0
 
     def distance(self, A: Array, B: Array) -> Array:
         """Return the distance whose median is the default length scale."""
@@ -89,6 +89,7 @@ class Stationary(VectorKernel):
         return self
 
     def _diag(self, A: Array) -> Array:
+        """Return 1 for every vector."""
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
     @property
@@ -103,10 +104,11 @@ class Stationary(VectorKernel):
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """Return the derivative of Σ_ij C_ij k(a_i, b_j) in the items a_i."""
         assert self._of_squares is not None
         U, W, _ = self._scaled(A, B)
         M = C * self._of_squares.slope(squared(U, W))
-        return 2.0 * self._over(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
+        return 2.0 * self._divided(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
 
     @property
     def _of_squares(self) -> Radial | None:
@@ -147,6 +149,7 @@ class Stationary(VectorKernel):
         return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the function of the distance for all pairs."""
         A, B, ell = self._scaled(A, B)
         D2 = squared(A, B)
         return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
@@ -180,7 +183,7 @@ class Stationary(VectorKernel):
 
 
 class RBF(Stationary):
-    """k(a, b) = exp(-‖a - b‖² / 2ℓ²), the Gaussian; ℓ is the paper's σ.
+    r"""Gaussian kernel, :math:`k(a, b) = \exp(-\lVert a - b \rVert^2 / 2\ell^2)`.
 
     Parameters
     ----------
@@ -202,10 +205,10 @@ class RBF(Stationary):
 
 @parameters
 class Matern(Stationary):
-    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
+    r"""The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
-    With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
-    RBF.
+    With :math:`r = \sqrt{2 \nu} \lVert a - b \rVert / \ell` it is :math:`e^{-r}`,
+    :math:`(1 + r) e^{-r}`, :math:`(1 + r + r^2/3) e^{-r}`, and so on to the Gaussian kernel.
 
     Parameters
     ----------
@@ -237,7 +240,7 @@ def _matern(r: Array, nu: float) -> Array:
 
 
 class Laplacian(Stationary):
-    """k(a, b) = exp(-‖a - b‖₁ / ℓ), with the sum of absolute differences.
+    r"""Laplacian kernel, :math:`k(a, b) = \exp(-\lVert a - b \rVert_1 / \ell)`.
 
     Parameters
     ----------
@@ -259,10 +262,12 @@ class Laplacian(Stationary):
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return exp(-‖a - b‖₁ / ℓ) for all pairs."""
         A, B, ell = self._scaled(A, B)
         return exp(absolute(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
+        """Return Σ_ij C_ij k(a_i, b_j) |a_i - b_j|_p / ℓ_p² for every feature p, or for all."""
         U, W, ell = self._scaled(A, B)
         D = absolute(U, W)
         M = C * namespace(D).exp(D * (-1.0 / ell))

@@ -63,7 +63,7 @@ class ComponentGram(BlockGram):
 
     @cached_property
     def scalars(self) -> Array:
-        """The matrices of all scalar kernels, (m, n, kernels), for `column`."""
+        """The Gram matrices of all scalar kernels, (m, n, kernels)."""
         xp = namespace(self.scalar(0))
         return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 
@@ -138,7 +138,9 @@ class ComponentKernel(CoupledKernel):
 
 
 class Pointwise(ComponentKernel):
-    """K(x, x') = scale · diag(x ∘ x'): component c of the output from component c of the input.
+    r"""Kernel that predicts component c of the output from component c of the input.
+
+    :math:`K(x, x') = \text{scale} \cdot \operatorname{diag}(x \circ x')`.
 
     The paper's diagonal regularisation is ``(1 - t) * k * Identity() + t * Pointwise()``, with
     inputs and outputs of one length: it prefers maps that change each pixel by a factor.

@@ -88,10 +88,11 @@ class Blocks(CoupledKernel):
     depends_on_data = False  # inputs are checked by the kernel, and values are the function's
 
     def _input_kernel(self) -> Kernel:
+        """Return the given kernel, or `Linear`."""
         return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the blocks as one matrix."""
+        """Return the values of the function as one matrix."""
         alone, B = B is None, A if B is None else B
         q, n, m = self.width_, count(A), count(B)
         values = np.asarray(self.function(A, B))

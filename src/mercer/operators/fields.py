@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, dense, like, namespace, take
 from ..kernels import RBF, Kernel, as_kernel
-from ..kernels.distances import squared, typical
+from ..kernels.distances import squared, typical_row
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .kernel import Waves
@@ -52,6 +52,7 @@ class FieldKernel(CoupledKernel):
         return self
 
     def _check_dimensions(self, d: int) -> None:
+        """Refuse outputs of another dimension than the points."""
         if d != self.width_:
             raise ValueError(
                 f"{type(self).__name__} learns vectors at points of the same space: X has {d} "
@@ -69,7 +70,7 @@ class FieldKernel(CoupledKernel):
         """Return the Gram matrix by the factors of I and of δδᵀ."""
         A = dense(A)
         B = A if B is None else dense(B)
-        shift = typical(B)  # far from the mean where one row is far from all others
+        shift = typical_row(B)  # far from the mean where one row is far from all others
         right = B - shift
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._parts(squared(left, right)))
@@ -84,26 +85,31 @@ class FieldKernel(CoupledKernel):
         return omega, source, along * np.sqrt(self.scale_ * height / number)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the frequency and the direction of every wave."""
         raise NotImplementedError
 
 
 class CurlFree(FieldKernel):
-    """K(x, x') = ℓ² (-∇∇ᵀφ)(x - x'): fields that are gradients, K = φ (I - δδᵀ/ℓ²) for an RBF.
+    r"""Kernel of vector fields that are gradients.
+
+    :math:`K(x, x') = \ell^2 (-\nabla\nabla^\top \varphi)(x - x')`; for an RBF
+    :math:`K = \varphi (I - \delta\delta^\top / \ell^2)` with :math:`\delta = x - x'`.
 
     Parameters
     ----------
     length_scale : float or str, default="median"
-        ℓ of the RBF potential, a number or "median".
+        The length scale :math:`\ell` of the RBF potential, a number or "median".
     kernel : Kernel, str or None, default=None
         The potential's kernel, in place of the RBF: twice differentiable, such as
         ``Matern(2.0, nu=2.5)``; its own length scale then counts.
 
     Notes
     -----
-    With φ a function of s = ‖δ‖², δ = x - x', the second derivatives are
-    -∇∇ᵀφ = -2φ' I - 4φ'' δδᵀ. A function whose potential f has the kernel φ is g = ∇f, so every
-    K(·, x')c is a gradient and has no curl. Values are scaled so that K(x, x) = I: α means the
-    same for every length scale.
+    With :math:`\varphi` a function of :math:`s = \lVert \delta \rVert^2`, the second
+    derivatives are :math:`-\nabla\nabla^\top \varphi = -2\varphi' I - 4\varphi''
+    \delta\delta^\top`. A function whose potential :math:`f` has the kernel :math:`\varphi` is
+    :math:`g = \nabla f`, so every :math:`K(\cdot, x') c` is a gradient and has no curl. Values are
+    scaled so that :math:`K(x, x) = I`: the ridge means the same for every length scale.
 
     References
     ----------
@@ -121,6 +127,7 @@ class CurlFree(FieldKernel):
     """
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        """Return the factors of I and of δδᵀ of minus the Hessian."""
         radial = self.potential_.radial
         if radial.bending is not None:  # of one matrix, φ
             bend = radial.slope(D2)
@@ -129,15 +136,16 @@ class CurlFree(FieldKernel):
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ω: a gradient points along its wave, ωωᵀ."""
+        """Return one wave for each frequency, along ω: gradients point along their waves."""
         return np.arange(len(omega)), omega
 
 
 class DivergenceFree(FieldKernel):
-    """K(x, x') ∝ ((∇∇ᵀ - I∇²)φ)(x - x'): fields without sources, such as those of water.
+    r"""Kernel of vector fields without sources, such as flows of water.
 
-    For an RBF K = φ (δδᵀ/ℓ² + (d - 1 - ‖δ‖²/ℓ²) I) / (d - 1). In one dimension it is zero, and
-    refused.
+    :math:`K(x, x') \propto ((\nabla\nabla^\top - I \nabla^2) \varphi)(x - x')`; for an RBF :math:`K
+    = \varphi (\delta\delta^\top / \ell^2 + (d - 1 - \lVert \delta \rVert^2 / \ell^2) I) / (d - 1)`
+    with :math:`\delta = x - x'`. In one dimension it is zero, and refused.
 
     Parameters
     ----------
@@ -148,9 +156,10 @@ class DivergenceFree(FieldKernel):
 
     Notes
     -----
-    In the letters of `CurlFree` the Laplacian of φ is 2dφ' + 4sφ'', so that
-    (∇∇ᵀ - I∇²)φ = (-2(d - 1)φ' - 4sφ'') I + 4φ'' δδᵀ, whose columns have divergence
-    ∇(∇²φ) - ∇(∇²φ) = 0. Scaled so that K(x, x) = I.
+    In the letters of `CurlFree` the Laplacian of :math:`\varphi` is :math:`2d\varphi' +
+    4s\varphi''`, so that :math:`(\nabla\nabla^\top - I \nabla^2) \varphi = (-2(d - 1)\varphi' -
+    4s\varphi'') I + 4\varphi'' \delta\delta^\top`, whose columns have divergence zero. Values are
+    scaled so that :math:`K(x, x) = I`.
 
     References
     ----------
@@ -169,6 +178,7 @@ class DivergenceFree(FieldKernel):
     """
 
     def _check_dimensions(self, d: int) -> None:
+        """Refuse one dimension, and outputs of another dimension than the points."""
         super()._check_dimensions(d)
         if d == 1:
             raise ValueError(
@@ -177,6 +187,7 @@ class DivergenceFree(FieldKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        """Return the factors of I and of δδᵀ of the Hessian minus the Laplacian."""
         radial = self.potential_.radial
         slope = radial.slope(D2)
         bend = radial.curvature(D2) if radial.bending is None else slope * radial.bending()
@@ -186,7 +197,7 @@ class DivergenceFree(FieldKernel):
         return slope, bend
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the d - 1 directions across each wave: ‖ω‖²I - ωωᵀ is the sum over them."""
+        """Return d - 1 waves for each frequency, across ω: their sum is ‖ω‖²I - ωωᵀ."""
         number, d = omega.shape
         basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
         across = basis * np.linalg.norm(omega, axis=1)[:, None, None]
@@ -236,6 +247,7 @@ class FieldGram(BlockGram):
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
 
     def _expanded(self, C: Array) -> Array:
+        """Multiply by one product with expanded columns, the fastest in few dimensions."""
         xp, (m, d), A = namespace(C), C.shape, self.A
         s = xp.sum(self.B * C, axis=1)[:, None]
         pairs = xp.reshape(self.B[:, :, None] * C[:, None, :], (m, d * d))
@@ -246,6 +258,7 @@ class FieldGram(BlockGram):
         return self._levelled(C, bent) + along * A + pulled - turned[:, :, 0]
 
     def _blocked(self, C: Array) -> Array:
+        """Multiply by blocks of rows, the fastest in many dimensions."""
         xp = namespace(C)
         s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
@@ -276,6 +289,7 @@ class FieldGram(BlockGram):
         return namespace(G).reshape(G, (n * d, m * d))
 
     def _differences(self, p: int) -> Array:
+        """Return the differences of all points along one dimension."""
         return self.A[:, p][:, None] - self.B[:, p][None, :]
 
     def landmarks(self, number: int) -> np.ndarray:
@@ -299,5 +313,6 @@ class FieldGram(BlockGram):
 
 
 def _columns(M: Array, index: np.ndarray) -> Array:
+    """Return some columns of a matrix."""
     xp = namespace(M)
     return xp.matrix_transpose(take(M.T, index))

@@ -24,7 +24,7 @@ BILINEAR = 1e-8
 
 
 class JointKernel(Kernel):
-    """J((x, y), (x', y')) = ⟨K(x, x') Φ(y), Φ(y')⟩, a kernel over pairs.
+    r"""Kernel over pairs, :math:`J((x, y), (x', y')) = \langle K(x, x') \Phi(y), \Phi(y') \rangle`.
 
     Items are pairs (x, y). `joint` makes it.
 
@@ -74,10 +74,12 @@ class JointKernel(Kernel):
         return self
 
     def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
+        """Return checked inputs and outputs of pairs."""
         X = inputs.check([x for x, _ in pairs], "inputs")
         return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
+        """Return ⟨K(x, x') Φ(y), Φ(y')⟩ for all pairs of pairs."""
         (X, y), (Z, u) = (self._split(pairs, self.kernel_.inputs) for pairs in (A, B))
         V, W = self.map_.transform(y), self.map_.transform(u)
         return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
@@ -110,10 +112,10 @@ def joint(
 
 
 class FromJoint(CoupledKernel):
-    """The operator-valued kernel of a joint kernel: K(x, x')_ab = J((x, e_a), (x', e_b)).
+    r"""The operator-valued kernel of a joint kernel that is linear in each output vector.
 
-    This is the inverse of `joint`, for joint kernels that are linear in each output vector
-    (bilinear in Φ(y) with a linear output kernel); e_a are the unit vectors.
+    :math:`K(x, x')_{ab} = J((x, e_a), (x', e_b))` with the unit vectors :math:`e_a`. This is the
+    inverse of `joint`.
 
     Parameters
     ----------
@@ -144,6 +146,7 @@ class FromJoint(CoupledKernel):
         bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
+        """Return the given kernel, or `Linear`."""
         return _output(self.kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
@@ -154,6 +157,7 @@ class FromJoint(CoupledKernel):
         return self
 
     def _refuse_nonlinear(self, X: Items, V: np.ndarray) -> None:
+        """Refuse a joint kernel that is not linear in the output of a pair."""
         x, first, last = take(X, [0]), V[:1], V[-1:]
         against = _pairs(X, V)
         both, one, other = (
@@ -181,8 +185,10 @@ class FromJoint(CoupledKernel):
 
 
 def _pairs(X: Items, V: Array) -> np.ndarray:
+    """Return pairs of inputs and outputs in an object array."""
     return object_array(list(zip(X, V, strict=True)))
 
 
 def _output(kernel: Any) -> Kernel:
+    """Return a kernel on vectors; the default is `Linear`."""
     return Linear() if kernel is None else as_kernel(kernel)

@@ -51,7 +51,7 @@ class Boxes(BaseEstimator):
         begins, lengths = [], []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
-            begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
+            begins.append(patch_starts(n, size[axis], overlap[axis]) if known else [0])
             lengths.append(size[axis] if known else n)
         corners = np.array(list(product(*begins)))
         places = np.arange(inputs.size).reshape(inputs.shape)
@@ -70,11 +70,13 @@ class Boxes(BaseEstimator):
 
 @parameters
 class Local(ComponentKernel):
-    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at output location c: near input locations count more.
+    r"""Kernel of fields in which near input locations count more than distant ones.
 
-    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Locations are separate, exact ridge
+    :math:`K(x, x')_{cc} = k(\sqrt{\omega_c} \circ x, \sqrt{\omega_c} \circ x')` at output location
+    :math:`c`, with :math:`\omega_c = \exp(-d^2 / 2\,\text{width}^2) + \text{floor}` of the distance
+    :math:`d` from :math:`c`. Locations are separate, exact ridge
     regressions, and the channels of a location share one. With `windows`, a location depends on the
-    boxes that contain it instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
+    boxes that contain it instead, :math:`K(x, x')_{cc} = \sum_{p \ni c} k(x_p, x'_p)`.
 
     Parameters
     ----------
@@ -120,6 +122,7 @@ class Local(ComponentKernel):
     depends_on_data = property(lambda self: self._given().depends_on_data)
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks fields on the input grid."""
         return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
@@ -128,6 +131,7 @@ class Local(ComponentKernel):
         return copy.set_params(kernel=factor * self._given())
 
     def _given(self) -> Kernel:
+        """Return the kernel on neighbourhoods, not fitted; the default is `RBF`."""
         return RBF("median") if self.kernel is None else as_kernel(self.kernel)
 
     # -- fit ----------------------------------------------------------------------------------
@@ -167,11 +171,13 @@ class Local(ComponentKernel):
         return inputs, (self.output_fields or Fields()).grid(tuple(int(s) for s in given))
 
     def _windows(self) -> Boxes | None:
+        """Return the boxes, or None if neighbourhoods are weighted."""
         return self.windows
 
     # -- values -------------------------------------------------------------------------------
 
     def _flat(self, X: Array) -> Array:
+        """Return fields as rows."""
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _view(self, X: Array, v: int) -> Array:
@@ -261,7 +267,7 @@ def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
-def starts(length: int, size: int, overlap: int) -> list[int]:
+def patch_starts(length: int, size: int, overlap: int) -> list[int]:
     """Return where patches begin along an axis; the last one ends at the border."""
     if not 0 < size <= length:
         raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")

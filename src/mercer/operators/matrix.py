@@ -9,17 +9,17 @@ from scipy.sparse import issparse
 
 from .._base.arrays import Array, host, is_foreign, like, namespace
 from .._base.linalg import check_gram, eigh
-from .._base.parameters import positive, whole
+from .._base.parameters import integer, positive
 from .base import Operator
 from .moments import Moments
 
 
 class Matrix(Operator):
-    """B as given: a task similarity, a graph of outputs, prior knowledge of their coupling.
+    r"""B as given: a task similarity, a graph of outputs, prior knowledge of their coupling.
 
-    The penalty that goes with it is ‖g‖² = Σ_st (B⁻¹)_st ⟨g_s, g_t⟩, one component g_t a task.
-    Three constructors build B from what is usually known of tasks: `mean_regularized`, `graph` and
-    `similarity`.
+    The penalty is :math:`\lVert g \rVert^2 = \sum_{st} (B^{-1})_{st} \langle g_s, g_t \rangle`,
+    with one component :math:`g_t` for each task. Three constructors build B from what is usually
+    known of tasks: `mean_regularized`, `graph` and `similarity`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Matrix(Operator):
         The penalty is Σ_t‖g_t - ḡ‖² / (1 - share) + q‖ḡ‖² / (1 - share + q · share), with ḡ the
         mean of the q tasks: 0 keeps them apart, 1 makes them one.
         """
-        q = whole(tasks, "tasks")
+        q = integer(tasks, "tasks")
         if not 0 <= share <= 1:
             raise ValueError(f"share must lie between 0 (apart) and 1 (one task), got {share!r}.")
         return cls(share * np.ones((q, q)) + (1.0 - share) * np.eye(q))

@@ -8,14 +8,17 @@ from functools import reduce
 import numpy as np
 
 from .._base.arrays import Array
-from .._base.parameters import whole
+from .._base.parameters import integer
 from .._base.symmetric import add, full, inner, trace
 from .base import Operator
 from .moments import Moments, Terms
 
 
 class Mixture(Operator):
-    """B = Σ_m w_m B_m tr(S_vv) / tr(B_m S_vv), with weights w_m ≥ 0 that sum to one.
+    r"""Convex mixture of operators.
+
+    :math:`B = \sum_m w_m B_m \operatorname{tr}(S_{vv}) / \operatorname{tr}(B_m S_{vv})`, with
+    weights :math:`w_m \ge 0` that sum to one.
 
     Each part is first brought to give the outputs a mean weight of one (the identity stays as it
     is), so that weights mean the same whatever the units of the outputs and whatever is appended
@@ -63,6 +66,7 @@ class Mixture(Operator):
         return terms
 
     def _parts(self) -> Sequence[Operator]:
+        """Return the operators after a check that none of them is learnt."""
         for part in self.operators:
             if not isinstance(part, Operator) or part.learnt:
                 raise TypeError(
@@ -72,6 +76,7 @@ class Mixture(Operator):
         return self.operators
 
     def _checked(self) -> list[float]:
+        """Return the weights after a check that they are a convex combination."""
         self._parts()
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(self.operators),):
@@ -97,7 +102,7 @@ def mixtures(operators: Sequence[Operator], steps: int = 4) -> list[Mixture]:
     """
     if len(operators) == 0:
         raise ValueError("mixtures([]) has nothing to mix: give at least one operator.")
-    shares = _shares(len(operators), whole(steps, "steps"))
+    shares = _shares(len(operators), integer(steps, "steps"))
     return [Mixture(list(operators), tuple(i / steps for i in share)) for share in shares]
 
 

@@ -181,4 +181,5 @@ def _square(U: Array, before: Array | None) -> Array:
 
 
 def _outer(a: Array, b: Array) -> Array:
+    """Return the outer product of two vectors."""
     return a[:, None] * b[None, :]

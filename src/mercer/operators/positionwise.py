@@ -20,9 +20,12 @@ from .slots import Slots
 
 @parameters
 class Positionwise(CoupledKernel):
-    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over positions p and q.
+    r"""Kernel that predicts the letter at a position from the image at the same position.
 
-    Prior knowledge that the image at position p explains the letter at position p. Inputs are
+    :math:`K_{pq}(x, x') = k_{\text{word}}(x, x') \delta_{pq} + \mu\, k(x_p, x'_q) (\delta_{pq} +
+    \eta)` over positions :math:`p` and :math:`q`.
+
+    Inputs are
     sequences of vectors, outputs one-hot letters by position (``output_kernel=Positions()``), all
     letters of a position treated alike.
 
@@ -102,6 +105,7 @@ class Positionwise(CoupledKernel):
         return any(as_kernel(kernel).depends_on_data for kernel in kernels)
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks sequences of vectors."""
         return Positions(self.kernel)  # sequences of vectors, compared place by place
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
@@ -129,6 +133,7 @@ class Positionwise(CoupledKernel):
     # -- checking -----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
+        """Refuse a missing kernel, and weights that are negative or all zero."""
         if self.kernel is None:
             raise ValueError("kernel must be a kernel on the vectors at the positions, got None.")
         for name, value in (("mu", self.mu), ("eta", self.eta)):
@@ -139,6 +144,7 @@ class Positionwise(CoupledKernel):
             raise ValueError("mu=0 without a word_kernel leaves no kernel: give one of them.")
 
     def _letters(self, longest: int) -> int:
+        """Return the number of components per position."""
         if longest == 0:
             raise ValueError("every sequence in X is empty: there is no position to learn from.")
         letters = self.letters
@@ -157,6 +163,7 @@ class Positionwise(CoupledKernel):
         return int(letters)
 
     def _check_lengths(self, lengths: np.ndarray, V: Array) -> None:
+        """Refuse an output that is longer than its input."""
         filled = (np.reshape(V, (len(V), self.places_, self.letters_)) != 0).any(axis=2)
         beyond = filled & (np.arange(self.places_)[None, :] >= lengths[:, None])
         wrong = np.flatnonzero(beyond.any(axis=1))

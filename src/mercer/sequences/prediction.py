@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match

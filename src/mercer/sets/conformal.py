@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, count
+from .._base.arrays import Array, Items, count
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
 from .._base.user_warnings import warn
@@ -20,7 +20,7 @@ from .calibration import (
     calibrate_left_out,
     left_out_points,
 )
-from .checks import check_choices, check_combination, check_functions, check_model, fraction
+from .checks import check_choices, check_combination, check_functions, check_model, checked_fraction
 from .fitting import (
     extra_arguments,
     fit_model,
@@ -30,11 +30,11 @@ from .fitting import (
     scale_of,
     score_of,
 )
-from .lists import as_loss, positions_in, risk_at, steps
-from .models import Listing, as_points, checked_outputs
+from .lists import as_loss, loss_steps, positions_in, risk_at
 from .scales import Scale
 from .scores import ListScore, Score
-from .shapes import contain, returned, size
+from .shapes import contain, in_output_form, size
+from .views import RankedView, checked_outputs, view_of
 
 
 @parameters
@@ -134,17 +134,17 @@ class ConformalSets(FromFile, BaseEstimator):
     (0.9, 1)
     """
 
-    model: Any
+    model: BaseEstimator
     coverage: float = 0.9
     calibration: str = "split"
     kind: str = "auto"
     candidates: Items | None = None
     held_out: float | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     scale: str = "auto"
-    by: Any = None
-    shift: Any = None
-    loss: Any = None
+    by: Callable[[Items], Items] | str | None = None
+    shift: Callable[[Items], Array] | None = None
+    loss: str | Callable[[Items, Items], Array] | None = None
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -191,10 +191,11 @@ class ConformalSets(FromFile, BaseEstimator):
         return self
 
     def _check(self) -> None:
+        """Refuse invalid parameters."""
         check_model(self.model, self.calibration)
-        fraction(self.coverage, "coverage")
+        checked_fraction(self.coverage, "coverage")
         if self.held_out is not None:
-            fraction(self.held_out, "held_out")
+            checked_fraction(self.held_out, "held_out")
         check_choices(calibration=self.calibration, kind=self.kind, scale=self.scale)
         check_functions(self.by, self.shift)
         check_combination(self.calibration, by=self.by, shift=self.shift, loss=self.loss)
@@ -203,7 +204,9 @@ class ConformalSets(FromFile, BaseEstimator):
         self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
         """Fit on some of the groups, and calibrate on the others."""
-        held, rest = held_out_rows(labels, self._kept(int(labels.max()) + 1), self.random_state)
+        held, rest = held_out_rows(
+            labels, self._number_held_out(int(labels.max()) + 1), self.random_state
+        )
         X_rest, y_rest, level = rows_of(X, rest), rows_of(y, rest), float(self.coverage)
         self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
         score = self._score(lambda: self.view_.embed(X_rest))
@@ -234,8 +237,8 @@ class ConformalSets(FromFile, BaseEstimator):
         scale = None if posterior else scale
         return calibrate_left_out(model, score, scale, posterior, pairs, float(self.coverage))
 
-    def _kept(self, groups: int) -> int:
-        """Return how many groups are kept for calibration."""
+    def _number_held_out(self, groups: int) -> int:
+        """Return how many groups are held out for calibration."""
         if self.held_out is not None:
             return max(1, round(self.held_out * groups))
         fine = round(5.0 / (1.0 - self.coverage)) - 1
@@ -249,16 +252,19 @@ class ConformalSets(FromFile, BaseEstimator):
         extras: dict[str, Any],
         left_out: bool = False,
     ) -> None:
+        """Fit the model, and set `model_` and its view."""
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
-        self.view_ = as_points(self.model_, y, "candidates" in extras)
-        if left_out and isinstance(self.view_, Listing):
+        self.view_ = view_of(self.model_, y, "candidates" in extras)
+        if left_out and isinstance(self.view_, RankedView):
             raise ValueError('candidates of each input need calibration="split".')
 
     def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
+        """Return the score of the requested kind of sets."""
         flat = self.scale in ("flat", "posterior")
         return score_of(self.view_, self.kind, self.candidates, flat, points, labels)
 
     def _scale(self, score: Score, X: Items, y: Items, labels: np.ndarray) -> Scale | None:
+        """Return the requested scale of radii; None if all inputs are alike."""
         level = float(self.coverage)
         return scale_of(self.scale, score, self.model, self.view_, X, y, labels, level)
 
@@ -292,7 +298,7 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "calibrated_")
         found = self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
-        return returned(found, self.view_)
+        return in_output_form(found, self.view_)
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None
@@ -322,7 +328,7 @@ class ConformalSets(FromFile, BaseEstimator):
         if self.loss is None or not isinstance(score, ListScore):
             return 1.0 - self.covers(X, y)
         y = checked_outputs(self.view_, y)
-        found = steps(score, self.view_.embed(X), y, as_loss(self.loss))
+        found = loss_steps(score, self.view_.embed(X), y, as_loss(self.loss))
         return risk_at(found, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:
@@ -338,7 +344,8 @@ class ConformalSets(FromFile, BaseEstimator):
         check_is_fitted(self, "calibrated_")
         if self.labels_ is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
-        return self.labels_.predict(self.view_.embed(X))
+        points: Any = self.view_.embed(X)
+        return self.labels_.predict(points)
 
     def positions(self, X: Items) -> np.ndarray:
         """Return the positions that labels may have, a boolean array (inputs, labels, positions).

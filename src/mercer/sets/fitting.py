@@ -1,4 +1,4 @@
-"""What prediction sets are made of: a fitted model, a score of outputs, a scale of inputs."""
+"""The parts of prediction sets: a fitted model, a score of outputs, a scale of inputs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..estimators.ridge import RidgeEstimator
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
-from .models import Listing, Piped, PointView, SupportsSets, View, fit_parameters
 from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
+from .views import ModelView, RankedView, SupportsSets, View, fit_parameters
 
 
 def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
-    """Return the further arguments of n inputs, by name."""
+    """Return the context and the candidates of n inputs, by name, if they are given."""
     named = {"context": context, "candidates": candidates}
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in found.items():
@@ -33,14 +33,14 @@ def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> 
 
 
 def rows_of_extras(extras: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
-    """Return some rows of the further arguments of inputs."""
+    """Return the extra arguments of some inputs."""
     return {name: [value[i] for i in index] for name, value in extras.items()}
 
 
 def held_out_rows(
     labels: np.ndarray, kept: int, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of so many groups drawn at random, and the other rows."""
+    """Draw groups at random; return their rows, and the other rows."""
     names = check_random_state(random_state).permutation(labels.max() + 1)
     if len(names) - kept < 2:
         raise ValueError(
@@ -54,7 +54,7 @@ def held_out_rows(
 def fit_model(
     model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
 ) -> Any:
-    """Fit a clone of the model; with `left_out` it makes what left-out models are read from.
+    """Fit a clone of the model; with `left_out` so that its left-out models can be used.
 
     A model that calibrates itself on folds says how to do without: it is then fitted once.
     """
@@ -94,7 +94,7 @@ def score_of(
         The groups of the training outputs, where they are to be left out one by one.
     """
     kernel = view.output_kernel_
-    if isinstance(view, Listing):
+    if isinstance(view, RankedView):
         if kind not in ("auto", "candidates"):
             raise ValueError(f'kind="{kind}" is not for lists of candidates.')
         return RankedScore(kernel.space)
@@ -118,13 +118,13 @@ def scale_of(
     name: str,
     score: Score,
     model: Any,
-    view: PointView,
+    view: View,
     X: Items,
     y: Items,
     labels: np.ndarray,
     level: float,
 ) -> Scale | None:
-    """Return how hard inputs are; None where all are alike.
+    """Return the scale of the radius of each input; None if all inputs have one radius.
 
     Parameters
     ----------
@@ -141,21 +141,15 @@ def scale_of(
     """
     if name not in ("posterior", "residual"):
         return None
-    if not isinstance(score, AroundScore):
+    if not (isinstance(score, AroundScore) and isinstance(view, ModelView)):
         raise ValueError(f'scale="{name}" is for balls and bands, not for lists.')
     if name == "posterior":
-        _keep_variance(view)
+        if isinstance(view.predictor, RidgeEstimator):
+            view.predictor.keep_posterior()  # or sets of loaded models would lack the variance
         return PosteriorScale(view, score.by_location)
     own = np.unique(labels, return_inverse=True)[1]
     errors = left_out_errors(clone(model), view, X, y, own, score.by_location)
     return residual_scale(view, errors, X, own, level, score.scale)
-
-
-def _keep_variance(view: PointView) -> None:
-    """Have the model saved with its posterior variance, which sets of loaded models need."""
-    inner = view.model if isinstance(view, Piped) else view
-    if isinstance(inner, RidgeEstimator):
-        inner.keep_posterior()
 
 
 def label_probabilities(

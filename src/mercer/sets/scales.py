@@ -1,4 +1,4 @@
-"""How hard an input is: what radii of balls and bands are multiplied by."""
+"""Scales of inputs: factors of the radii of balls and bands."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, count, host
+from .._base.errors import NotSupported
 from .._base.folds import fold_numbers
 from ..decoders import Direct
-from ..estimators.base import StructuredEstimator
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.selective import size_model
-from ..solvers import Refused
-from .models import Piped, PointView
+from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
-"""Powers of the typical residual at a location by which bands are wide there."""
-TRUST = tuple(np.linspace(0.5, 1.3, 9))
-"""Powers of the expected size of a residual by which radii may grow."""
+"""Powers of the usual residual at a location that the width of a band is proportional to."""
+TRUSTS = tuple(np.linspace(0.5, 1.3, 9))
+"""Powers of the expected size of a residual that radii may be proportional to."""
 FOLDS = 5
 """Folds of left-out residuals of models that do not have left-out predictions."""
-DOUBT = 7.0
-"""The residual model is used if it narrows sets by this over the number of groups, relatively."""
+MARGIN = 7.0
+"""The residual model is used if it narrows sets by more than this over the number of groups."""
 
 
 class Scale:
-    """What the radius of each input is multiplied by.
+    """Factor of the radius of each input, as a base class.
 
     Attributes
     ----------
@@ -57,7 +56,7 @@ class PosteriorScale(Scale):
         Whether deviations are needed at each location.
     """
 
-    view: PointView
+    view: ModelView
     band: bool
 
     def at(self, X: Items) -> np.ndarray:
@@ -76,17 +75,17 @@ class ResidualScale(Scale):
         The model that sets are around.
     model
         h, a model of the logarithm of the size of left-out residuals; None where trust is 0.
-    place
-        What residuals are usual at each place of an output; one number for balls.
+    usual
+        The usual size of residuals at each location of an output; one number for balls.
     power, trust
         The power with the least mean width on the left-out residuals. The residual model is
         followed only where it makes sets narrower by more than chance would, 7 / groups, and as far
         as the pinball loss of the wanted quantile of residuals is least.
     """
 
-    view: PointView
+    view: ModelView
     model: Any
-    place: np.ndarray
+    usual: np.ndarray
     power: float
     trust: float
 
@@ -96,19 +95,19 @@ class ResidualScale(Scale):
         """Return one value for each input, or one at each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
-            size = np.exp(self.trust * host(self.model.predict(_inputs(self.view, X))))
-        return np.reshape(size, (-1,) + (1,) * self.place.ndim) * self.place**self.power
+            size = np.exp(self.trust * host(self.model.predict(self.view.inputs(X))))
+        return np.reshape(size, (-1,) + (1,) * self.usual.ndim) * self.usual**self.power
 
 
 def residual_scale(
-    view: PointView,
+    view: ModelView,
     errors: np.ndarray,
     X: Items,
     labels: np.ndarray,
     level: float,
-    place: np.ndarray,
+    usual: np.ndarray,
 ) -> ResidualScale:
-    """Learn how large residuals are, and choose how far to follow it by left-out widths.
+    """Learn the size of residuals, and choose by left-out widths how far radii follow it.
 
     Parameters
     ----------
@@ -120,35 +119,36 @@ def residual_scale(
         Its training inputs and their groups.
     level
         The coverage that widths are compared at.
-    place
-        What residuals are usual at each place of an output; one number for balls.
+    usual
+        The usual size of residuals at each location of an output; one number for balls.
     """
     floor = 1e-12 * np.abs(errors).max() + 1e-300
-    weights, seen, best = row_weights(labels), _inputs(view, X), None
-    doubt = 1.0 + DOUBT / len(np.unique(labels))
-    for power in POWERS if place.ndim else (0.0,):
-        unit = place**power
+    weights, seen, best = row_weights(labels), view.inputs(X), None
+    doubt = 1.0 + MARGIN / len(np.unique(labels))
+    for power in POWERS if usual.ndim else (0.0,):
+        unit = usual**power
         sizes = np.abs(errors / unit).reshape(len(errors), -1)
         largest = np.maximum(sizes.max(axis=1), floor)
-        usual = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
-        # Their mean on the log scale: less noisy than the largest, and nearer to it than the usual.
-        model = _size_model(view, seen, np.log(largest * usual) / 2, labels)
+        rooted = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
+        # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
+        model = _size_model(view, seen, np.log(largest * rooted) / 2, labels)
         trials: list[tuple[Any, float, np.ndarray, float]] = [(None, 0.0, np.ones(len(sizes)), 1.0)]
         if model is not None:
             expected = host(model.loo_predict())
-            losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUST]
-            trust = TRUST[int(np.argmin(losses))]
+            losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
+            trust = TRUSTS[int(np.argmin(losses))]
             trials.append((model, trust, np.exp(trust * expected), doubt))
         for followed, trust, scale, price in trials:
-            width = price * unit.mean() * scale.mean() * _radius(largest / scale, weights, level)
+            radius = _smoothed_quantile(largest / scale, weights, level)
+            width = price * unit.mean() * scale.mean() * radius
             if best is None or width < best[0]:
-                best = width, ResidualScale(view, followed, place, power, float(trust))
+                best = width, ResidualScale(view, followed, usual, power, float(trust))
     assert best is not None
     return best[1]
 
 
-def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the quantile of a radius, averaged with its neighbours because one is noisy."""
+def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """Return a quantile, averaged with its neighbours because a single one is noisy."""
     near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
     found = [float(weighted_quantile(scores, weights, some)) for some in near]
     found = [radius for radius in found if np.isfinite(radius)] or [float(scores.max())]
@@ -156,23 +156,22 @@ def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
 
 
 def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the pinball loss of the quantile of all logs; less is better."""
+    """Return the pinball loss of the quantile of all logarithms."""
     over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
 
 
 def left_out_errors(
-    model: Any, view: PointView, X: Items, y: Items, labels: np.ndarray, band: bool
+    model: Any, view: ModelView, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
     """Return left-out residuals of the training outputs, or for balls their lengths."""
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-    inner = view.model if isinstance(view, Piped) else view
-    if isinstance(inner, LeftOutPoints):
-        points = inner.loo_embed()
+    if isinstance(view.predictor, LeftOutPoints):
+        points = view.predictor.loo_embed()
         if not band:
-            return np.sqrt(host(points.sqdistances_to(inner.outputs_)))
-        direct = Direct().fit(inner.output_kernel_, inner.outputs_)
+            return np.sqrt(host(points.sqdistances_to(view.outputs_)))
+        direct = Direct().fit(view.output_kernel_, view.outputs_)
         predicted = host(view._flattened(direct.decode(points)))
     else:
         folds = PredefinedSplit(fold_numbers(labels, FOLDS))
@@ -181,24 +180,16 @@ def left_out_errors(
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
 
 
-def _size_model(view: PointView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Return a ridge model of sizes under the model's input kernel; None if it has no inputs."""
-    inner = view.model if isinstance(view, Piped) else view
-    kernel = inner.input_kernel_ if isinstance(inner, StructuredEstimator) else None
+def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+    """Return a ridge model of sizes under the input kernel; None for a precomputed kernel."""
+    kernel = None if view.predictor is None else view.predictor.input_kernel_
     if kernel is not None and kernel.pairwise:
         return None
     return size_model(kernel, X, sizes, labels)
 
 
-def _inputs(view: PointView, X: Items) -> Items:
-    """Return inputs as the model behind the transformers sees them."""
-    if isinstance(view, Piped):
-        return view.before.transform(X)
-    return X if isinstance(view, StructuredEstimator) else np.asarray(X)
-
-
 Scales = Callable[[slice], np.ndarray]
-"""(inputs, training examples) for balls, (inputs, training examples, places) for bands."""
+"""From inputs to arrays (inputs, examples), for bands (inputs, examples, locations)."""
 
 
 class LeftOutScales:
@@ -222,7 +213,7 @@ class LeftOutScales:
         posterior = fitted.posterior()
         self.parts, self.alpha = posterior.factorization, fitted.alpha
         if self.parts.coupled:
-            raise Refused(f"{fitted.problem.kernel} couples all output components.")
+            raise NotSupported(f"{fitted.problem.kernel} couples all output components.")
         self.labels = fitted.problem.left_out_labels
         self.share = posterior.to_outputs() ** 2 if band else None
         self.inverses = [self._inverse(H) for H in self._weights(items)]
@@ -242,25 +233,27 @@ class LeftOutScales:
         return inverse
 
     def at(self, X: Items) -> Scales:
-        """Return a function from a slice of inputs to their deviations by every left-out model."""
+        """Return a function that gives the deviations of some inputs by every left-out model."""
         W, V = self._weights(X), host(self.parts.variance(X, self.alpha))
 
         def scales(rows: slice) -> np.ndarray:
-            added = [self._added(w[rows], M) for w, M in zip(W, self.inverses, strict=True)]
+            added = [
+                self._added_variance(w[rows], M) for w, M in zip(W, self.inverses, strict=True)
+            ]
             total = 1.0 + V[rows][:, None, :] + np.stack(added, axis=-1)
             return np.sqrt(total.sum(axis=-1) if self.share is None else total @ self.share)
 
         return scales
 
-    def _added(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Return what leaving out the group of each training example adds to the variance."""
+    def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Return the variance that leaving out the group of each example adds."""
         if inverse.ndim == 1:
             return W * W * inverse
         by_row = (W @ inverse) * W
         return by_row @ (self.labels[:, None] == self.labels[None, :])
 
-    def own(self, shape: Any) -> np.ndarray:
-        """Return the deviation at every training input for the model that leaves its group out."""
+    def at_training_inputs(self, shape: Any) -> np.ndarray:
+        """Return the deviation at each training input, by the model without its group."""
         scales = self.at(self.fitted.problem.inputs.items)
         rows = [scales(slice(i, i + 1))[0, i] for i in range(len(self.labels))]
         return np.reshape(np.stack(rows), (len(rows), *shape))

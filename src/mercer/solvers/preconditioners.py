@@ -27,7 +27,7 @@ def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Pr
 
 
 def unchanged(D: Array) -> Array:
-    """No preconditioner at all."""
+    """Return the residual unchanged: no preconditioner."""
     return D
 
 

@@ -96,7 +96,7 @@ def _length(R: Array) -> float:
 
 
 def _to_length(R: Array, function: Callable[[Array], Array]) -> Array:
-    """Rows of new lengths, in their own directions."""
+    """Return rows rescaled to new lengths."""
     r = lengths(R)
     xp = namespace(r)
     some = r > 0

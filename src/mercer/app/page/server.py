@@ -113,6 +113,7 @@ class Answers:
 
 
 def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
+    """Return the reply to a question, or the sentence of an error with status 400."""
     try:
         request = json.loads(body or b"{}")
         if not isinstance(request, dict):
@@ -129,15 +130,19 @@ def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
 
 
 def _problem(sentence: str, status: int = 400) -> Response:
+    """Return a reply with an error message."""
     return _reply({"error": sentence}, status)
 
 
 def _reply(content: dict, status: int = 200) -> Response:
+    """Return a JSON response."""
     text = json.dumps(content)  # in ASCII: a lone surrogate of a table has no UTF-8
     return Response(text, status, media_type="application/json")
 
 
 def _download(make: Callable[[], bytes], media_type: str) -> Callable[[Request], Response]:
+    """Return an endpoint that sends what a function makes."""
+
     def endpoint(request: Request) -> Response:
         try:
             return Response(make(), media_type=media_type, headers=INERT)

@@ -50,6 +50,7 @@ def npz(data: bytes, name: str) -> Table:
 
 
 def _check_zip(data: bytes, name: str, way_out: str) -> None:
+    """Refuse a zip file that unpacks to far more than its size."""
     with zipfile.ZipFile(io.BytesIO(data)) as members:
         size = sum(member.file_size for member in members.infolist())
     check_unpacked(name, size, len(data), way_out)
@@ -144,6 +145,7 @@ def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, t
 
 
 def _is_full(cell: Any) -> bool:
+    """Return whether a cell has content."""
     return cell is not None and str(cell).strip() != ""
 
 

@@ -142,6 +142,7 @@ def _are_arrays(cells: list) -> bool:
 
 
 def _is_missing(cell: Any) -> bool:
+    """Return whether a cell of a frame is missing."""
     return cell is None or cell is pd.NA or cell is pd.NaT or (cell != cell) is True
 
 
@@ -156,6 +157,7 @@ def _with_gaps(table: Table) -> Table:
 
 
 def _gaps(cells: Any) -> Any:
+    """Return a column with texts such as "NA" as None, if the other cells are numbers."""
     if isinstance(cells, np.ndarray):
         return cells
     holes = [isinstance(c, str) and c.strip().lower() in MISSING for c in cells]

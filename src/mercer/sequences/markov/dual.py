@@ -130,7 +130,9 @@ class Ascent:
         one has all weight.
     """
 
-    def __init__(self, problem: Problem, goal: float, average: bool, rng: np.random.RandomState):
+    def __init__(
+        self, problem: DualProblem, goal: float, average: bool, rng: np.random.RandomState
+    ):
         self.problem, self.goal, self.average, self.rng = problem, goal, average, rng
         lengths = np.diff(problem.starts)
         n, longest = len(lengths), int(lengths.max(initial=0))

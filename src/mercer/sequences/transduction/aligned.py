@@ -40,7 +40,7 @@ class Aligned:
     """
 
     alignment: Alignment
-    inputs: Inputs
+    inputs: EncodedInputs
     contexts: Contexts
     coder: InputCoder
     targets: Alphabet

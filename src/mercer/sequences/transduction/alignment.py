@@ -114,7 +114,7 @@ class Lattice:
     source: Codes
     target: Codes
     longest: int
-    grid: Grid
+    grid: AlignmentGrid
     cells: list[np.ndarray]
     symbols: np.ndarray
     chunks: np.ndarray

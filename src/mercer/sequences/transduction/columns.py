@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .inputs import SEPARATOR, Inputs
+from .inputs import SEPARATOR, EncodedInputs
 from .templates import DEPTH
 from .tiers import Tiers
-from .words import Words
+from .words import WordPositions
 
 FAR = 5
 """Distances to an end of the input from here on count as one."""
@@ -17,7 +17,7 @@ Columns = dict[str, np.ndarray]
 
 
 def input_columns(
-    inputs: Inputs, tiers: Tiers | None, ends: int, backward: bool, words: bool
+    inputs: EncodedInputs, tiers: Tiers | None, ends: int, backward: bool, words: bool
 ) -> Columns:
     """Return the columns that all templates read, by name."""
     codes = inputs.source
@@ -35,7 +35,7 @@ def input_columns(
     return columns
 
 
-def place_columns(inputs: Inputs) -> Columns:
+def place_columns(inputs: EncodedInputs) -> Columns:
     """Return where positions are: distances to the ends, the number of the word, place in it.
 
     Labels and marks of the ends are not inside the input.
@@ -57,7 +57,7 @@ def place_columns(inputs: Inputs) -> Columns:
     }
 
 
-def end_columns(inputs: Inputs, n: int, backward: bool) -> Columns:
+def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
     """Return the first and the last n symbols of the input at each position."""
     codes, rows = inputs.source, inputs.source.rows
     columns = {}
@@ -71,7 +71,7 @@ def end_columns(inputs: Inputs, n: int, backward: bool) -> Columns:
     return columns
 
 
-def context_columns(inputs: Inputs) -> Columns:
+def context_columns(inputs: EncodedInputs) -> Columns:
     """Return the keys of the context at each position."""
     from ._feature_loops import ABSENT
 
@@ -79,7 +79,7 @@ def context_columns(inputs: Inputs) -> Columns:
     return {f"context {j}": column for j, column in enumerate(keys.T)}
 
 
-def tier_columns(inputs: Inputs, tiers: Tiers, c: int) -> Columns:
+def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
     """Return the nearest members of class c, and the symbols with all others as one."""
     codes, member = inputs.source, tiers.members(inputs.source, c)
     nearest = nearest_values(inputs, codes.flat, member).T
@@ -98,7 +98,7 @@ def harmony_columns(inputs: Inputs, tiers: Tiers) -> Columns:
     return {"harmony left": nearest[:, 0], "harmony right": nearest[:, 2]}
 
 
-def nearest_values(inputs: Inputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
+def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
     """Return the values of the nearest members, as `nearest_members` writes them; -2 for none."""
     from ._feature_loops import nearest_members
 
@@ -107,9 +107,9 @@ def nearest_values(inputs: Inputs, values: np.ndarray, member: np.ndarray) -> np
     return nearest
 
 
-def word_columns(inputs: Inputs) -> Columns:
+def word_columns(inputs: EncodedInputs) -> Columns:
     """Return the words of inputs, those next to them, and the place of each position."""
-    words = Words(inputs)
+    words = WordPositions(inputs)
     return {
         "place": words.place,
         "form 1": words.neighbour(words.forms, 1),

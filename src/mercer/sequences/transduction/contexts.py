@@ -22,7 +22,7 @@ REACH = {1: 1, 2: 2, 3: 1}
 
 
 @dataclass(frozen=True)
-class Features:
+class PositionFeatures:
     """Features of positions.
 
     Attributes
@@ -124,17 +124,17 @@ class Contexts:
         weights = self.templates.weights[table[:, 1]] * decay ** (table[:, 2] / 2.0)
         return np.ascontiguousarray(table[:, :2]), weights
 
-    def features(self, inputs: Inputs) -> Features:
+    def features(self, inputs: EncodedInputs) -> PositionFeatures:
         """Return the features that inputs alone have."""
         columns = input_columns(inputs, self.tiers, self.ends, self.backward, self.words)
         where = inputs.source.starts, inputs.source.rows
-        return Features(
+        return PositionFeatures(
             self.templates.keys(columns, *where),
             self._values(inputs),
             self.shared_templates.keys(columns, *where),
         )
 
-    def _values(self, inputs: Inputs) -> np.ndarray:
+    def _values(self, inputs: EncodedInputs) -> np.ndarray:
         """Return the values of features: coordinates of the context, and 1 for all others."""
         if inputs.values is None:
             return np.ones((1, len(self.templates)), dtype=np.float32)
@@ -163,7 +163,7 @@ class Contexts:
         return keys, self.tiers.states(outputs)
 
     def history_features(
-        self, features: Features, outputs: Codes, places: np.ndarray, mark: int
+        self, features: PositionFeatures, outputs: Codes, places: np.ndarray, mark: int
     ) -> np.ndarray:
         """Return keys of the features of the output so far, (positions, pairs); 0 for none.
 

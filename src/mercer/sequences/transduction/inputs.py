@@ -18,7 +18,7 @@ SEPARATOR, LOWER, UPPER, DIGIT = range(4)
 
 
 @dataclass(frozen=True)
-class Inputs:
+class EncodedInputs:
     """Encoded inputs.
 
     Attributes
@@ -176,7 +176,7 @@ class InputCoder:
         keys, values = np.zeros((len(n), 0), dtype=np.uint64), None
         if self.context is not None:
             keys, values = self.context.keys(given)
-        return Inputs(codes, first, first + n, keys, copied, classes, new, values)
+        return EncodedInputs(codes, first, first + n, keys, copied, classes, new, values)
 
     def display_token(self, number: int) -> Any:
         """Return a token as it is shown to users: "<" and ">" for the ends, labels as they are."""

@@ -11,7 +11,7 @@ import numpy as np
 from ...kernels._sequences import Codes
 from .contexts import Contexts
 from .emission import Emissions
-from .inputs import Inputs
+from .inputs import EncodedInputs
 from .joint import JointNGram
 from .ngram import UNSEEN, NGram
 

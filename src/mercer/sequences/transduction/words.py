@@ -6,13 +6,13 @@ import numpy as np
 
 from ...kernels._sequences import Codes
 from ._keys import mix, seed
-from .inputs import DIGIT, SEPARATOR, Inputs
+from .inputs import DIGIT, SEPARATOR, EncodedInputs
 
 MANY = 0.5
 """Fraction of inputs with more than one word from which positions see words."""
 
 
-def has_words(inputs: Inputs) -> bool:
+def has_words(inputs: EncodedInputs) -> bool:
     """Return whether many inputs have more than one word."""
     codes, between = inputs.source, inputs.inside & (inputs.classes == SEPARATOR)
     return len(np.unique(codes.rows[between])) > MANY * len(codes.lengths)
@@ -28,7 +28,7 @@ def letters_in_words(inputs: Inputs) -> list[Codes]:
     ]
 
 
-class Words:
+class WordPositions:
     """The words of inputs; separators belong to the word that they follow.
 
     Attributes
@@ -39,7 +39,7 @@ class Words:
         Keys of each word: of its symbols, and of its digits with any run of letters as one symbol.
     """
 
-    def __init__(self, inputs: Inputs):
+    def __init__(self, inputs: EncodedInputs):
         codes, classes = inputs.source, inputs.classes
         between = classes == SEPARATOR
         after = np.concatenate([[True], between[:-1]]) & ~between
