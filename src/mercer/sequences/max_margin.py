@@ -16,7 +16,7 @@ from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL, Chains, encode_labels
-from .markov.dual import Problem
+from .markov.dual import DualProblem
 from .markov.solve import node_potentials, place_rows, solve
 
 BLOCK = 512

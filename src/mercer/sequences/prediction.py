@@ -71,7 +71,7 @@ class TransducerPrediction:
         lexicon: Items | None = None,
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their scores, best first."""
-        return self._ranked_outputs(X, whole(k, "k", 1), context, candidates, lexicon)
+        return self._ranked_outputs(X, integer(k, "k", 1), context, candidates, lexicon)
 
     def predict_proba(
         self,
@@ -88,7 +88,7 @@ class TransducerPrediction:
         probability of any other output. Those of all `candidates` of an input sum to one.
         """
         candidates = checked_candidates(candidates)
-        many = max([whole(k, "k", 1), LISTED, *map(len, candidates or [])])
+        many = max([integer(k, "k", 1), LISTED, *map(len, candidates or [])])
         ranked = self._ranked_outputs(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
         found = replace_scores_by_probabilities(

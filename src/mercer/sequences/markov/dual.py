@@ -39,7 +39,7 @@ class DualityGap:
 
 
 @dataclass(frozen=True)
-class Problem:
+class DualProblem:
     """The max-margin problem of some labelled chains.
 
     Attributes
@@ -84,7 +84,7 @@ class Point:
     edges: np.ndarray
 
     @classmethod
-    def origin(cls, problem: Problem) -> Point:
+    def origin(cls, problem: DualProblem) -> Point:
         """Return the starting point: all weight is on the right labellings, all scores are zero."""
         size, (places, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
@@ -94,11 +94,11 @@ class Point:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Point(*((1.0 - share) * a + share * b for a, b in pairs))
 
-    def without_rounding_errors(self, problem: Problem) -> Point:
+    def without_rounding_errors(self, problem: DualProblem) -> Point:
         """Return the point with W computed anew from A."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
-    def certificate(self, problem: Problem) -> DualityGap:
+    def certificate(self, problem: DualProblem) -> DualityGap:
         """Return the values of primal and dual; the primal takes the best labelling of chains."""
         from ._chain_loops import total_hinge
 

@@ -10,9 +10,9 @@ import numpy as np
 from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator
 from .alignment import Alignment
-from .contexts import Contexts, Features
+from .contexts import Contexts, PositionFeatures
 from .emission import Chunks, Emissions, NumberedFeatures, fit_emissions
-from .inputs import InputCoder, Inputs, concatenate_codes, select_sequences
+from .inputs import EncodedInputs, InputCoder, concatenate_codes, select_sequences
 from .joint import JointNGram, outline_events
 from .model import Model
 from .ngram import NGram
@@ -59,7 +59,7 @@ class Aligned:
         return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
 
     @cached_property
-    def _features(self) -> Features:
+    def _features(self) -> PositionFeatures:
         """The features that the inputs alone have."""
         return self.contexts.features(self.inputs)
 

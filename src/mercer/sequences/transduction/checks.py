@@ -22,7 +22,7 @@ def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:
     if model.beam is not None:
         integer(model.beam, "beam", 1)
     if model.folds is not None and model.folds != "auto":
-        whole(model.folds, "folds", 2)
+        integer(model.folds, "folds", 2)
     check_option(model.unalignable, "unalignable", ("raise", "skip"))
     check_option(model.direction, "direction", ("forward", "backward", "both"))
     check_tiers(model.tiers)

@@ -91,7 +91,7 @@ def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
     }
 
 
-def harmony_columns(inputs: Inputs, tiers: Tiers) -> Columns:
+def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
     """Return the harmony class of the nearest symbol that has one, on either side."""
     classes = tiers.source_harmony[inputs.source.flat]
     nearest = nearest_values(inputs, classes, classes > 0)

@@ -13,7 +13,7 @@ from ...kernels._sequences import Codes
 from . import templates as made
 from ._keys import mix, seed
 from .columns import input_columns
-from .inputs import Inputs, preceding_symbols
+from .inputs import EncodedInputs, preceding_symbols
 from .templates import Templates
 from .tiers import Tiers
 

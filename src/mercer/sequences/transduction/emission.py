@@ -180,7 +180,7 @@ class NumberedFeatures:
     keys
         The distinct keys.
     weights, values
-        The weights of the kinds and the values at the positions, as in `Features`.
+        The weights of the kinds and the values at the positions, as in `PositionFeatures`.
     """
 
     numbers: np.ndarray

@@ -55,11 +55,11 @@ class EncodedInputs:
         place, rows = self.source.positions, self.source.rows
         return (place >= self.first[rows]) & (place < self.last[rows])
 
-    def take(self, rows: np.ndarray) -> Inputs:
+    def take(self, rows: np.ndarray) -> EncodedInputs:
         """Return the inputs with the given numbers."""
         values = None if self.values is None else self.values[rows]
         source, places = select_sequences(self.source, rows)
-        return Inputs(
+        return EncodedInputs(
             source, self.first[rows], self.last[rows], self.context[rows], self.copied[places],
             self.classes[places], self.new, values,
         )  # fmt: skip
@@ -159,7 +159,7 @@ class InputCoder:
         labels = dict.fromkeys(label for own in self.context.tokens(given) for label in own)
         return [label for label in labels if (LABEL, label) not in self.symbols.number]
 
-    def encode(self, X: np.ndarray, given: Any = None) -> Inputs:
+    def encode(self, X: np.ndarray, given: Any = None) -> EncodedInputs:
         """Encode inputs and their context, if there is one."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)

@@ -87,7 +87,7 @@ class Model:
             trie,
         )  # fmt: skip
 
-    def prepare(self, inputs: Inputs, temperature: float) -> Prepared:
+    def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
         """Return the positions of inputs and their local scores in the form of compiled loops."""
         from ._search_loops import LocalScores, Places
 

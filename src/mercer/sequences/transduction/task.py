@@ -38,7 +38,7 @@ class Task:
     model
         The `SequenceTransducer`, for its parameters.
     X, y, labels
-        Inputs, outputs, and a group for each pair.
+        EncodedInputs, outputs, and a group for each pair.
     context
         What else is known of inputs.
     outputs

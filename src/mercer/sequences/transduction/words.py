@@ -18,9 +18,9 @@ def has_words(inputs: EncodedInputs) -> bool:
     return len(np.unique(codes.rows[between])) > MANY * len(codes.lengths)
 
 
-def letters_in_words(inputs: Inputs) -> list[Codes]:
+def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
     """Return the inputs in finer symbols: letters in their word, and with the next word too."""
-    words = Words(inputs)
+    words = WordPositions(inputs)
     own = mix(words.neighbour(words.symbols, 0), words.place)
     return [
         Codes(np.unique(keys, return_inverse=True)[1].ravel(), inputs.source.starts)
