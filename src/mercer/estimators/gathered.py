@@ -21,7 +21,7 @@ from ..problem import Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
-from ..sources.blocks import naming
+from ..sources.blocks import naming_block
 from .choice import AUTO, Choices, Trial, by_scalar
 from .pairs import TrainingPairs
 from .selection import Selection, ridges
@@ -105,7 +105,7 @@ class Gathered:
     def plus(self, block: tuple) -> Gathered:
         """Return a copy with one more block."""
         X, y, w = self.expected.checked(self.blocks, block)
-        with naming(self.blocks):
+        with naming_block(self.blocks):
             more = [gathering.plus(gathering.moments_of(X, y, w)) for gathering in self.gatherings]
         sample = self.sample.with_block(self.pairs, X, y, w)
         return Gathered(self.expected, sample, more, self.blocks + 1, self.pairs + count(y))
@@ -163,7 +163,7 @@ def left_out(
 ) -> np.ndarray:
     """Return the sums of squared left-out residuals of one block."""
     X, y, w = expected.checked(number, block)
-    with naming(number):
+    with naming_block(number):
         return np.concatenate([one(X, y, w) for one in sums])
 
 
