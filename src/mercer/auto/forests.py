@@ -13,6 +13,7 @@ from ..estimators import BoostedDependency, ForestDependency
 from ..estimators.forest import DIRECTIONS
 from ..estimators.on_features import output_problem
 from ..kernels import Kernel
+from ..solvers import Cache
 from .candidates import forest_kernel
 from .inputs import Inputs
 from .outputs import Outputs
@@ -35,8 +36,8 @@ STEPS = 1e10
 """Steps of a forest beyond which it has half the trees, and there is no second one."""
 LARGE = 10_000
 """Rows from which on boosted trees have more leaves."""
-BOOSTED = 60
-"""The fewest rows from which boosted trees learn."""
+BOOSTED, PER_COORDINATE = 60, 5
+"""The fewest rows from which boosted trees learn, and the fewest for each output coordinate."""
 
 
 class TreeCandidates:
@@ -82,17 +83,22 @@ class TreeCandidates:
 
     @cached_property
     def can_boost(self) -> bool:
-        """Whether boosted trees are tried: on enough rows, for outputs with finite features.
+        """Whether boosted trees are tried.
 
-        Not for label sets: boosted trees are judged by folds, and so are the models that they are
-        blended with. Models of four fifths of the rows predict smaller scores than those of all
-        rows, so that thresholds would be calibrated too low.
+        They need enough rows, more rows than columns, and `PER_COORDINATE` rows for each of
+        finitely many output coordinates. They are not tried for label sets: boosted trees are
+        judged by folds, and so are the models that they are blended with. Models of four fifths
+        of the rows predict smaller scores than those of all rows, so that thresholds would be
+        calibrated too low.
         """
         few = self.pairs.n < BOOSTED or not self._directions
         if self.kernel is None or few or self.outputs.kind_ == "labels":
             return False
         kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
-        return not output_problem(kernel, self.pairs.complete).spanned
+        problem = output_problem(kernel, self.pairs.complete)
+        if problem.spanned:
+            return False
+        return PER_COORDINATE * Cache().outputs(problem).coordinates.shape[1] <= self.pairs.n
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         if self.kernel is None:
