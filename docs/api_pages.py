@@ -16,10 +16,12 @@ MODULES = {
 INTERNAL = {
     "mercer.embedding": ("OrthonormalFrame", "MovedFrame", "SpanFrame", "feature_variance"),
     "mercer.features": ("check_map",),
-    "mercer.losses": ("checked_loss", "middle", "shortened", "tau_risk", "typical"),
+    "mercer.losses": (
+        "checked_loss", "column_medians", "median_length", "shorten_rows", "tau_risk",
+    ),
     "mercer.operators": ("BlockGram", "Boxes", "ComponentGram", "DenseGram", "Slots"),
     "mercer.sources": (
-        "Checkpoint", "Expected", "Gathering", "Rows", "gathered", "is_dask", "mapped",
+        "Checkpoint", "Expected", "Gathering", "RowBlocks", "gathered", "is_dask", "mapped",
         "sample_size", "sampled_rows",
     ),
 }  # fmt: skip

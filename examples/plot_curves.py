@@ -2,8 +2,8 @@
 Precipitation curves from temperature curves
 ============================================
 
-Each Canadian station is left out in turn; what the model says of its precipitation through the
-year, having seen its temperature only, is drawn beside the truth. Needs the Canadian weather
+Each Canadian weather station is left out in turn, and its precipitation through the year is
+predicted from its temperature. Needs the Canadian weather data
 (`mercer.datasets.load_canadian_weather`).
 """
 
@@ -20,14 +20,14 @@ temperature, rain, places = load_canadian_weather()
 year = np.linspace(0, 1, 365)
 
 # %%
-# Daily values are noisy: a smoothing spline by station, its penalty by generalised
+# Daily values are noisy. A smoothing spline for each station, with a penalty chosen by generalised
 # cross-validation, gives the curves to learn from.
 
 smooth = Resample(year, penalty="gcv").fit_transform(rain)
 
 # %%
-# Curves are compared by ∫(f - g)²; the length scale, the operator and the ridge are chosen by
-# leave-one-out in closed form, and the same closed form predicts every station from the others.
+# Curves are compared by :math:`\int (f - g)^2`. Length scale, operator and ridge are chosen by
+# leave-one-out in closed form, which also predicts every station from the others.
 
 model = KernelDependencyCV(
     [Gaussian(L2(year), s) * op for s in (6, 12, 24, 48) for op in (Identity(), Covariance())],

@@ -2,9 +2,9 @@
 Dates, names and units
 ======================
 
-A few hundred examples teach `SequenceTransducer` to rewrite strings whose parts change their order.
-The pieces of an input (runs of letters, of digits, symbols) are put into the order of the output
-if that is better on left-out pairs; the rest is learnt letter by letter.
+`SequenceTransducer` learns from a few hundred examples to rewrite strings whose parts change their
+order. It first reorders the pieces of an input (runs of letters, runs of digits, symbols) if that
+is better on left-out pairs, and then maps letter by letter.
 """
 
 import re
@@ -29,7 +29,7 @@ def made_up(n: int) -> tuple[list[str], list[str]]:
 
 
 # %%
-# What one would write by hand: a pattern for each format, and a table of months.
+# By hand, you would write a pattern for each format, and a table of months.
 
 
 def by_hand(text: str) -> str:
@@ -44,7 +44,7 @@ def by_hand(text: str) -> str:
 
 
 # %%
-# What one writes here: examples.
+# Here you give examples instead.
 
 X, y = made_up(500)
 model = SequenceTransducer().fit(X[:300], y[:300])
@@ -54,7 +54,7 @@ for text in X[300:305]:
     print(f"{text:20} {model.predict([text])[0]:12} by hand {by_hand(text)}")
 
 # %%
-# Names and quantities need no other code, only other examples.
+# Names and quantities need the same code and other examples.
 
 FIRST, LAST = (
     ["Alan", "Ada", "Grace", "Kurt", "Emmy", "Noam"],

@@ -2,9 +2,9 @@
 Jumps that travel
 =================
 
-A profile with jumps moves along a circle, high parts faster than low ones. From the profile at the
-start predict the one at the end. One hundred pairs are enough, if the model is told what physics
-knows: places near each other matter, and the law is the same everywhere.
+A profile with jumps moves along a circle, high parts faster than low ones. Predict the profile at
+the end from the profile at the start. One hundred pairs are enough if the kernel uses what is known
+from physics: only nearby locations matter, and the law is the same everywhere.
 """
 
 import matplotlib.pyplot as plt
@@ -21,22 +21,21 @@ X, Y = advection(300)
 train, test = slice(0, 100), slice(100, 300)
 
 # %%
-# Whole profiles, compared as vectors: length scale and ridge by leave-one-out.
+# A kernel on whole profiles, with length scale and ridge chosen by leave-one-out.
 
 median = Matern().fit(X[train]).length_scale_
 kernels = [Matern(s * median) for s in (1.0, 3.0, 8.0)]
 whole = KernelDependencyCV(kernels).fit(X[train], Y[train])
 
 # %%
-# What is learnt at one place serves all: windows around each place are compared, in the units of
-# the circle.
+# A kernel on the windows around each location, whose weights are shared by all locations.
 
 ring = Fields(periodic=("x",), spacing=1 / 64)
 windows = Shared(Matern(16.0), None, 0.2, 0.0, rank=800, fields=ring, output_fields=ring)
 shared = KernelDependency(windows, alpha=1e-3).fit(X[train], Y[train])
 
 # %%
-# Whole profiles again, each pair with all of its shifts: one small problem for each Fourier mode.
+# Whole profiles again; every pair is learnt with all its shifts, one Fourier mode at a time.
 
 moved = KernelDependencyCV(kernels, alphas=np.logspace(-6, 0, 4), symmetries=("shift:x",))
 moved.fit(X[train], Y[train])

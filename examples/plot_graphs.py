@@ -1,9 +1,10 @@
 """
-Graphs that were never seen
-===========================
+New graphs
+==========
 
-From counts of atoms, bonds and rings to a labelled graph: the best training molecule, and the
-barycentre of several. Needs ``mercer[graphs,molecules,plots]`` and qm9_5k.smi.
+Predict a molecule as a labelled graph from counts of its atoms, bonds and rings: as the best
+training molecule, and as the barycentre of several. Needs ``mercer[graphs,molecules,plots]`` and
+the QM9 molecules (`mercer.datasets.load_qm9`).
 """
 
 import matplotlib.pyplot as plt
@@ -37,7 +38,7 @@ X = np.array([description(s) for s in smiles], dtype=float)
 train, test = slice(0, 500), slice(500, 503)
 
 # %%
-# One fit, two ways back to a graph.
+# Decode one fitted model by two decoders.
 rows = {"truth": graphs[test]}
 for name, decoder in {
     "best training graph": Candidates(),

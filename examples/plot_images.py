@@ -2,8 +2,8 @@
 Completing images
 =================
 
-The upper half of a digit in, the lower half out. The same fit is turned back into an image in two
-ways: the best lower half that was ever seen, and one that is made, uphill from there.
+Predict the lower half of a digit from its upper half. The same fit is decoded in two ways: as the
+best lower half of the training data, and as a new image, found by ascent from there.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ upper, lower = load_digit_halves()
 train, test = slice(0, 500), slice(500, 1000)
 
 # %%
-# Length scale, operator and ridge are chosen on the 500 training digits, by leave-one-out in closed
-# form. Every line is one kernel, every dot a model that was never fitted.
+# Length scale, operator and ridge are chosen on the 500 training digits by leave-one-out in closed
+# form. Every line is one kernel, every dot one ridge.
 
 operators = (Identity(), Covariance(), ConditionalCovariance(0.1))
 model = KernelDependencyCV(
@@ -36,8 +36,8 @@ axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%
-# 500 digits that took no part, in both ways. What is made is closer to the truth on average, and
-# greyer: an average of what could be there.
+# Decode 500 other digits in both ways. The new images are closer to the truth on average, and
+# greyer, because they average over what is possible.
 
 points = model.embed(upper[test])
 made = model.decoder_.decode(points)

@@ -2,9 +2,9 @@
 Inflect German words
 ====================
 
-A lemma and what is asked of it ("past tense, third person") to the inflected form: the tags are the
-context that every position of the lemma sees. What context and tiers bring at growing numbers of
-pairs, and how far the probabilities can be trusted. Needs the German data of SIGMORPHON 2016
+Predict the inflected form from a lemma and the requested tags ("past tense, third person"), which
+are passed as context. The pictures show the accuracy against the number of pairs, and whether the
+probabilities are calibrated. Needs the German data of SIGMORPHON 2016
 (`mercer.datasets.load_inflection`).
 """
 
@@ -30,13 +30,13 @@ for size in sizes:
     as_tokens.append(plain.score([tokens[i] for i in held], forms[held]))
 
 # %%
-# The labels of a pair emit chunks of their own, and the alignment shows which.
+# Labels emit chunks too, as the alignment shows.
 print(" ".join(f"{token}:{chunk or '-'}" for token, chunk in model.aligned(0)))
 for output, probability in model.predict_proba(["mercern"], context=[("pos=V", "tense=PST")])[0]:
     print(f"{probability:.3f}  {output}")
 
 # %%
-# Of the answers that are held to be right with probability p, a share p should be right.
+# Of the outputs with a predicted probability p, a fraction p should be right.
 best = [row[0] for row in model.predict_proba(lemmas[held], 5, context=tags[held])]
 right = np.array([a == b for (a, _), b in zip(best, forms[held], strict=True)])
 held_right = np.array([probability for _, probability in best])
@@ -44,11 +44,11 @@ held_right = np.array([probability for _, probability in best])
 figure, (left, middle) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
 left.semilogx(sizes, with_context, "o-", label="context=tags")
 left.semilogx(sizes, as_tokens, "s--", label="tags as tokens")
-left.set(xlabel="training pairs", ylabel="share of forms right", xticks=sizes, xticklabels=sizes)
+left.set(xlabel="training pairs", ylabel="fraction of right forms", xticks=sizes, xticklabels=sizes)
 left.minorticks_off()
 left.legend()
 for part in np.array_split(np.argsort(held_right), 6):
     middle.plot(held_right[part].mean(), right[part].mean(), "o", color="tab:blue")
 middle.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
-middle.set(xlabel="probability given", ylabel="share right")
+middle.set(xlabel="predicted probability", ylabel="fraction right")
 plt.show()

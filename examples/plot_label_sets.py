@@ -2,8 +2,9 @@
 Label sets: the threshold that suits the metric
 ===============================================
 
-The moods of songs. The closed-form left-out scores of every training song show what each threshold
-would give; `Threshold` takes the best one. Needs the emotions (`mercer.datasets.load_emotions`).
+Predict the moods of songs. Left-out predictions of the training songs show the score of every
+threshold; `Threshold` takes the best one. Needs the emotions data
+(`mercer.datasets.load_emotions`).
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,7 @@ model.fit(X, y)
 print(f"test sample-F1 {sample_f1(y_test, model.predict(X_test)):.3f}")
 
 # %%
-# One curve a metric, over all thresholds, from left-out predictions; dots are the calibrated ones.
+# One curve for each metric, from left-out predictions; dots mark the calibrated thresholds.
 metrics = {"f1": sample_f1, "hamming": hamming_accuracy, "subset": subset_accuracy}
 points, levels = model.loo_embed(), np.linspace(0.05, 0.8, 60)
 for name, metric in metrics.items():

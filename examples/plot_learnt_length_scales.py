@@ -2,9 +2,9 @@
 Which features matter? Length scales by gradient
 ================================================
 
-Five of fifty features say something of the outputs. One length scale for all features drowns in
-the other forty-five; a length scale for each, learnt by the gradient of the penalised evidence,
-finds the five.
+Five of fifty features determine the outputs. A kernel with one length scale for all features cannot
+ignore the other forty-five. A length scale for each feature, learnt by the gradient of the
+penalised evidence, finds the five.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ y = signal + 0.3 * signal.std() * rng.normal(size=400)
 train, test = slice(0, 200), slice(200, 400)
 
 # %%
-# A grid of one length scale, chosen with the ridge by leave-one-out, beside one for each feature.
+# Compare one length scale, chosen with the ridge by leave-one-out, with one for each feature.
 
 median = RBF().fit(X[train]).length_scale_
 grid = KernelDependencyCV([RBF(median * factor) for factor in (0.25, 0.5, 1, 2, 4)])
@@ -31,10 +31,10 @@ learnt = tune(KernelDependency(RBF("ard")), X[train], y[train])
 overfitted = tune(KernelDependency(RBF("ard")), X[train], y[train], criterion="loo", penalty=0.0)
 for name, model in (("grid", grid), ("learnt", learnt), ("leave-one-out alone", overfitted)):
     error = np.mean((model.predict(X[test]) - signal[test]) ** 2) / signal[test].var()
-    print(f"{name:20} {error:.3f} of the variance is missed on new inputs")
+    print(f"{name:20} {error:.3f} of the variance is not explained on new inputs")
 
 # %%
-# One over the length scale is how much a feature counts.
+# The inverse of a length scale shows how much a feature matters.
 
 colours = np.where(np.isin(np.arange(50), own), "tab:red", "tab:grey")
 figure, axes = plt.subplots(2, 1, figsize=(8, 4), sharex=True, layout="constrained")

@@ -3,8 +3,8 @@ Tasks on a graph
 ================
 
 Forty tasks along a line, each a little different from the next, and 25 noisy examples. A graph
-that links neighbours lets them lend each other strength; an operator that is learnt finds out some
-of it from the data.
+that links neighbouring tasks lets them learn from each other; a learnt operator finds some of this
+structure in the data.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,8 @@ x = rng.uniform(0, 1, size=(25, 1))
 Y = truth(x) + 0.7 * rng.normal(size=(25, 40))
 
 # %%
-# The graph links each task with the next; its penalty is Σ ‖g_t - g_{t+1}‖² + ridge · Σ ‖g_t‖².
+# The graph links each task with the next; its penalty is
+# :math:`\sum_t \lVert g_t - g_{t+1} \rVert^2 + \text{ridge} \sum_t \lVert g_t \rVert^2`.
 
 chain = np.diag(np.ones(39), 1) + np.diag(np.ones(39), -1)
 choices = {
@@ -38,8 +39,8 @@ choices = {
 }
 
 # %%
-# Ridge and length scale, and what each operator leaves open, are chosen on the 25 examples: by
-# leave-one-out in closed form, for the learnt operator by five-fold refits.
+# Ridge, length scale and the parameters of each operator are chosen on the 25 examples, by
+# leave-one-out in closed form, or by five-fold refits for the learnt operator.
 
 x_new = np.linspace(0, 1, 200)[:, None]
 models, errors = {}, {}
@@ -50,8 +51,7 @@ for name, operators in choices.items():
     print(f"{name:11s} mean squared error {errors[name]:.3f}")
 
 # %%
-# All tasks at once, one a line, and what each model makes of them. Neighbours on the graph agree;
-# the others were told nothing of the order of the tasks.
+# All tasks, one in each line, and their predictions. Only the graph knows the order of the tasks.
 
 pictures = {"truth": truth(x_new)} | {n: model.predict(x_new) for n, model in models.items()}
 figure, axes = plt.subplots(1, 5, figsize=(11, 3), sharey=True, layout="constrained")

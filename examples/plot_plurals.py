@@ -3,7 +3,7 @@ Plurals of English nouns
 ========================
 
 Learn how English nouns form their plural, from forty pairs and without any rule. The model aligns
-letters by itself, and says how sure it is.
+the letters, and its scores show how certain it is.
 """
 
 import matplotlib.pyplot as plt
@@ -38,11 +38,11 @@ for word, best in zip(new, ranked, strict=True):
     print(f"{word:8s}", ", ".join(f"{form} ({score:.2f})" for form, score in best))
 
 # %%
-# The gap between the best two says how sure the model is. It does not know what to do with *ray*.
+# The difference between the two best scores shows how certain the model is; it is not for *ray*.
 gaps = [best[0][1] - best[1][1] for best in ranked]
 fig, ax = plt.subplots(figsize=(6, 3))
 ax.barh([best[0][0] for best in ranked], gaps, color="tab:blue")
 ax.invert_yaxis()
-ax.set_xlabel("score of the best plural less that of the second")
+ax.set_xlabel("score of the best plural minus that of the second")
 fig.tight_layout()
 plt.show()

@@ -1,10 +1,9 @@
 """
-Say English words
-=================
+Pronounce English words
+=======================
 
-Letters to phones without an alignment: how the share of words said right grows with the number
-of words learnt from, and what the model holds possible for a word it has never seen. Needs CMUdict
-(`mercer.datasets.load_cmudict`).
+Predict phones from letters, without a given alignment. The picture shows how the fraction of right
+words grows with the number of training words. Needs CMUdict (`mercer.datasets.load_cmudict`).
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +23,7 @@ for size in sizes:
     shares.append(model.score(words[held], phones[held]))
 
 # %%
-# What the letters of a training word were aligned to, and three ways to say a new one.
+# The alignment of a training word, and the three best pronunciations of a new one.
 print(" ".join(f"{letter}:{'+'.join(chunk) or '-'}" for letter, chunk in model.aligned(0)))
 for output, score in model.predict_top(["mercerise"], k=3)[0]:
     print(f"{score:7.2f}  {' '.join(output)}")

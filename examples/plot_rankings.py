@@ -1,9 +1,9 @@
 """
-Rankings: what a wine's chemistry says of the order of its kinds
-=================================================================
+Rankings of wines from their chemistry
+======================================
 
-Ridge regression on the Kendall embedding, decoded by Kemeny's rule: every left-out wine's ranking
-comes from one factorisation. Needs the label ranking sets
+Ridge regression on the Kendall embedding, decoded by Kemeny's rule. One factorisation gives the
+left-out ranking of every wine. Needs the label ranking data
 (`mercer.datasets.load_label_ranking`).
 """
 
@@ -24,7 +24,7 @@ taus = kendall_tau(ranks, model.loo_predict(), average=False)
 print(f"{model.kernel_.scalar}, alpha {model.alpha_:.2g}: left-out Kendall tau {taus.mean():.3f}")
 
 # %%
-# How far the best ranking's score is above the next one's tells where the model errs.
+# Where the best two rankings have similar scores, predictions are more often wrong.
 tops = model.decoder_.decode_top(model.loo_embed(), 2)
 margin = np.array([best[1] - second[1] for best, second in tops])
 plt.hist([margin[taus == 1], margin[taus < 1]], bins=20, stacked=True, label=["right", "wrong"])

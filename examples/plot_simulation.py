@@ -2,8 +2,8 @@
 A surrogate for a simulation
 ============================
 
-A bar conducts heat better in some places than in others. A simulation gives its temperature; a
-model that learnt from 225 simulations gives it too, with a band that was calibrated on 75 more.
+A bar conducts heat better at some positions than at others. A model learns from 225 simulations to
+predict the temperature, with a band that is calibrated on 75 more.
 """
 
 import matplotlib.pyplot as plt
@@ -31,14 +31,14 @@ X = 0.7 * (rng.normal(size=(400, 6)) / np.arange(1, 7)) @ waves
 Y = np.array([simulate(x) for x in X])
 
 # %%
-# Kernel, operator and ridge are chosen by leave-one-out; a quarter of the runs calibrates the band.
+# Leave-one-out chooses kernel, operator and ridge; a quarter of the runs calibrates the band.
 kernels = [RBF(s) * operator for s in (2.0, 4.0, 8.0) for operator in (Identity(), Covariance(0.5))]
 model = KernelDependencyCV(kernels, L2(t))
 sets = ConformalSets(model, coverage=0.9, kind="band", random_state=0).fit(X[:300], Y[:300])
 print(f"{sets.covers(X[300:], Y[300:]).mean():.0%} of 100 new solutions stay in their band")
 
 # %%
-# Three new bars: what conducts, and the temperature.
+# Conductivity and temperature of three new bars.
 fig, axes = plt.subplots(2, 3, figsize=(9, 4.5), sharex=True, sharey="row")
 bands, predicted = sets.predict(X[300:303]), sets.model_.predict(X[300:303])
 for j, (above, below) in enumerate(axes.T):

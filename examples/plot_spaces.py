@@ -2,9 +2,9 @@
 The spaces and the maps
 =======================
 
-The figure that explains the method, drawn from a fitted model: an upper half of a digit goes by g
-into the feature space of lower halves, and comes back as the lower half whose point is nearest.
-The points of that space are where they are, in its first two principal components.
+The figure that explains the method, drawn from a fitted model. The function g maps the upper half
+of a digit into the feature space of lower halves; the prediction is the lower half whose point is
+nearest. Points are drawn in the first two principal components of that space.
 
 ``python examples/plot_spaces.py docs/spaces.png``
 """
@@ -31,7 +31,7 @@ WASH = {"X": "#eaf1f8", "Y": "#eaf5ee", "F_Y": "#fbf3e6", "F_XY": "#f3eef8"}
 EDGE = {"X": "#a9c3dd", "Y": "#a5cfb4", "F_Y": "#e2c48f", "F_XY": "#c5b3dc"}
 
 # %%
-# A model of 300 digits, and one that it has not seen.
+# Fit a model to 300 digits, and predict another one.
 
 n, new, shown = 300, 812, (0, 4, 11)
 upper, lower = load_digit_halves()
@@ -43,7 +43,8 @@ points = model.embed(upper[new : new + 1])
 answer = int(points.inner(lower[:n]).argmax())
 
 # %%
-# Two coordinates of the output feature space, for all Φ(y) and for g(x) = Σ c_i Φ(y_i).
+# Two coordinates of the output feature space, for all :math:`\Phi(y)` and for
+# :math:`g(x) = \sum_i c_i \Phi(y_i)`.
 
 components = KernelPCA(2, center=True).fit(RBF(2.0), lower[:n])
 plane = components.transform(lower[:n])
@@ -93,7 +94,7 @@ def arrow(start, end, text, where, bend=0.0, color=INK, style="-", code="", widt
         write(where[0], where[1] - 0.27, code, 8.2, SOFT, family="monospace", zorder=4)
 
 
-# Inputs and outputs as they are; the new one and its answer in orange.
+# Inputs and outputs; the new input and its prediction are orange.
 
 for x, i in zip((1.15, 2.15, 3.15), shown, strict=True):
     halves(upper[i], (x, 2.2), 6.0)
@@ -105,7 +106,7 @@ write(9.58, 1.2, r"$\hat y$", 15, ACCENT)
 write(2.15, 0.28, r"inputs  $\mathcal{X}$", 12)
 write(8.85, 0.28, r"outputs  $\mathcal{Y}$", 12)
 
-# The output feature space, where its points really are.
+# The output feature space.
 
 spread = np.abs(plane).max(axis=0)
 place = np.array(CENTRE["F_Y"]) + plane / spread * (1.8, 0.98)

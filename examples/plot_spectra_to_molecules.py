@@ -2,8 +2,9 @@
 Molecules from mass spectra
 ===========================
 
-Learn from 1,000 compounds of MassBank, then rank the known molecules of a formula that was never
-seen. Needs ``mercer[molecules,plots]`` and the massbank files (`mercer.datasets.load_massbank`).
+Learn from 1,000 compounds of MassBank, then rank the known molecules of a formula that is not in
+the training data. Needs ``mercer[molecules,plots]`` and the MassBank files
+(`mercer.datasets.load_massbank`).
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +24,7 @@ train = np.flatnonzero(data.formulas != held_out)[:1000]
 test = np.flatnonzero(data.formulas == held_out)[:1]
 
 # %%
-# Peaks and neutral losses in, fingerprints out; each spectrum names its own candidates.
+# Predict fingerprints from peaks and neutral losses; each spectrum has its own candidates.
 peaks, losses = (Normalized(MassSpectrum(0.008, power=0.25, of=of)) for of in ("peaks", "losses"))
 model = KernelDependency(
     0.5 * peaks + 0.5 * losses,
@@ -34,7 +35,7 @@ model = KernelDependency(
 ranked = model.predict_top(data.spectra[test], k=6)[0]
 
 # %%
-# The spectrum, and the candidates of its formula, best first; the true one has an orange frame.
+# A spectrum and the candidates of its formula, best first; the true one has an orange frame.
 spectrum, truth = data.spectra[test[0]], data.molecules[test[0]]
 figure, axes = plt.subplot_mosaic(
     "sss;012;345", figsize=(8, 7), height_ratios=[1, 1.3, 1.3], layout="constrained"

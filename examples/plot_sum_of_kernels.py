@@ -1,10 +1,10 @@
 """
-Which sum of kernels? Leave-one-out says
+Sums of kernels, chosen by leave-one-out
 ========================================
 
-Twelve curves share a slow season, and each has a wiggle of its own. One scalar kernel
-times one operator must treat both alike. A sum has a term for each: a wide kernel with the
-covariance of the curves for what they share, a narrow one with the identity for what they do not.
+Twelve curves share a slow season, and each has its own fast part. One scalar kernel times one
+operator has the same length scale for both. A sum has two terms: a wide kernel with the covariance
+of the curves for the shared part, and a narrow kernel with the identity for the other.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ seen = np.sort(rng.choice(400, size=90, replace=False))
 X, Y = year[seen], truth[seen] + 0.4 * rng.normal(size=(90, 12))
 
 # %%
-# The identity and the covariance have common eigenvectors, so that the sum falls apart into
-# twelve problems of 90 × 90, and leave-one-out into twelve closed forms.
+# The identity and the covariance have common eigenvectors, so that the equation separates into
+# twelve problems of 90 × 90, with leave-one-out in closed form.
 
 ALPHAS = np.logspace(-2, 1, 10)
 WIDE, NARROW = (0.5, 1.0, 2.0), (0.1, 0.2, 0.3)

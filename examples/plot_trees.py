@@ -2,9 +2,9 @@
 Parse expressions
 =================
 
-Infix expressions to their parse trees: trees that were never seen, and no candidates are given. A
-chart over the grammar of the training trees makes the best one. All inner nodes are called E, so
-that the grammar alone allows many trees, and which of them is right has to be learnt.
+Predict the parse trees of infix expressions. The trees are new, and no candidates are given: a
+chart parser over the grammar of the training trees finds the best one. All inner nodes have the
+label E, so that the grammar alone allows many trees.
 """
 
 import matplotlib.pyplot as plt
@@ -42,7 +42,7 @@ while len(found) < 260:
 X, y = list(found), list(found.values())
 
 # %%
-# What 20 to 160 expressions teach, on 100 others.
+# Accuracy on 100 new expressions after 20 to 160 training expressions.
 sizes, shares = [20, 40, 80, 160], []
 for size in sizes:
     model = KernelDependency(
@@ -53,7 +53,7 @@ for size in sizes:
 print(dict(zip(sizes, shares, strict=True)))
 
 # %%
-# A tree that no training expression has.
+# A predicted tree that is not in the training data.
 
 
 def drawn(axis, tree, left, depth=0):
@@ -74,7 +74,7 @@ def drawn(axis, tree, left, depth=0):
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), width_ratios=[1, 2])
 left.semilogx(sizes, shares, "o-")
-left.set(xlabel="training expressions", ylabel="share of trees right", xticks=sizes)
+left.set(xlabel="training expressions", ylabel="fraction of right trees", xticks=sizes)
 left.set_xticklabels(sizes)
 left.minorticks_off()
 drawn(right, model.predict(["a-b*(c+x)-y"])[0], 0)

@@ -1,10 +1,10 @@
 """
-A field, and the two parts it is made of
-========================================
+A vector field and its two parts
+================================
 
-Arrows measured at 150 places, with noise. The field is the sum of a source that blows outwards
-and of a swirl: one part is a gradient and has no curl, the other has no divergence. The sum of
-the two kernels learns the field, and says which part is which.
+Noisy vectors are measured at 150 points. The field is the sum of a source, which is a gradient and
+has no curl, and of a swirl, which has no divergence. The sum of two kernels learns the field and
+splits it into these parts.
 """
 
 import matplotlib.pyplot as plt
@@ -34,9 +34,9 @@ Y += 0.15 * Y.std() * rng.normal(size=Y.shape)
 
 # %%
 # Length scales and the ridge are chosen by leave-one-out, for the sum, for each part alone, and
-# for components that know nothing of each other. A part alone is wrong by far; the sum is as
-# accurate as independent components, no more: any smooth field is a gradient plus a part without
-# sources. What it adds is the split.
+# for independent components. Each part alone has a large error. The sum is as accurate as
+# independent components, because any smooth field is a gradient plus a part without sources; it
+# adds the split.
 
 SCALES, ALPHAS = (0.5, 0.7, 1.0, 1.4), np.logspace(-3, 1, 9)
 KINDS = {
@@ -53,8 +53,9 @@ for name, kernels in KINDS.items():
     print(f"{name:16} left-out risk {model.loo_risk_:.4f}   error {error:.5f}")
 
 # %%
-# The coefficients c_j of the sum belong to both kernels: Σ K_curl(x, x_j) c_j is the part without
-# curl, Σ K_div(x, x_j) c_j the part without divergence.
+# Both kernels have the same coefficients :math:`c_j`: the part without curl is
+# :math:`\sum_j K_{\text{curl}}(x, x_j) c_j`, the part without divergence
+# :math:`\sum_j K_{\text{div}}(x, x_j) c_j`.
 
 model = models["sum of both"]
 side = np.linspace(-2, 2, 18)

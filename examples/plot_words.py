@@ -2,10 +2,10 @@
 Reading handwritten words
 =========================
 
-A word is a sequence of images, one a letter; the output is its text. The kernel compares images
-that stand at the same place of two words; the answer is read letter by letter, or as the best word
-of a lexicon. (The set has words without their first letter, which was a capital.) Needs the OCR
-words (`mercer.datasets.load_ocr_words`).
+A word is a sequence of images, one for each letter; the output is its text. The kernel compares
+images at the same position of two words. The prediction is made letter by letter, or is the best
+word of a lexicon. (The words of this data set lack their first letter, which was a capital.) Needs
+the OCR words (`mercer.datasets.load_ocr_words`).
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ images, words, folds = load_ocr_words()
 train, test = folds == 0, folds == 1
 
 # %%
-# Learns from one fold, some 690 words. How far the cubic kernel leans on pairs and triples of
-# pixels, and the ridge, are chosen by the share of letters right in left-out words.
+# Learn from one fold, some 690 words. The parameter gamma of the cubic kernel and the ridge are
+# chosen by the fraction of right letters in left-out words.
 
 model = KernelDependencyCV(
     [Positions(Normalized(Polynomial(3, gamma))) for gamma in (1 / 128, 1 / 32)],
@@ -35,7 +35,7 @@ model = KernelDependencyCV(
 print(model.kernel_, "alpha", model.alpha_)
 
 # %%
-# One fold of other words, read twice: each letter alone, and as a word of those learnt from.
+# Read another fold in two ways: each letter alone, and as one of the training words.
 
 read = {"letters": model.predict(images[test])}
 model.decoder_ = Lexicon(restrict="length").fit(model.output_kernel_, words[train])
@@ -45,7 +45,7 @@ for name, texts in read.items():
     print(f"{name}: {letters:.3f} of letters, {whole:.3f} of words")
 
 # %%
-# Some that letter by letter went wrong, and some that it did not.
+# Words that were read wrong and right letter by letter.
 
 first = {text: i for i, text in reversed([*enumerate(words[test])])}  # of each word, one
 wrong = [i for text, i in first.items() if read["letters"][i] != text][:3]

@@ -2,8 +2,8 @@
 Outputs that are wrong
 ======================
 
-One digit in ten has its lower half multiplied by ten. The square loss learns that; Huber's does
-not.
+The lower half of one training digit in ten is multiplied by ten. Huber's loss ignores these
+outliers; the squared loss does not.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ wrong = np.random.default_rng(0).choice(300, 30, replace=False)
 Y[wrong] *= 10
 
 # %%
-# Everything is chosen on the spoilt training data, by leave-one-out and by five-fold refits, and
-# judged on clean digits. The threshold of the loss is the median length of left-out residuals.
+# Parameters are chosen on the training data with outliers, by leave-one-out and by five-fold
+# refits, and scored on clean digits. The threshold is the median length of left-out residuals.
 
 models = {}
 for name, loss in {"square": None, "Huber": Huber()}.items():

@@ -1,4 +1,4 @@
-"""Partial differential equations that make pairs of fields: a little data for everybody.
+"""Simulations of partial differential equations, which make pairs of fields.
 
 Each function returns (inputs, outputs) as arrays (n, *grid).
 """
@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 
 
 def random_fields(n, shape, length=0.15, periodic=False, seed=0):
-    """Gaussian random fields of unit variance and squared-exponential spectrum."""
+    """Return Gaussian random fields of unit variance and squared-exponential spectrum."""
     rng = np.random.default_rng(seed)
     size = shape if periodic else tuple(2 * s for s in shape)
     stretch = np.array(size) / np.array(shape)
@@ -26,7 +26,7 @@ def random_fields(n, shape, length=0.15, periodic=False, seed=0):
 
 
 def burgers(n, points=64, times=17, viscosity=0.01, end=1.0, seed=0):
-    """u_t + u u_x = viscosity u_xx on a circle, spectral, by Runge-Kutta with integrating factor.
+    """Solve u_t + u u_x = viscosity u_xx on a circle by a spectral Runge-Kutta method.
 
     Returns initial states (n, points) and solutions (n, times, points).
     """
@@ -54,7 +54,7 @@ def burgers(n, points=64, times=17, viscosity=0.01, end=1.0, seed=0):
 
 
 def advection(n, points=64, speed=0.4, seed=0):
-    """u_t + speed(1 + u/2) u_x = 0 on a circle, upwind differences, from a step up and a step down.
+    """Solve u_t + speed (1 + u/2) u_x = 0 on a circle by upwind differences, from two steps.
 
     The speed depends on the height, so that jumps move by a nonlinear law. Returns initial and
     final states, (n, points) each.
@@ -75,7 +75,7 @@ def advection(n, points=64, speed=0.4, seed=0):
 
 
 def _laplacian(a, h):
-    """-∇·(a∇) with zero values around, a on the points: 5-point differences, harmonic means."""
+    """Return -∇·(a∇) with zero boundary values, by 5-point differences and harmonic means."""
     m, p = a.shape
     wide = np.pad(a, 1, mode="edge")
     inner = wide[1:-1, 1:-1]
@@ -100,7 +100,7 @@ def _laplacian(a, h):
 
 
 def darcy(n, points=32, smooth=True, length=0.15, seed=0):
-    """-∇·(a∇u) = 1 with u = 0 around; a = exp(field), or 3 and 12 by its sign."""
+    """Solve -∇·(a∇u) = 1 with u = 0 on the boundary; a is exp(field), or 3 and 12 by its sign."""
     fields = random_fields(n, (points, points), length, seed=seed)
     a = np.exp(fields) if smooth else np.where(fields > 0, 12.0, 3.0)
     h = 1.0 / (points + 1)
@@ -110,7 +110,7 @@ def darcy(n, points=32, smooth=True, length=0.15, seed=0):
 
 
 def helmholtz(n, points=32, frequency=12.0, seed=0):
-    """(-Δ - (frequency/c)²) u = source, waves leaving through the border; u's real part.
+    """Solve (-Δ - (frequency/c)²) u = source with absorbing boundaries; return the real part of u.
 
     c = 1 + tanh(field)/4; the source is a bump in the middle.
     """

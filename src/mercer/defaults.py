@@ -85,6 +85,7 @@ TABLE: dict[type[Space], Defaults] = {
 
 
 def _defaults(space: Space) -> Defaults | None:
+    """Return the defaults of a space, or of the nearest space that it derives from."""
     return next((TABLE[kind] for kind in type(space).__mro__ if kind in TABLE), None)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._base.arrays import Array, Items, blocks, count, like, namespace, take
+from ._base.arrays import Array, Items, blocks, count, is_array, like, namespace, take
 from ._base.from_file import FromFile
 from ._base.memory import ROWS
 from .features import Explicit, FeatureMap
@@ -90,15 +90,15 @@ class OrthonormalFrame(Frame):
         return self.map.transform(Y)
 
     def sqnorms(self, Y: Items) -> Array:
-        """As the map takes distances."""
+        """Return ‖Φ(y)‖² as the feature map computes it."""
         return self.map.sqnorms(Y)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """As the map is made of outputs."""
+        """Return the expansion that the feature map gives."""
         return self.map.expansion(C)
 
     def kernel_features(self, C: Array) -> Array:
-        """As the map is made of the kernel."""
+        """Return the features of the kernel that the feature map uses."""
         return self.map.kernel_features(C)
 
 
@@ -128,8 +128,8 @@ class SpanFrame(Frame):
     outputs: Items
 
     def evaluate(self, Y: Items) -> Array:
-        """Kernel values against the training outputs."""
-        return self.kernel(Y, self.outputs)
+        """Return kernel values against the training outputs."""
+        return self.kernel.finite_values(self.kernel(Y, self.outputs))
 
     def sqnorms(self, Y: Items) -> Array:
         """Return the kernel's diagonal."""
@@ -141,7 +141,7 @@ class SpanFrame(Frame):
         for rows in blocks(count(self.outputs), ROWS):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
             total = total + C[:, rows] @ L
-        return total
+        return self.kernel.finite_values(total)
 
     def points_sqnorm(self, C: Array) -> Array:
         """Return CLCᵀ row by row."""
@@ -237,7 +237,7 @@ class Embedding(FromFile):
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _beside(self, Y: Items) -> tuple[Array, Array, Array, Array]:
-        """Coordinates of points and outputs about one origin, and the squared lengths of both."""
+        """Return coordinates of points and outputs about one origin, and their squared lengths."""
         Y = self.frame.kernel.as_outputs(Y)
         points = self.about(Y)[0]
         C, frame = points.coordinates, points.frame
@@ -291,7 +291,7 @@ class Embedding(FromFile):
         output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x]. The weights c(x) sum to one only with
         `fit_intercept=True`.
         """
-        values = values if values is not None and hasattr(values, "shape") else np.asarray(values)
+        values = values if is_array(values) else np.asarray(values)
         if count(values) != self.weights.shape[1]:
             raise ValueError(
                 f"expect needs one value for each of the {self.weights.shape[1]} training "
@@ -320,8 +320,8 @@ class Embedding(FromFile):
         """
         return self._process().variance(kind, observed, noise)
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """Joint draws of g at all inputs from the posterior.
+    def sample(self, n: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
+        """Return joint draws of g at all inputs from the posterior.
 
         Parameters
         ----------

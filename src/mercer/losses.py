@@ -14,11 +14,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._base.arrays import Array, host, like, median, namespace
-from ._base.parameters import parameters, positive, whole
+from ._base.parameters import integer, parameters, positive
 
 __all__ = [
-    "EpsilonInsensitive", "Huber", "Loss", "checked_loss", "middle", "shortened", "tau_risk",
-    "typical",
+    "EpsilonInsensitive",
+    "Huber",
+    "Loss",
+    "checked_loss",
+    "column_medians",
+    "median_length",
+    "shorten_rows",
+    "tau_risk",
 ]  # fmt: skip
 
 
@@ -56,7 +62,7 @@ class Loss(BaseEstimator):
     def _threshold(self, lengths: Array) -> float:
         if not self.LENGTH:
             raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
-        return self.factor * typical(lengths) if self.adaptive else float(self.length)
+        return self.factor * median_length(lengths) if self.adaptive else float(self.length)
 
     @property
     def length(self) -> Any:
@@ -78,7 +84,7 @@ class Loss(BaseEstimator):
 
     def check(self) -> None:
         """Refuse parameters that make no sense."""
-        whole(self.max_iter, "max_iter")
+        integer(self.max_iter, "max_iter")
         positive(self.tol, "tol")
         if self.LENGTH:
             positive(self.factor, "factor")
@@ -108,7 +114,7 @@ REACH = 3.0
 """Lengths beyond this many medians say nothing more about a fit than that they are long."""
 
 
-def typical(lengths: Array) -> float:
+def median_length(lengths: Array) -> float:
     """Return the median of the lengths that are not zero."""
     known = host(lengths)
     known = known[known > 0]
@@ -123,11 +129,11 @@ def tau_risk(residuals: Array) -> float:
     """
     xp = namespace(residuals)
     squares = residuals if residuals.ndim == 1 else xp.sum(residuals * residuals, axis=1)
-    limit = REACH**2 * typical(squares)
+    limit = REACH**2 * median_length(squares)
     return float(xp.mean(xp.where(squares > limit, like(limit, squares), squares)))
 
 
-def shortened(V: Array, centre: Array | None) -> Array:
+def shorten_rows(V: Array, centre: Array | None) -> Array:
     """Shorten outputs that are further than three medians from the centre (None: the origin).
 
     What the covariance of outputs is taken of where some of them may be wrong.
@@ -135,13 +141,13 @@ def shortened(V: Array, centre: Array | None) -> Array:
     xp = namespace(V)
     D = V if centre is None else V - centre
     r = xp.sqrt(xp.sum(D * D, axis=1))
-    limit = REACH * typical(r)
+    limit = REACH * median_length(r)
     far = r > limit
     D = D * xp.where(far, limit / xp.where(far, r, xp.ones_like(r)), xp.ones_like(r))[:, None]
     return D if centre is None else D + centre
 
 
-def middle(V: Array) -> Array:
+def column_medians(V: Array) -> Array:
     """Return the median of every column."""
     return like(np.array([median(V[:, j]) for j in range(V.shape[1])]), V)
 
@@ -189,7 +195,7 @@ class Huber(Loss):
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Shrunk by τ / (1 + τ), or shortened by delta / τ."""
+        """Return r τ / (1 + τ), or r shortened by delta / τ if that is longer."""
         inside = r * (tau / (1.0 + tau))
         return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)
 
@@ -242,7 +248,7 @@ class EpsilonInsensitive(Loss):
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Shortened by 1 / 2τ, but not to less than epsilon."""
+        """Return r shortened by 1 / 2τ, but not below epsilon."""
         xp, epsilon = namespace(r), self.threshold_
         short = r - 0.5 / tau
         return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

@@ -1,7 +1,7 @@
 """How good a structured prediction is.
 
 Losses (smaller is better) take outputs, true ones first, and return the mean over examples; with
-``average=False`` they return one value an example. Pass them to scikit-learn as
+``average=False`` they return one value for each example. Pass them to scikit-learn as
 ``make_scorer(loss, greater_is_better=False)``.
 """
 
@@ -23,8 +23,13 @@ from .spaces._equality import equal
 from .spaces.rankings import as_rankings
 from .spaces.sequences import as_sequences
 
+Score = Any
+"""A number; with ``average=False`` an array of one number for each example."""
 
-def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True) -> Any:
+
+def rbf_loss(
+    y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True
+) -> Score:
     """Return the paper's loss ‖Φ(y) - Φ(ŷ)‖² = 2 - 2 exp(-‖y - ŷ‖² / 2ℓ²) of an RBF output kernel.
 
     Examples
@@ -39,7 +44,7 @@ def rbf_loss(y_true: Items, y_pred: Items, length_scale: float = 1.0, average: b
     )
 
 
-def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return ‖y - ŷ‖² of vectors, curves and images.
 
     Examples
@@ -52,7 +57,7 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(((A - B) ** 2).sum(axis=1), average)
 
 
-def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return ‖y - ŷ‖ / ‖y‖ of fields: what neural operators are compared by.
 
     Examples
@@ -68,7 +73,7 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
 
 
-def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Any:
+def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Score:
     """Return ‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs.
 
     Examples
@@ -88,7 +93,7 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
     return _averaged(np.maximum(losses, 0.0), average)
 
 
-def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Any:
+def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Score:
     """Return ‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding.
 
     Examples
@@ -105,7 +110,7 @@ def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Any:
     return _averaged(host(points.sqdistances_to(y_true)), average)
 
 
-def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return 1 where the prediction is the output itself, else 0: greater is better.
 
     Examples
@@ -119,7 +124,7 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(np.array(hits, dtype=float), average)
 
 
-def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return 1 where the predicted class is the true one, else 0: greater is better.
 
     Examples
@@ -210,7 +215,7 @@ def graph_distance(
     return _averaged(graph_distances(y_true, y_pred, trade_off, *labels), average)
 
 
-def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return 2|y ∩ ŷ| / (|y| + |ŷ|) of label sets, 1 for two empty ones: greater is better.
 
     Label sets are indicator rows, dense or sparse, or lists of labels.
@@ -224,7 +229,7 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(_overlap.f1(*_overlaps(y_true, y_pred)), average)
 
 
-def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return the fraction of labels that are rightly in or out of each set: greater is better.
 
     Examples
@@ -237,7 +242,7 @@ def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged(_overlap.hamming(*_overlaps(y_true, y_pred)), average)
 
 
-def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return 1 where a label set is predicted exactly, else 0: greater is better.
 
     Examples
@@ -264,7 +269,7 @@ def _overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.
     return (A * B).sum(axis=1), B.sum(axis=1), A.sum(axis=1), A.shape[1]
 
 
-def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return Kendall's tau of rankings (rows of ranks): greater is better.
 
     Taken over the pairs of labels that the true ranking puts in order: (pairs in the same order -
@@ -281,7 +286,7 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
 
 
-def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return Spearman's rho of rankings, the correlation of ranks: greater is better.
 
     Examples
@@ -295,7 +300,7 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Any:
     return _averaged((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
 
 
-def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return the fraction of labels at their position in the true ranking: greater is better.
 
     Examples
@@ -343,7 +348,7 @@ def _averaged(values: np.ndarray, average: bool) -> Any:
 # -- sequences --------------------------------------------------------------------------------
 
 
-def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Any:
+def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return the Levenshtein distance: the fewest symbols to insert, delete or replace.
 
     Outputs are strings or lists of tokens.

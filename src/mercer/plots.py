@@ -329,6 +329,7 @@ def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axe
 
 
 def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+    """Refuse images of the wrong shape."""
     if given.ndim != 3 or not len(given):
         raise ValueError(f"given must be images, (examples, height, width); got {given.shape}.")
     for title, images in columns.items():
@@ -341,10 +342,12 @@ def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
 
 
 def _axes(ax: Axes | None) -> Axes:
+    """Return the given axes, or new ones."""
     return ax if ax is not None else _pyplot().subplots(layout="constrained")[1]
 
 
 def _pyplot() -> Any:
+    """Return matplotlib's pyplot, or raise an error that names the extra."""
     require("matplotlib", "plots")
     from matplotlib import pyplot
 

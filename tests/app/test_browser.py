@@ -80,7 +80,7 @@ def test_a_word_is_read(server, wide, monkeypatch, tmp_path):
     truth = wide.text_content("#truth")
     assert len(wide.text_content("#alone")) == len(truth)
     assert wide.locator(".known").first.text_content() == truth
-    assert "a program" in wide.text_content("#source")
+    assert "of scikit-learn" in wide.text_content("#source")
 
 
 def test_the_keyboard_is_enough(server, wide):

@@ -61,8 +61,8 @@ def test_the_first_digit_is_one_that_is_predicted_well(server):
 def test_words_need_no_download(server, monkeypatch, tmp_path):
     monkeypatch.setenv("MERCER_DATA", str(tmp_path))
     some = answer(server, "/words/some", {"seed": 0})
-    assert "a program" in some["source"]
-    assert np.shape(some["words"][0]["letters"])[1:] == (16, 8)
+    assert "of scikit-learn" in some["source"]
+    assert np.shape(some["words"][0]["letters"])[1:] == (8, 8)
     right = [
         answer(server, "/words/read", {"number": word["number"]})["words"][0][0] == word["truth"]
         for word in some["words"]

@@ -34,6 +34,12 @@ def test_a_column_of_graphs_is_an_input_and_an_output(sizes):
     assert isinstance(predicted, networkx.Graph)
 
 
+def test_integers_of_128_bits_are_numbers():
+    polars = pytest.importorskip("polars")
+    columns = {"x": [10**30 + i * 10**29 for i in range(N)], "y": list(range(N))}
+    assert fitted(polars.DataFrame(columns)).spaces_ == {"x": "number", "y": "number"}
+
+
 def test_a_series_of_polars_is_flat():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"x": x})

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from mercer.auto.tables.values import numbers
 from mercer.tables import BadTable, read, write
 
 
@@ -76,6 +77,16 @@ def test_the_user_has_the_last_word_on_headers(file):
 def test_bad_csv(file, content, message):
     with pytest.raises(BadTable, match=message):
         read(file(content))
+
+
+def test_empty_records_have_no_header(file):
+    with pytest.raises(BadTable, match="has no rows: add some"):
+        read(file(b"[]"), format="json")
+
+
+def test_durations_of_an_npz_file(tmp_path):
+    np.savez(tmp_path / "d.npz", x=np.array([36, 12], dtype="m8[h]"))
+    assert numbers(read(tmp_path / "d.npz"), ["x"]).ravel().tolist() == [1.5, 0.5]
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])

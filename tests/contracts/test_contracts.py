@@ -149,6 +149,17 @@ class Negative(Operator):
         return -np.eye(len(moments.vu))
 
 
+class NegativeOnSmallOutputs(Operator):
+    def matrix(self, moments):
+        return moments.covariance - 0.1 * np.eye(len(moments.vu))
+
+
+class NegativeOnAlikeOutputs(Operator):
+    def matrix(self, moments):
+        C = moments.covariance
+        return 1.5 * np.diag(np.diag(C)) - C
+
+
 class Capped(Huber):
     def value(self, r):
         return np.minimum(super().value(r), 1.0)
@@ -185,6 +196,8 @@ class Shuffled(Decoder):
         (lambda: check_kernel(WrongDiagonal(), VECTORS), "diag"),
         (lambda: check_kernel(WrongDerivative(), VECTORS), "vjp is not the derivative"),
         (lambda: check_operator(Negative()), "not positive"),
+        (lambda: check_operator(NegativeOnSmallOutputs()), "not positive"),
+        (lambda: check_operator(NegativeOnAlikeOutputs()), "not positive"),
         (lambda: check_loss(Capped(2.0)), "not convex"),
         (lambda: check_loss(Careless(2.0)), "does not minimise"),
         (lambda: check_feature_map(Halved(), Linear(), VECTORS), r"is not k\(A\)"),

@@ -12,8 +12,8 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from mercer import ConformalSets, ForestDependency, KernelDependency, RegressorDependency
+from mercer._base.folds import fold_numbers
 from mercer.decoders import ByLoss, Candidates, Threshold
-from mercer.estimators.pairs import folds_of
 from mercer.features import KernelPCA
 from mercer.kernels import RBF, Kendall, Labels, Linear, Spectrum
 from mercer.metrics import sample_f1
@@ -53,7 +53,7 @@ def test_left_out_folds_keep_groups_whole_and_calibrate():
     groups = np.arange(60) // 4
     head = RegressorDependency(Ridge(), Labels(), decoder=Threshold()).fit(X, SETS, groups=groups)
     assert head.decoder_.threshold_ != 0.5
-    folds = folds_of(groups, head.cv)
+    folds = fold_numbers(groups, head.cv)
     assert len(set(folds)) == head.cv
     for fold in range(head.cv):
         assert set(groups[folds == fold]).isdisjoint(groups[folds != fold])

@@ -5,9 +5,10 @@ import pytest
 
 from mercer import KernelDependencyCV, LocalLaw, load, save
 from mercer.estimators import Blend
+from mercer.features import Nystroem
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
-from mercer.solvers.law_moments import LawFit
+from mercer.solvers.law_moments import LawRegression, LeftOutLaws
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)
@@ -62,14 +63,36 @@ def test_a_law_is_learnt_and_solved(X, how, fields):
     assert model.errors_.min() < 0.02
 
 
-def test_left_out_errors_are_those_of_refits_with_the_same_landmarks():
+@pytest.mark.parametrize("intercept", [False, True])
+def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
     Y = equilibrium(LINE)
     map = LocalLaw(rank=30).fit(LINE, Y).points_.map
-    fit = LawFit(map, LINE, Y)
-    out, rest = np.arange(10), np.arange(10, 60)
-    found = next((fit.moments(np.arange(60)) - fit.moments(out)).path([1e-6], True))
-    refit = next(fit.moments(rest).path([1e-6], True))
-    assert np.allclose(fit.judged(out, [found]), fit.judged(out, [refit]), atol=1e-9)
+    features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
+    fit = LawRegression(map.solver.stencil, features, LINE, Y, intercept)
+    folds = np.arange(60) // 12
+    found, _ = LeftOutLaws.of(fit, map.solver, folds).judged(np.arange(60), [1e-4])
+    for fold in range(5):
+        refit = fit.law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
+        wanted, _ = fit.judged(np.flatnonzero(folds == fold), [refit], map.solver)
+        assert np.allclose(found[folds == fold], wanted, rtol=1e-6, atol=1e-9)
+
+
+def test_constants_of_grid_points_are_those_of_a_dense_regression():
+    Y = equilibrium(LINE)
+    map = LocalLaw(rank=5).fit(LINE, Y).points_.map
+    stencil = map.solver.stencil
+    features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
+    law = LawRegression(stencil, features, LINE, Y, True)
+    regressors, target = stencil.regression(Y)
+    U = features.transform(stencil.windows(LINE))
+    D = (regressors[:, :, None] / law.scales[:, None] * U[:, None, :]).reshape(len(U), -1)
+    mean, level = (A.reshape(60, 14, -1).mean(axis=0) for A in (D, target[:, None]))
+    C, t = D - np.tile(mean, (60, 1)), target - np.tile(level[:, 0], 60)
+    coef = np.linalg.solve(C.T @ C + 1e-3 * np.eye(C.shape[1]), C.T @ t)
+    found = law.law(law.moments(np.arange(60)), 1e-3)
+    wanted = coef.reshape(len(law.scales), -1).T / np.asarray(law.scales)
+    assert np.allclose(found.weights, wanted, atol=1e-8 * np.abs(wanted).max())
+    assert np.allclose(found.constants, level[:, 0] - mean @ coef, atol=1e-8)
 
 
 def waves(n, seed):
@@ -135,7 +158,7 @@ def test_units_change_nothing(unit):
 
 @pytest.mark.parametrize("alphas", [1e-300, [1e-300, 1e-290]])
 def test_ridges_that_rounding_takes_away_are_refused(alphas):
-    with pytest.raises(ValueError, match="Take larger alphas"):
+    with pytest.raises(ValueError, match="Use larger alphas"):
         LocalLaw(rank=40, alphas=alphas).fit(LINE, equilibrium(LINE))
 
 
@@ -168,7 +191,7 @@ def test_a_device_gives_the_same():
     ("change", "reason"),
     [
         ({"radius": -1.0}, "radius must be a positive number"),
-        ({"reach": 0.5}, "no place has a neighbour"),
+        ({"reach": 0.5}, "no grid point has a neighbour"),
         ({"alphas": "some"}, "alphas must be numbers"),
         ({"alphas": []}, "alphas is empty"),
         ({"alphas": None}, "alpha must be a positive number, got None"),

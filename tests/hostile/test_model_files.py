@@ -367,7 +367,7 @@ def test_trees_that_never_end_are_refused(attribute, change, tmp_path):
     forest = ForestDependency(n_trees=3, random_state=0).fit(X, X)
     path = changed(forest, tmp_path, f"trees.{attribute}", change)
     if change is not np.zeros_like or attribute in ("left", "right"):
-        refused(path, "Trees")
+        refused(path, "TreeNodes")
 
 
 def test_inherited_predictions_name_the_file_too(transducer, tmp_path):

@@ -393,7 +393,7 @@ class Route:
         condition = replace(condition, grouped=condition.grouped and self.grouped)
 
         def factor(problem: Any) -> Any:
-            return self.solver.factor(problem, self.want, Cache())
+            return self.solver.build(problem, self.want, Cache())
 
         return Posed(CASES[self.case], condition, factor, **data)
 

@@ -18,7 +18,7 @@ from mercer.operators import (
     Patchwise,
     Pointwise,
 )
-from mercer.operators.local import starts
+from mercer.operators.local import patch_starts
 from mercer.testing import check_operator_kernel
 from tolerances import IDENTITY, LEFT_OUT
 
@@ -137,9 +137,9 @@ def test_outputs_of_another_size_see_the_patches_at_their_place(rng):
 def test_patches_cover_every_pixel_and_end_flush(length, size, overlap):
     if size > length or overlap >= size:
         with pytest.raises(ValueError, match="size"):
-            starts(length, size, overlap)
+            patch_starts(length, size, overlap)
         return
-    places = starts(length, size, overlap)
+    places = patch_starts(length, size, overlap)
     covered = {p for place in places for p in range(place, place + size)}
     assert covered == set(range(length))
     assert len(set(places)) == len(places)

@@ -151,8 +151,9 @@ def test_context_features_are_the_product_kernel(forms, monkeypatch):
         LocalWindow(1), tiers=None, folds=None, unalignable="skip"
     ).fit(X, y, context=tags)  # fmt: skip
     inputs = model.coder_.encode(X, tags)
-    columns = model.model_.contexts.columns(inputs)
-    values = columns.weights * columns.values
+    contexts = model.model_.contexts
+    columns = contexts.features(inputs)
+    values = contexts.templates.weights * columns.values
     codes = inputs.source
     tokens = [tuple(map(int, part)) for part in np.split(codes.flat, codes.starts[1:-1])]
     items = [(tokens[r], int(p)) for r, p in zip(codes.rows, codes.positions, strict=True)]

@@ -208,7 +208,7 @@ def made_up(rng, gram, sequences=12, size=4):
     gold = rng.integers(size, size=len(U)).astype(np.int32)
     rows = U @ U.T if gram else U
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    return dual.Problem(rows, gram, starts, gold, size, 0.4, 0.8)
+    return dual.DualProblem(rows, gram, starts, gold, size, 0.4, 0.8)
 
 
 @pytest.mark.parametrize("gram", [True, False])

@@ -52,16 +52,16 @@ def log_softmax(z):
 def path_score(model, x, chunks_at):
     """The score of one sequence of chunk choices, without the automaton or the search."""
     m, E = model.model_, model.model_.emissions
-    columns = m.contexts.columns(model.coder_.encode([x]))
+    features = m.contexts.features(model.coder_.encode([x]))
     codes = model.sources_.encode([x])
-    _, pair_weights = m.contexts.pairs(columns)
+    _, pair_weights = m.contexts.pairs
     total, output = 0.0, [m.ngram.end]
     for i, (s, choice) in enumerate(zip(codes.flat, chunks_at, strict=True)):
         so_far = Codes(np.array(output[1:], dtype=np.int64), np.array([0, len(output) - 1]))
-        histories, _ = m.contexts.output_histories(so_far, m.ngram.end)
-        joint = m.contexts.joint(columns, np.tile(histories[-1], (len(x), 1)))
-        g = np.zeros(E.width[s])
-        for keys, weights in ((columns.keys[i], columns.weights), (joint[i], pair_weights)):
+        end = np.full(len(x), len(so_far.flat))
+        paired = m.contexts.history_features(features, so_far, end, m.ngram.end)
+        g, own = np.zeros(E.width[s]), m.contexts.templates.weights
+        for keys, weights in ((features.keys[i], own), (paired[i], pair_weights)):
             for key, weight in zip(keys, weights, strict=True):
                 row = np.flatnonzero(E.keys == key)
                 if len(row):

@@ -97,7 +97,10 @@ def test_examples_can_be_downloaded_as_notebooks():
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ("pandas", "frames.html"),
+        ("pandas", "from_scikit_learn.html"),
+        ("prediction interval", "prediction_sets.html"),
+        ("dates", "auto.html"),
+        ("missing values", "records.html"),
         ("multi-label", "label_sets.html"),
         ("sample_weight", "from_scikit_learn.html"),
         ("predict", "Dependency.predict"),

@@ -12,7 +12,7 @@ CLICKS = {
     "a table of one's own": ["One line from a table"],
     "a ranking": ["Rankings"],
     "an image": ["Five minutes"],
-    "a curve with bands": ["Functional data"],
+    "a curve with bands": ["Curves"],
     "an inflected word": ["Plurals of English nouns"],
     "a field": ["Fields"],
 }

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import KernelDependency
+from mercer._base.linalg import factor_with_ridge
 from mercer.kernels import RBF, Linear
 from mercer.operators import (
     Blocks,
@@ -22,7 +23,6 @@ from mercer.operators import (
 )
 from mercer.operators.block_gram import KroneckerGram, SumGram
 from mercer.solvers import BlockConjugateGradient
-from mercer.solvers.cholesky import factored
 from mercer.solvers.preconditioners import _nearest, low_rank, separable
 from mercer.solvers.reduction import Reduction
 from tolerances import IDENTITY
@@ -70,7 +70,7 @@ def test_any_sum_of_products(seed, alpha, terms):
         gram = SumGram(gram, other)
     V = rng.normal(size=(15, 3))
     found = BlockConjugateGradient(1e-9).solve(gram, alpha, V)
-    wanted = gram.rows.join(factored(gram.matrix() + 0.0, alpha).solve(gram.rows.split(V)))
+    wanted = gram.rows.join(factor_with_ridge(gram.matrix() + 0.0, alpha).solve(gram.rows.split(V)))
     off = np.linalg.norm(gram @ (found.coef - wanted))
     assert off <= 1e-8 * np.linalg.norm(V)
 
@@ -125,7 +125,7 @@ def test_slots_that_are_missing_and_components_that_repeat(rng):
     for intercept in (False, True):
         found = BlockConjugateGradient(1e-10).solve(gram, 0.5, V, intercept).coef
         reduction = Reduction.of(None, intercept, A @ A.T, slots.places)
-        ridge = factored(reduction.reduced(A @ A.T) + 0.0, 0.5)
+        ridge = factor_with_ridge(reduction.reduced(A @ A.T) + 0.0, 0.5)
         wanted = slots.join(reduction.back(ridge.solve(reduction.inside(slots.split(V)))))
         assert_allclose(found, wanted, atol=1e-8)
     assert_allclose(slots.means(slots.centred(slots.split(V))), 0.0, atol=IDENTITY)

@@ -9,7 +9,7 @@ import naive
 from mercer import KernelDependency, KernelDependencyCV, embedding
 from mercer.decoders import Candidates, Lexicon, PerPosition
 from mercer.features import IncompleteCholesky, KernelPCA
-from mercer.kernels import RBF, Linear, Polynomial, Positions, Spectrum
+from mercer.kernels import RBF, Kernel, Linear, Polynomial, Positions, Spectrum
 from mercer.operators import ConditionalCovariance, Covariance, Identity
 from tolerances import IDENTITY, ROOT
 
@@ -218,3 +218,22 @@ def test_embedded_points_know_their_inputs(decoder, kept):
     points = model.embed(X)
     assert list(model.decoder_.decode(points)) == list(model.predict(X))
     assert list(model.decoder_.decode(points[2:4])) == list(model.predict(X[2:4]))
+
+
+class SharedLetters(Kernel):
+    """A custom kernel that returns NaN for one pair of words."""
+
+    def _gram(self, A, B):
+        values = np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+        values[np.ix_([a == "xy" for a in A], [b == "yz" for b in B])] = np.nan
+        return values
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_outputs_with_undefined_kernel_values_are_refused(early):
+    """At the fit if the first outputs show it, and otherwise once predictions need the values."""
+    words = ["ab", "bc", "ca"] * 20
+    y = ["xy", "yz", *words] if early else [*words, "xy", "yz"]
+    X = np.linspace(0, 1, len(y))[:, None]
+    with pytest.raises(ValueError, match="gave NaN or infinite values"):
+        KernelDependency(RBF(0.3), SharedLetters()).fit(X, y).predict(X)

@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 
 from mercer import KernelDependency
+from mercer._base.linalg import factor_with_ridge
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments
 from mercer.solvers import ridge
-from mercer.solvers.weights import factored
 from naive import appendix_c, operator_T, proposition_1
 from tolerances import IDENTITY, ROOT, SINGLE
 
@@ -216,7 +216,7 @@ def test_spectral_solves_its_equation(rng):
 
 def test_cholesky_refuses_an_alpha_that_rounding_swallows():
     with pytest.raises(np.linalg.LinAlgError, match="lost in the rounding"):
-        factored(np.ones((3, 3)), alpha=1e-17)
+        factor_with_ridge(np.ones((3, 3)), alpha=1e-17)
 
 
 def test_moments_add_over_blocks_of_rows(rng):

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer import KernelDependency
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF
-from mercer.losses import EpsilonInsensitive, Huber, Loss, checked_loss, shortened, tau_risk
+from mercer.losses import EpsilonInsensitive, Huber, Loss, checked_loss, shorten_rows, tau_risk
 from mercer.operators import Covariance, Identity, LearnedOperator, Matrix
 from tolerances import IDENTITY
 
@@ -184,10 +184,10 @@ def test_the_risk_of_clean_residuals_is_their_mean_square(rng):
 
 def test_outputs_are_shortened_to_three_medians(rng):
     V = rng.normal(size=(30, 4))
-    assert_allclose(shortened(V, None), V, rtol=0, atol=0)
+    assert_allclose(shorten_rows(V, None), V, rtol=0, atol=0)
     long = np.r_[V, 100 * V[:1]]
     limit = 3 * np.median(np.linalg.norm(long, axis=1))
-    got = shortened(long, None)
+    got = shorten_rows(long, None)
     assert_allclose(got[:30], V, rtol=0, atol=0)
     assert_allclose(got[30], limit * V[0] / np.linalg.norm(V[0]), rtol=1e-12)
 

@@ -11,7 +11,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import IncompleteCholesky, Nystroem
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import Covariance, Identity, Matrix
-from mercer.sources import BadCheckpoint, Rows, Stream
+from mercer.sources import BadCheckpoint, RowBlocks, Stream
 from tolerances import IDENTITY
 
 
@@ -129,8 +129,8 @@ CHANGES = {
     "an output": lambda: changed(3, 1),
     "an input": lambda: changed(3, 0),
     "weights": lambda: [(x, y, np.full(len(x), 1.0 + (i == 2))) for i, (x, y) in blocks_numbered()],
-    "larger blocks": lambda: Rows(*whole_pairs(), block=80),
-    "smaller blocks": lambda: Rows(*whole_pairs(), block=20),
+    "larger blocks": lambda: RowBlocks(*whole_pairs(), block=80),
+    "smaller blocks": lambda: RowBlocks(*whole_pairs(), block=20),
     "another order": lambda: [list(blocks())[i] for i in (1, 0, *range(2, 12))],
 }
 

@@ -14,7 +14,7 @@ from mercer.decoders import Candidates, FixedPoint
 from mercer.features import Explicit, IncompleteCholesky, KernelPCA, Nystroem, RandomFourier
 from mercer.kernels import RBF, Labels, Linear, Spectrum
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
-from mercer.sources import Rows, Shards, Stream
+from mercer.sources import RowBlocks, Shards, Stream
 from tolerances import SINGLE
 
 AGREE = 1e-8
@@ -126,7 +126,7 @@ def places(tmp_path, pairs):
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "XY"]
     return {
         "arrays on disk": tuple(mapped),
-        "rows of arrays": (Rows(X, Y, block=64),),
+        "rows of arrays": (RowBlocks(X, Y, block=64),),
         "a function": (lambda: iter(cut(X, Y, 60)),),
         "a path": (tmp_path / "part-*.npz",),
         "a pattern": (str(tmp_path / "part-*.npz"),),

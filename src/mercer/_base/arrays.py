@@ -85,6 +85,7 @@ def refuse_scalar(A: Items, name: str) -> None:
 
 
 def _is_row(a: Any) -> bool:
+    """Return whether an item is a list, tuple or array without texts."""
     return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
 
 

@@ -44,7 +44,7 @@ class FromFile:
 
 
 def guarded(method: Callable) -> Callable:
-    """Name the file in the errors of a method, where the estimator was loaded."""
+    """Return a method whose errors name the file, if the estimator was loaded from one."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -57,7 +57,7 @@ def guarded(method: Callable) -> Callable:
                 vars(found)[MARK] = file
             return found
         except Exception as problem:
-            if _is_said(problem):
+            if _is_sentence(problem):
                 raise
             raise DamagedModel(
                 f"the model of {file} failed ({type(problem).__name__}: {problem!s:.200}): either "
@@ -69,6 +69,8 @@ def guarded(method: Callable) -> Callable:
 
 
 def _renewed(fit: Callable) -> Callable:
+    """Return a `fit` whose result is not marked as loaded from a file."""
+
     @wraps(fit)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
         fitted = fit(self, *args, **keywords)
@@ -82,10 +84,10 @@ class LocatedError(ValueError):
     """The error of another part with its location added; the other error is the cause."""
 
 
-def _is_said(problem: BaseException) -> bool:
-    """Return whether an error is a sentence: raised by name, and not in a numerical library."""
+def _is_sentence(problem: BaseException) -> bool:
+    """Return whether an error has a sentence for users: not one of a numerical library."""
     if isinstance(problem, LocatedError) and problem.__cause__ is not None:
-        return _is_said(problem.__cause__)
+        return _is_sentence(problem.__cause__)
     if isinstance(problem, DamagedModel | MemoryError | Warning):
         return True
     trace = problem.__traceback__

@@ -9,9 +9,13 @@ import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
 from .arrays import Array, host, is_foreign, like, namespace
-from .symmetric import INDEFINITE, eigh
 from .threads import one_of_many
 
+EPS = float(np.finfo(np.float64).eps)
+INDEFINITE = 1e-8
+"""Eigenvalues below -INDEFINITE times the largest are more than rounding errors."""
+GRADED = 1e-4
+"""Rows of weights that differ by more are factored by a method that keeps the light ones."""
 SMALL = 512
 """Matrices of up to so many rows are factored by numpy, larger ones by scipy.
 
@@ -22,7 +26,78 @@ TALL = 128
 """Rows from which on it pays to look whether a matrix is triangular."""
 
 
-def ridged(K: Array, alpha: float | Array) -> Array:
+class NotPositiveSemidefinite(ValueError):
+    """Error of a Gram matrix or an operator with a negative eigenvalue."""
+
+
+def eigh(
+    S: Array,
+    what: str = "matrix",
+    drop: bool = True,
+    scale: float = 0.0,
+    overwrite: bool = False,
+    lightest: float = 1.0,
+) -> tuple[Array, Array | None]:
+    """Return the positive eigenvalues of a positive semidefinite matrix, and their eigenvectors.
+
+    Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
+    the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
+    `lightest` is the smallest weight of a row over the largest, where rows are ordered by falling
+    weight: small eigenvalues are then accurate relative to the lightest row.
+    `scale` is the size of what `S` was computed of, where that is larger than `S`; an array may be
+    destroyed with `overwrite`.
+    """
+    xp = namespace(S)
+    if S.ndim == 1:
+        return xp.where(S > 0, S, xp.zeros_like(S)), None
+    if S.shape[0] == 0:
+        return xp.sum(S, axis=1), None
+    graded = None
+    if lightest < GRADED and not is_foreign(S):
+        graded = graded_eigh(S, S.shape[0] * EPS * scale * lightest)
+    if graded is not None:
+        values, vectors = graded
+    elif is_foreign(S):
+        values, vectors = xp.linalg.eigh(S)
+    else:  # a symmetric matrix is its own transpose: LAPACK works in place in the Fortran view
+        S = S.T if S.flags.c_contiguous and S.dtype.kind != "c" else S
+        values, vectors = scipy.linalg.eigh(
+            S, driver="evd", overwrite_a=overwrite, check_finite=False
+        )
+    largest, smallest = float(values[-1]), float(values[0])
+    if smallest < -INDEFINITE * max(largest, -smallest, scale):
+        raise NotPositiveSemidefinite(
+            f"the {what} is not positive semidefinite: its eigenvalues go from {smallest:.3g} to "
+            f"{largest:.3g}. Use a positive semidefinite kernel, or add {-smallest:.3g} to its "
+            "diagonal."
+        )
+    kept = values > values.shape[0] * EPS * max(largest, 0.0, scale) * lightest
+    if not drop:
+        return xp.where(kept, values, xp.zeros_like(values)), vectors
+    dropped = values.shape[0] - int(xp.sum(xp.astype(kept, xp.int64)))
+    return values[dropped:], vectors[:, dropped:]
+
+
+def graded_eigh(S: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return eigenvalues and eigenvectors of a matrix with rows of very different sizes.
+
+    They are the squared singular values and the left singular vectors of a pivoted Cholesky
+    factor, which keeps small rows accurate next to any number of large ones; a tridiagonal form
+    does so next to one or two. Pivots up to `floor` count as zero. None for a matrix that is not
+    positive semidefinite.
+    """
+    L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(S, tol=floor, lower=1)
+    rows = np.empty((len(S), rank))
+    rows[pivots - 1] = np.tril(L)[:, :rank]
+    if np.abs(S - rows @ rows.T).max() > INDEFINITE * np.abs(S).max():
+        return None
+    vectors, roots, _ = scipy.linalg.svd(rows, check_finite=False)
+    values = np.zeros(len(S))
+    values[:rank] = roots**2
+    return values[::-1], vectors[:, ::-1]
+
+
+def add_ridge(K: Array, alpha: float | Array) -> Array:
     """Add alpha I (or diag(alpha)) to K, in place where the library allows it."""
     if is_torch_array(K):
         K.diagonal().add_(alpha)
@@ -70,6 +145,7 @@ def times(A: Array, W: Array) -> Array:
 
 
 def _is_upper(W: Array) -> bool:
+    """Return whether a matrix of NumPy is upper triangular."""
     square = not is_foreign(W) and W.shape[0] == W.shape[1]
     return square and scipy.linalg.bandwidth(W)[0] == 0
 
@@ -133,6 +209,20 @@ class PositiveDefinite:
         return 2.0 * float(xp.sum(xp.log(abs(xp.linalg.diagonal(self.factor)))))
 
 
+def factor_with_ridge(K: Array, alpha: float) -> PositiveDefinite:
+    """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
+    xp = namespace(K)
+    scale = float(xp.max(abs(xp.linalg.diagonal(K)))) if K.shape[0] else 0.0
+    if not exceeds_rounding(alpha, int(K.shape[0]), scale):
+        raise np.linalg.LinAlgError("alpha is lost in the rounding of the Gram matrix")
+    return PositiveDefinite.of(add_ridge(K, alpha))
+
+
+def exceeds_rounding(alpha: float, n: int, scale: float) -> bool:
+    """Return whether α exceeds the rounding errors of an n × n Gram matrix of that scale."""
+    return alpha > 100 * n * EPS * scale
+
+
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
     """Solve L X = B for a triangular L, by the library's own solver if it has one."""
     if not is_foreign(L):
@@ -149,6 +239,7 @@ def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
 
 
 def _foreign_cholesky(K: Array) -> Array:
+    """Return the Cholesky factor of an array of another library."""
     try:
         return namespace(K).linalg.cholesky(K)
     except RuntimeError as error:  # torch's own kind of LinAlgError
@@ -172,6 +263,6 @@ def check_gram(K: Array, what: str) -> None:
         )
     try:
         # One Cholesky is six times cheaper than the spectrum, and enough for yes or no.
-        PositiveDefinite.of(ridged(K.copy(), K.shape[0] * INDEFINITE * scale + 1e-300))
+        PositiveDefinite.of(add_ridge(K.copy(), K.shape[0] * INDEFINITE * scale + 1e-300))
     except np.linalg.LinAlgError:
         eigh(K, what)  # raises, with the eigenvalues in its message

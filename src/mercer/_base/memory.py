@@ -23,7 +23,7 @@ def available() -> float:
     return min(_machine(), _container())
 
 
-def room(where: Any = None) -> float:
+def free_bytes(where: Any = None) -> float:
     """Return the free bytes on the device of an array, or on a device by its name."""
     name = where if isinstance(where, str) else str(getattr(where, "device", "cpu"))
     if "cuda" not in name.lower():
@@ -39,7 +39,7 @@ def room(where: Any = None) -> float:
 
 
 def held_bytes(value: Any, excluded: Any = None) -> float:
-    """Return the size of the arrays that an object holds, not counting those of another object."""
+    """Return the bytes of the arrays that an object holds, without those of another object."""
     seen: set[int] = set()
     _arrays_of(excluded, seen)
     return _arrays_of(value, seen)
@@ -69,6 +69,7 @@ def _arrays_of(value: Any, seen: set[int]) -> float:
 
 
 def _machine() -> float:
+    """Return the free memory of the machine in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -78,6 +79,7 @@ def _machine() -> float:
 
 
 def _container() -> float:
+    """Return the memory in bytes that a container may still use."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit = (folder / "memory.max").read_text().strip()

@@ -37,7 +37,7 @@ def non_negative(value: Any, name: str) -> float:
     return float(value)
 
 
-def whole(value: Any, name: str, least: int = 1) -> int:
+def integer(value: Any, name: str, least: int = 1) -> int:
     """Check that a parameter is an integer, positive or at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"
@@ -53,6 +53,7 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def _is_finite(value: Any) -> bool:
+    """Return whether a value is a finite number."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     return number and bool(np.isfinite(float(value)))
 

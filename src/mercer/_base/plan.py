@@ -1,4 +1,4 @@
-"""What a fit costs by each route, and what to do where it has no room: one place for both.
+"""The cost of a fit by each route, and what to do where memory is too small.
 
 Memory is in float64 numbers at the peak, as benchmarks/cost_curves.py measures it. Products, kernel
 values and eigendecompositions are all counted in multiplications of a matrix product.
@@ -61,11 +61,11 @@ class Route:
 
     @property
     def feasible(self) -> bool:
-        """Whether it fits into the free memory."""
+        """Whether the route fits into the free memory."""
         return self.memory <= self.free
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells of its row in a table."""
+        """Return the cells of the row of the route in a table."""
         name = self.name if self.rank is None else f"{self.name}, rank {self.rank}"
         fits = "yes" if self.feasible else "no"
         return name, f"{self.memory / GIB:.3g} GiB", f"{self.multiplications:.2g}", fits
@@ -162,6 +162,7 @@ class Sizes:
 
     @property
     def _rank(self) -> int:
+        """Return the rank in use: the given one, or the largest that fits."""
         return min(self.n, RANK, max(1, self.largest_rank())) if self.rank is None else self.rank
 
     def _panels(self) -> float:
@@ -174,6 +175,7 @@ class Sizes:
         return self.identity or self.q is not None
 
     def _width(self, otherwise: int) -> int:
+        """Return the number of output coordinates, at most n; `otherwise` if it is not known."""
         return otherwise if self.q is None else min(self.q, self.n)
 
     def cholesky(self) -> Route:
@@ -215,6 +217,7 @@ class Sizes:
         return (1 + self.conditional) * self.n * q * q / 2 + EIGH * q**3
 
     def _low_rank_work(self, m: float) -> float:
+        """Return the estimated work of a fit at rank m, in multiplications."""
         n, q = float(self.n), float(self._width(int(m)))
         sides = 1.0 if self._no_outputs() else 2.0
         cholesky = self.identity and not self.choice
@@ -230,7 +233,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
     needed = 8.0 * squares * n * n
     if needed <= SMALL:
         return
-    free = SHARE * _memory.room(where)
+    free = SHARE * _memory.free_bytes(where)
     if needed > free:
         largest = max(1, Sizes(n, identity=False).largest_rank(free))
         likewise = " (and output_features= likewise)" if of == "pairs" else ""
@@ -244,7 +247,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
 
 
 def require_low_rank(n: int, rank: int | None) -> None:
-    """Refuse coordinates of `n` items that have no room; a rank of None stops where it may."""
+    """Refuse coordinates of `n` items that do not fit into memory; a rank of None adapts."""
     needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), SHARE * _memory.available()
     if needed > free:
         raise MemoryError(
@@ -255,7 +258,7 @@ def require_low_rank(n: int, rank: int | None) -> None:
 
 
 def require_moments(shapes: list[tuple[int, int]]) -> None:
-    """Refuse a stream whose moments, of (outputs, inputs) coordinates, have no room."""
+    """Refuse a stream whose moments, of (outputs, inputs) coordinates, exceed the memory."""
     needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
     free = SHARE * _memory.available()
     if needed > free:

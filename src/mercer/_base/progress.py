@@ -97,12 +97,14 @@ def is_watched(estimator: Observed) -> bool:
 
 
 def _support() -> Any:
+    """Return scikit-learn's mix-in for callbacks."""
     from sklearn.callback import CallbackSupportMixin  # slow to import, seldom needed
 
     return CallbackSupportMixin
 
 
 def _bar() -> Any:
+    """Return a progress bar on standard error."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -15,11 +15,12 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
 from .._base.arrays import Items, host
+from .._base.folds import fold_numbers
 from ..embedding import Embedding
 from ..estimators import RegressorDependency
 from ..estimators.choice import calibrated
 from ..estimators.known_targets import known_coordinates
-from ..estimators.pairs import folds_of, group_labels
+from ..estimators.pairs import group_labels
 from ..features import Explicit
 from ..kernels import Kernel
 from .inputs import Inputs
@@ -69,7 +70,7 @@ def baselines(
     if pairs.known is not None:
         V = _with_means(V, known_coordinates(head.output_kernel_, head.outputs_, pairs.known))
     V = V[:, 0] if V.shape[1] == 1 else V  # scikit-learn warns of one column
-    split = PredefinedSplit(folds_of(labels, FOLDS))
+    split = PredefinedSplit(fold_numbers(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
     for name, regressor in _models(fewest).items():
         if not clock.allows("baseline"):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Items
+from .._base.arrays import Array, Items
 from .._base.parameters import parameters
 from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
@@ -43,30 +43,30 @@ class AutoDependency(LearntFromTable):
 
     Parameters
     ----------
-    inputs
+    inputs : str, list of str or dict, default=None
         Input columns, by name; a dictionary from names to "number", "category", "text", "labels"
         or "nothing" overrides the guess; None for all other columns.
-    output
+    output : str, list of str or dict, default=None
         The output column or columns; a dictionary from names to one of "number", "curve",
         "labels", "class", "ranking", "text", "smiles" overrides the guess. Several columns may
         differ in kind: each row of them is a record, whose fields are predicted and scored one by
         one. None for the last column, or for `y` where that is given.
-    groups, id
+    groups, id : str, default=None
         Columns: rows of one group are left out together; ids are returned next to predictions.
-    scoring
+    scoring : str or callable, default=None
         None for the metric of the outputs (mean R² of numbers, R² of curves, F1 by example of label
         sets, accuracy of classes, Kendall's tau of rankings, else exact matches), or a scorer of
         scikit-learn, or the name of one or of a function of `mercer.metrics`.
-    coverage
+    coverage : float, default=None
         The fraction of new outputs that `predict_set` covers by default; None for no sets.
-    time_limit
+    time_limit : float, default=None
         Seconds that fitting may take; None for no limit.
     preset : {"fast", "default", "best"}, default="default"
         How much is tried: "fast" takes about a third of the time of "default", and "best" about
         three times as long.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed of forests and samples.
-    verbose
+    verbose : bool, default=False
         Whether to write lines on standard error that show the progress of the fit and the time
         that is left. A terminal shows a bar instead, requested or not.
 
@@ -102,21 +102,25 @@ class AutoDependency(LearntFromTable):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    inputs: Any = None
-    output: Any = None
+    inputs: Hashable | Sequence[Hashable] | Mapping[Hashable, str] | None = None
+    output: Hashable | Sequence[Hashable] | Mapping[Hashable, str] | None = None
     groups: Hashable | None = None
     id: Hashable | None = None
-    scoring: Any = None
+    scoring: str | Callable[..., float] | None = None
     coverage: float | None = None
     time_limit: float | None = None
     preset: str = "default"
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
     verbose: bool = False
 
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, groups: Items | None = None, sample_weight: Any = None
+        self,
+        X: Items,
+        y: Items = None,
+        groups: Items | None = None,
+        sample_weight: Array | None = None,
     ) -> AutoDependency:
         """Determine the kinds of the columns, and fit, compare and blend the candidates.
 

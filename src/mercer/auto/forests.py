@@ -10,8 +10,8 @@ from typing import Any
 from sklearn.base import clone
 
 from ..estimators import BoostedDependency, ForestDependency
+from ..estimators.coordinate_model import output_problem
 from ..estimators.forest import DIRECTIONS
-from ..estimators.on_features import output_problem
 from ..kernels import Kernel
 from ..solvers import Cache
 from .candidates import forest_kernel

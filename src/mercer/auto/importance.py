@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .._base.folds import fold_numbers
 from ..estimators import Blend
-from ..estimators.pairs import folds_of, group_labels
+from ..estimators.pairs import group_labels
 from ..estimators.probabilities import has_classes
 from .inputs import Inputs
 from .pairs import Pairs
@@ -44,7 +45,7 @@ def importances(
     random = np.random.RandomState(seed)
     if pairs.n > MOST:
         pairs = pairs.rows(np.sort(random.permutation(pairs.n)[:MOST]))
-    folds = folds_of(group_labels(pairs.groups, pairs.n), FOLDS)
+    folds = fold_numbers(group_labels(pairs.groups, pairs.n), FOLDS)
     names = [name for name, kind in inputs.kinds_.items() if kind != "nothing"]
     found: dict[Name, list[float]] = {name: [] for name in names}
     for fold in range(1 if pairs.n > FEW else int(folds.max()) + 1):

@@ -20,8 +20,8 @@ from .._base.from_file import FromFile, Reducible
 from ..estimators.choice import FixedPredictions, Made, scored
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
-from ..sets.models import Piped, SupportsSets
 from ..sets.records import RecordSets
+from ..sets.views import ModelView, SupportsSets
 from .importance import importances
 from .inputs import Inputs
 from .letters import Letters
@@ -243,10 +243,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             known = dict(zip(self.outputs_.columns_, rows, strict=True))
         return RecordSets.of(self.best_estimator_, pairs.groups, known)
 
-    def as_points(self) -> Piped:
+    def as_points(self) -> ModelView:
         """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""
         reader = TableReader(self.inputs_, self.outputs_)
-        return Piped(reader, self.best_estimator_, reader)
+        return ModelView(self.best_estimator_, reader, reader)
 
     def loo_predict(self) -> Any:
         """Return the left-out prediction of every training row, in the form of `predict`."""

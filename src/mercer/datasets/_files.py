@@ -127,6 +127,7 @@ def rows(path: Path, width: int, what: str) -> list[list[str]]:
 
 
 def _holds(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:
+    """Return whether a file has the expected content."""
     if content is None:
         return False
     try:

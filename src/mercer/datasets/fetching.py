@@ -25,6 +25,7 @@ Parse = Callable[[Mapping[str, bytes]], Arrays]
 
 
 def _github(repository: str, commit: str, path: str = "") -> str:
+    """Return the address of a file at a commit of a repository."""
     return f"https://raw.githubusercontent.com/{repository}/{commit}{path}"
 
 
@@ -182,6 +183,7 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
 
 
 def _parsed(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
+    """Return the arrays of downloaded files, or raise an error that names the data set."""
     try:
         return parse(files)
     except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:

@@ -100,6 +100,7 @@ def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HA
 
 
 def _spectrum(record: dict) -> TandemSpectrum:
+    """Return the spectrum of a record."""
     precursor = record["precursor_mz"] or protonated_mass(record["formula"])
     mz, intensity = (np.array(record[name]) for name in ("mz", "intensity"))
     return TandemSpectrum(mz, intensity, float(precursor), record["formula"])

@@ -63,6 +63,7 @@ class Chart:
     # -- the best value of every state --------------------------------------------------------
 
     def _fill(self) -> None:
+        """Compute the best value of every state, smallest spans first."""
         single = [self.grammar.productions[p].single for p in self.rules.productions]
         chained = self.symbols is not None
         pairs = list(zip(self.rules.productions, single, strict=True))
@@ -84,6 +85,7 @@ class Chart:
                 self._put((start, p, place, end, 0))
 
     def _put(self, state: State) -> None:
+        """Store the best value of a state, if it has a derivation."""
         start, p, place, end, height = state
         value = max(self._values(state), default=-np.inf)
         if value == -np.inf:
@@ -107,7 +109,7 @@ class Chart:
                 yield value + self._child(self._span(at, end), p, place, height)
 
     def _before(self, state: State) -> list[tuple[State, int]]:
-        """Return the states of one child less, and where they end."""
+        """Return the states with one child less, and their ends."""
         start, p, place, end, height = state
         if place == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -138,7 +140,7 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, place: int, height: int
     ) -> list[tuple[float, State]]:
-        """Yield the states of a span that can be a child of a production, and what each adds."""
+        """Return the states of a span that can be a child of a production, and what each adds."""
         gains = self._gains_below(p, place)
         return [
             (gains[child[1]], child)
@@ -173,7 +175,7 @@ class Chart:
                 heappush(waiting, (-following[0], i, rank + 1))
 
     def _edges(self, state: State) -> list[Edge]:
-        """Yield all last steps of a state."""
+        """Return all last steps of a state."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
         own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
@@ -205,7 +207,7 @@ class Chart:
         return ranked[rank]
 
     def _push_following(self, state: State, last: Derivation) -> None:
-        """Wait for the derivations that follow one: one joined state of the next rank.
+        """Add the derivations after one: those with a joined state at its next rank.
 
         Only states from the last one of rank above 0 on are advanced, so that none comes twice.
         """
@@ -216,6 +218,7 @@ class Chart:
                 break
 
     def _push(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
+        """Add a derivation to those that wait, if all the states that it joins have their rank."""
         value, waiting = edge[0], self._waiting[state]
         for joined, rank in zip(edge[1], ranks, strict=True):
             part = self.value[joined] if rank == 0 else self._value_of(joined, rank)
@@ -225,6 +228,7 @@ class Chart:
         heappush(waiting, (-value, len(waiting), edge, ranks))
 
     def _value_of(self, state: State, rank: int) -> float | None:
+        """Return the value of a derivation with a given rank; None where there are fewer."""
         found = self._derivation(state, rank)
         return None if found is None else found[0]
 

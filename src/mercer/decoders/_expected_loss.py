@@ -77,6 +77,7 @@ class LabelLoss(ExpectedLoss):
         self.sizes = self.Y.sum(axis=1)
 
     def _indicators(self, y: Items) -> np.ndarray:
+        """Return label sets as rows of zeros and ones."""
         return np.asarray(host(dense(self.labels.check(y, "y"))) > 0, dtype=float)
 
     def pairs(self, outputs: Items) -> np.ndarray:
@@ -114,10 +115,12 @@ class LabelLoss(ExpectedLoss):
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 
     def _hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return the labels with more votes for than against them, at each price."""
         votes = C @ (2.0 * self.Y - 1.0)
         return [votes > price for price in prices]
 
     def _f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return the sets of the largest weighted F1, at each price."""
         labels = self.Y.shape[1]
         sizes = np.arange(1, labels + 1)
         gains = np.zeros((len(C), labels, labels))  # point, label, size
@@ -135,6 +138,7 @@ class LabelLoss(ExpectedLoss):
         return found
 
     def _subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return the training sets with the most votes, at each price."""
         rows, number = np.unique(self.Y, axis=0, return_inverse=True)
         votes = np.zeros((len(C), len(rows)))
         np.add.at(votes.T, number.reshape(-1), C.T)
@@ -195,6 +199,7 @@ class EditLoss(ExpectedLoss):
         self.y, self.texts = y, [self._coded(item) for item in y]
 
     def _coded(self, item: Any) -> str:
+        """Return a sequence as a text with one character per symbol."""
         return "".join(self.code.get(symbol, "\0") for symbol in item)
 
     def pairs(self, outputs: Items) -> np.ndarray:
@@ -219,6 +224,7 @@ class EditLoss(ExpectedLoss):
         return np.array(found)
 
     def _search(self, weights: np.ndarray) -> tuple[str, float]:
+        """Return a local optimum for one row of weights, and a lower bound."""
         own = _largest(weights, self.SUPPORT)
         texts, c = [self.texts[i] for i in own], weights[own]
         D = _distances(texts, texts)
@@ -237,10 +243,12 @@ class EditLoss(ExpectedLoss):
 
 
 def _largest(weights: np.ndarray, number: int) -> np.ndarray:
+    """Return the positions of the largest weights by absolute value."""
     return np.argsort(-np.abs(weights), kind="stable")[:number]
 
 
 def _distances(left: list[str], right: list[str]) -> np.ndarray:
+    """Return the edit distances of all pairs of texts."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
@@ -248,6 +256,7 @@ def _distances(left: list[str], right: list[str]) -> np.ndarray:
 
 
 def _one_edit_away(text: str, letters: list[str]) -> list[str]:
+    """Return the texts that one deletion, insertion or substitution makes."""
     near = {text[:i] + text[i + 1 :] for i in range(len(text))}
     for letter in letters:
         near |= {text[:i] + letter + text[i:] for i in range(len(text) + 1)}
@@ -256,6 +265,7 @@ def _one_edit_away(text: str, letters: list[str]) -> list[str]:
 
 
 def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
+    """Return a bound of the weighted sum of distances, by the triangle inequality."""
     up, down = np.maximum(c, 0.0), np.maximum(-c, 0.0)
     most, least = up.sum(), down.sum()
     if not most > least:

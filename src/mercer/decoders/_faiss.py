@@ -46,27 +46,31 @@ class FaissIndex:
         self.index = self._filled()
 
     def _rows(self) -> Any:
+        """Yield coordinates and squared norms of the candidates, block by block."""
         for rows in blocks(count(self.outputs), ROWS):
             some = part(self.outputs, rows)
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
 
     def _mean_norm(self) -> float:
+        """Return the mean squared norm of up to 1,000 candidates."""
         some = take(self.outputs, np.linspace(0, count(self.outputs) - 1, 1000).astype(int))
         return float(np.mean(host(self.frame.sqnorms(some))))
 
     def _filled(self) -> Any:
+        """Return the index with all candidates."""
         index: Any = None
         for E, norms in self._rows():
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
             flat = (norms - self.mean) / self.unit**2
             last = flat if rest is None else np.sqrt(np.maximum(rest, 0.0)) / self.unit
-            E = appended(E / self.unit, last)
+            E = with_column(E / self.unit, last)
             index = index or self._empty(E.shape[1])
             self.longest = max(self.longest, float(np.sqrt((E * E).sum(axis=1).max())))
             index.add(np.ascontiguousarray(E, dtype=np.float32))
         return index
 
     def _empty(self, width: int) -> Any:
+        """Return an index without candidates."""
         import faiss
 
         if not self.hnsw:
@@ -79,7 +83,7 @@ class FaissIndex:
         """Return numbers and exact scores of the best `k`, and whether they are surely the best."""
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
-        queries = appended(G, 0.0) if self.hnsw else appended(2.0 * G, -1.0)
+        queries = with_column(G, 0.0) if self.hnsw else with_column(2.0 * G, -1.0)
         near, found = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), wide)
         scores = self._rescored(C, found)
         # In the order of the candidates first, so that of equal scores the first one wins.
@@ -108,7 +112,7 @@ class FaissIndex:
         return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than requested
 
 
-def appended(A: Array, last: Array | float) -> Array:
+def with_column(A: Array, last: Array | float) -> Array:
     """Return a matrix with one more column."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]

@@ -90,6 +90,7 @@ class Grammar:
         return int(number[-1]), len(hashes), bag
 
     def _counted(self, bags: list[Counter]) -> sparse.csr_array:
+        """Return counters of features as a sparse matrix."""
         entries = [
             (row, self.feature(f), count)
             for row, bag in enumerate(bags)
@@ -171,7 +172,7 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """Return what decides where it is allowed: its label if all children are leaves."""
+        """Return the label of a production of leaves, else its number: equal ones are alike."""
         made = self.grammar.productions[p]
         return made.label if made.only_leaves else p
 
@@ -211,6 +212,7 @@ def _in_postorder(tree: Any) -> Iterator[tuple[int, Any, list[int]]]:
 
 
 def _opened(node: Any) -> tuple[Any, list[int], list[Any]]:
+    """Return a node, an empty list for its finished children, and its children."""
     return node, [], list(node[1:]) if isinstance(node, tuple | list) else []
 
 

@@ -32,6 +32,7 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
 
 @parallel
 def _subset_orders(start, stop, W, orders):
+    """Write the best orders of some matrices, by dynamic programming over subsets."""
     m = W.shape[1]
     half = m // 2
     mask = (1 << half) - 1
@@ -109,6 +110,7 @@ def _unbeaten_first(beats: np.ndarray) -> list[int]:
 
 
 def _circle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
+    """Return the best order of labels that beat each other in a circle."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
     return integer_order(W, time_limit)
@@ -171,6 +173,7 @@ class _Programme:
         return X, self.least - found.fun
 
     def _constraints(self) -> LinearConstraint:
+        """Return the constraints that forbid the circles found so far."""
         a, b, c = self.triples.T
         columns = np.stack([self.number[a, b], self.number[b, c], self.number[a, c]], axis=1)
         rows, shape = np.repeat(np.arange(len(a)), 3), (len(a), len(self.gain))

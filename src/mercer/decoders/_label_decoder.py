@@ -28,6 +28,7 @@ class LabelDecoder(Decoder):
         return self
 
     def _scores(self, points: Embedding) -> np.ndarray:
+        """Return the score of each label at each point."""
         return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
 
     def _formed(self, chosen: np.ndarray) -> Items:

@@ -71,6 +71,7 @@ def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _single(held: Best | None, S: Array, offset: int) -> Best:
+    """Return the best candidate so far, the first one of equal scores."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
@@ -83,6 +84,7 @@ def _single(held: Best | None, S: Array, offset: int) -> Best:
 
 
 def _numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
+    """Return the best k so far, of NumPy arrays, which are searched without sorting all scores."""
     numbers, both = _hits(S, _in_question(held, S, k), offset)
     if held is not None:
         numbers, both = np.hstack([held[0], numbers]), np.hstack([held[1], both])
@@ -112,6 +114,7 @@ def _hits(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
 
 
 def _foreign(held: Best | None, S: Array, offset: int, k: int) -> Best:
+    """Return the best k so far, of arrays of other libraries."""
     xp, (rows, columns) = namespace(S), S.shape
     numbers = xp.arange(offset, offset + columns, device=device(S))[None, :]
     numbers = xp.broadcast_to(numbers, (rows, columns))

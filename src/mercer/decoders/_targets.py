@@ -50,6 +50,7 @@ def lengths(points: Embedding, length: Any) -> np.ndarray | None:
 
 
 def _length(x: Any, t: int, length: Any) -> int:
+    """Return the length of the output of one input."""
     try:
         found = len(x) if length == "input" else int(length(x))
     except TypeError:
@@ -72,11 +73,12 @@ def agreement(y: Items, found: Items) -> float:
 
 
 def _same(a: Any, b: Any) -> bool:
+    """Return whether two symbols are equal."""
     return bool(a == b)
 
 
 def best_of(grid: Any, decode: Callable[[float], Items], y: Items) -> float:
-    """Return the value of a grid whose decoded outputs agree best, of equals the smallest."""
+    """Return the value of a grid whose decoded outputs agree best; the smallest of equals."""
     worth = {value: agreement(y, decode(value)) for value in sorted(grid, key=abs)}
     return float(max(worth, key=lambda value: worth[value]))
 

@@ -52,7 +52,7 @@ class TreeSearch:
         return self.bound - best <= CLOSE * max(1.0, abs(best))
 
     def climb(self) -> tuple[Chart, float] | None:
-        """Fill charts under one bound after the other, until a tree is the best of its own.
+        """Maximise one bound after another, until a tree repeats or is proved to be the best.
 
         Return the chart of the least bound, and what it adds to the values of its trees; None
         where no tree can be derived.

@@ -132,6 +132,7 @@ class GromovWassersteinBarycenter(Decoder):
         return C
 
     def _proposals(self, weights: np.ndarray) -> list[Any]:
+        """Return barycentres of the graphs with the largest weights, rounded at each threshold."""
         order = np.argsort(-weights, kind="stable")[: self.graphs]
         chosen = [i for i in order if weights[i] > 0] or [int(order[0])]
         graphs = [self.read_[i] for i in chosen]

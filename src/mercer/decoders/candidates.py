@@ -22,7 +22,7 @@ from .._base.from_file import Reducible
 from .._base.parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
-from ._faiss import FaissIndex, appended
+from ._faiss import FaissIndex, with_column
 from ._scan import CANDIDATES, Change, best_of_blocks, score_blocks
 from .base import Decoder, Ranked
 from .own_candidates import OwnCandidates, collected, sole_groups
@@ -97,7 +97,7 @@ class Candidates(Reducible, Decoder):
         return self
 
     def without_training_data(self) -> Candidates:
-        """Return a copy without its index, which is made again, and what left-out points need."""
+        """Return a copy without its index, and without what only left-out points need."""
         bare = super().without_training_data()
         for name in {"numbers_", "indexed_"} & vars(self).keys():
             setattr(bare, name, None)
@@ -180,14 +180,14 @@ class Candidates(Reducible, Decoder):
         def coordinates(columns: slice) -> Array:
             # The norm of a candidate is one more coordinate: no second pass.
             some = points.frame.evaluate(part(self.outputs_, columns))
-            return appended(some, excess[columns])
+            return with_column(some, excess[columns])
 
-        C = appended(2.0 * points.coordinates, -1.0)
+        C = with_column(2.0 * points.coordinates, -1.0)
         changes = [*self._left_out_changes(points), *prior]
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
     def _left_out_changes(self, points: Embedding) -> list[Change]:
-        """Return what rules out the candidates that were left out with each point."""
+        """Return the change of scores that rules out candidates left out with each point."""
         owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []
@@ -240,4 +240,5 @@ class Candidates(Reducible, Decoder):
 
 
 def _forbidden(ruled_out: np.ndarray) -> np.ndarray:
+    """Return -inf where a candidate is ruled out, else 0."""
     return np.where(ruled_out, -np.inf, 0.0)

@@ -126,6 +126,7 @@ def on_sphere(F: np.ndarray) -> np.ndarray:
 
 
 def _refuse_others(rows: np.ndarray, w: np.ndarray) -> None:
+    """Refuse training outputs that are not probabilities."""
     totals = rows @ w
     bad = (rows < 0).any(axis=1) | (np.abs(totals - 1.0) > TOLERANCE)
     if bad.any():

@@ -24,7 +24,7 @@ RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 
 def likelihood(S: np.ndarray, own: np.ndarray) -> float:
-    """Return the mean log-probability of the own columns at the best temperature."""
+    """Return the mean log-probability of the true columns at the best temperature."""
     scale = float(np.std(S[-np.inf < S])) or 1.0
     true = S[np.arange(len(S)), own]
     return max(
@@ -165,11 +165,11 @@ class Lexicon(Decoder):
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])
         if self.background_:
-            changes.append(self._less_background(points))
+            changes.append(self._minus_background(points))
         return changes
 
-    def _less_background(self, points: Embedding) -> Change:
-        """Return what subtracts the scores of words at the mean suitable training output."""
+    def _minus_background(self, points: Embedding) -> Change:
+        """Return the change that subtracts the scores of words at the mean training output."""
         weights = self._mean_weights(points)
         block: dict[int, np.ndarray] = {}
 
@@ -183,7 +183,7 @@ class Lexicon(Decoder):
         return change
 
     def _restriction(self, points: Embedding) -> list[Change]:
-        """Return what rules out unsuitable words of an input; where none suits, all are allowed."""
+        """Return the change that rules out unsuitable words; where none suits, all are allowed."""
         if self.restrict is None:
             return []
         allowed = self._allowed(points.inputs, self.words_)
@@ -217,6 +217,7 @@ class Lexicon(Decoder):
         return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
 
     def _allowed(self, inputs: Items | None, words: Items) -> np.ndarray:
+        """Return whether each word suits each input, (inputs, words)."""
         if inputs is None:
             raise ValueError("words restricted by the input need points that know their x.")
         if self.restrict == "length":

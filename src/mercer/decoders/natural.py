@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ..kernels import Hamming, Kendall, Kernel, Positions, Spearman
 from ..kernels.records import field_kernels
-from ..spaces import LabelSets
+from ..spaces import LabelSets, Records
 from .base import Decoder
 from .candidates import Candidates
 from .direct import Direct
@@ -31,7 +31,7 @@ def natural(kernel: Kernel) -> Decoder:
     own = kernel.space.decoder(kernel)
     if own is not None:
         return own
-    if field_kernels(kernel) is not None:
+    if isinstance(kernel.space, Records) and field_kernels(kernel) is not None:
         return PerField()
     plain, features = kernel.multiple.kernel, kernel.features
     for kind, decoder in EXACT.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.arrays import Items, object_array, take
 from .._base.checks import Limits, bounded, finite, must
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
@@ -102,7 +102,7 @@ class NGramPath(Decoder):
         return automatic(self.bonus, "bonus")
 
     def fit(self, kernel: Kernel, y: Items) -> NGramPath:
-        """Lay out the strings that are searched."""
+        """Build the graph of the strings that are searched."""
         spectrum = kernel.multiple.kernel
         if not isinstance(spectrum, Spectrum):
             raise unsuited(self, kernel, "Spectrum(n, ...)")
@@ -111,8 +111,8 @@ class NGramPath(Decoder):
         self.kernel_: Any = kernel
         self.graph_ = PathGraph.of(spectrum.ngrams_, self.ngrams == "seen")
         self.longest_ = spectrum.longest_ if self.max_length is None else self.max_length
-        whole(self.longest_, "max_length")
-        whole(self.max_nodes, "max_nodes")
+        integer(self.longest_, "max_length")
+        integer(self.max_nodes, "max_nodes")
         self.like_ = y[0]
         self.bonus_ = 0.0 if self.calibrates else float(self.bonus)
         return self
@@ -143,11 +143,12 @@ class NGramPath(Decoder):
         return [[(y, float(v))] for y, v in zip(found.outputs, scores, strict=True)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best string of each point, its score, and a bound on what it misses."""
+        """Return the best string of each point, its score, and how far from the best it can be."""
         return self._found(points, [self.bonus_])[0]
 
     @property
     def _spectrum(self) -> Any:
+        """The kernel on strings, without its scale."""
         return self.kernel_.multiple.kernel
 
     def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
@@ -176,6 +177,7 @@ class NGramPath(Decoder):
         ]
 
     def _spelled(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return the strings of paths, in the form of the training outputs."""
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
@@ -185,6 +187,7 @@ class NGramPath(Decoder):
         )
 
     def _kappa(self) -> np.ndarray:
+        """Return the similarity of two positions by their distance."""
         apart = np.arange(self.longest_ + 1)
         width = self._spectrum.width
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)

@@ -135,6 +135,7 @@ def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> 
 
 
 def _checked(row: Any, t: int) -> list:
+    """Return the candidates of one input as a list; refuse one that is empty or not a list."""
     if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__"):
         raise ValueError(
             f"candidates[{t}] must be a list of outputs, one an input; got {row!r:.60}."

@@ -54,6 +54,7 @@ class PositionDecoder(Decoder):
         return self._best(self._scores(points), lengths(points, self.length), self.value_)
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:
+        """Return the best sequences for scores, fixed lengths and a value of the parameter."""
         raise NotImplementedError
 
     def fit(self, kernel: Kernel, y: Items) -> PositionDecoder:
@@ -69,6 +70,7 @@ class PositionDecoder(Decoder):
 
     @property
     def _places(self) -> Any:
+        """The kernel `Positions`, without its scale."""
         return self.kernel_.multiple.kernel
 
     def check_loaded(self, limits: Limits) -> None:
@@ -85,6 +87,7 @@ class PositionDecoder(Decoder):
         return np.concatenate(parts)
 
     def _spelled(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return sequences of the given lengths, in the form of the training outputs."""
         spell = self._places.spell
         return object_array(
             [spell(row[:end], self.like_) for row, end in zip(codes, ends, strict=True)]
@@ -128,9 +131,11 @@ class PerPosition(PositionDecoder):
 
     @property
     def _value(self) -> float | str:
+        """The bonus."""
         return self.bonus
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, bonus: float) -> np.ndarray:
+        """Return the best symbol at each position, up to the best or the fixed length."""
         codes = scores.argmax(axis=2)
         if fixed is None:
             gains = np.cumsum(scores.max(axis=2) + bonus, axis=1)
@@ -188,6 +193,7 @@ class Viterbi(PositionDecoder):
 
     @property
     def _value(self) -> float | str:
+        """The weight of the transitions."""
         return self.weight
 
     def check_loaded(self, limits: Limits) -> None:
@@ -209,6 +215,7 @@ class Viterbi(PositionDecoder):
         return self
 
     def _given(self) -> np.ndarray:
+        """Return the given transitions with a row and a column for the ends of sequences."""
         size = len(self._places.alphabet_)
         table = np.asarray(self.transitions, dtype=np.float64)
         if table.shape != (size,) * (self.order + 1):
@@ -221,6 +228,7 @@ class Viterbi(PositionDecoder):
         return full.reshape(-1, size + 1)
 
     def _learnt(self, y: Items) -> np.ndarray:
+        """Return the logarithms of smoothed frequencies of symbols after their contexts."""
         size = len(self._places.alphabet_)
         codes = self._places.alphabet_.encode(y)
         counts = np.full(((size + 1) ** self.order, size + 1), float(self.smoothing))
@@ -232,6 +240,7 @@ class Viterbi(PositionDecoder):
         return np.log(counts / counts.sum(axis=1, keepdims=True))
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, weight: float) -> np.ndarray:
+        """Return the best sequences under scores and transitions, by dynamic programming."""
         from ._path_loops import viterbi
 
         places = scores.shape[1]

@@ -41,13 +41,16 @@ class RankingDecoder(Decoder):
         return self._ranks(self._features(points)).astype(self.dtype_)
 
     def _features(self, points: Embedding) -> np.ndarray:
+        """Return the points in the features of the kernel on rankings."""
         return host(features(points, self.kernel_))
 
     @property
     def _ranking(self) -> Any:
+        """The kernel on rankings, without its scale."""
         return self.kernel_.multiple.kernel
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
+        """Return the best ranks at points given by features."""
         raise NotImplementedError
 
 
@@ -88,6 +91,7 @@ class Kemeny(RankingDecoder):
     time_limit: float | None = 60.0
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
+        """Return the ranks of the best order: by enumeration, or from preferences."""
         from ._kemeny import PROGRAMME
 
         self.proved_ = np.ones(len(F), dtype=bool)
@@ -104,6 +108,7 @@ class Kemeny(RankingDecoder):
         return np.argsort(orders, axis=1)
 
     def _orders(self, W: np.ndarray) -> np.ndarray:
+        """Return the best order of the labels for each matrix of preferences."""
         from ._kemeny import SUBSETS, component_order, majority_orders, subset_orders
 
         W = np.ascontiguousarray(W, dtype=float)
@@ -132,6 +137,7 @@ class Kemeny(RankingDecoder):
         ]
 
     def _all(self) -> np.ndarray:
+        """Return all rankings of the labels."""
         return np.array(list(permutations(range(self.m_))))
 
     def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -163,6 +169,7 @@ class Assignment(RankingDecoder):
     wanted = "that is Hamming() or Spearman()"
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
+        """Return the best assignment of labels to positions."""
         if isinstance(self._ranking, Spearman):
             return _sorted_ranks(F)
         tables = F.reshape(len(F), self.m_, self.m_)
@@ -184,8 +191,10 @@ class Borda(RankingDecoder):
     """
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
+        """Return the ranks of the labels by their mean position."""
         return _sorted_ranks(self._ranking.positions(F))
 
 
 def _sorted_ranks(positions: np.ndarray) -> np.ndarray:
+    """Return the rank of each label by its position."""
     return np.argsort(np.argsort(positions, axis=1, kind="stable"), axis=1)

@@ -53,6 +53,7 @@ class Field:
         return Embedding(coordinates, frame, points.left_out, points.inputs)
 
     def _coordinates(self, points: Embedding) -> tuple[Any, Frame]:
+        """Return the coordinates of points in one field, and their frame."""
         if self.columns is not None:
             F = points.frame.kernel_features(points.coordinates)
             return F[:, self.columns], OrthonormalFrame(Explicit().fit(self.kernel, self.sample))
@@ -67,7 +68,7 @@ def values_of(on: On, records: Items) -> Items:
 
 
 def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
-    """Return the fields of records under a fitted sum of kernels on fields; empty if it is none."""
+    """Return the fields of records under a fitted sum of kernels on fields; empty for others."""
     kernels, first = field_kernels(kernel) or {}, records[:1]
     owners = None
     if kernels and kernel.features is not None:
@@ -129,7 +130,7 @@ class PerField(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the decoder of some field does."""
+        """Whether the decoder of some field is to be calibrated."""
         known = vars(self).get("decoders_", self.decoders or {})
         return any(decoder.calibrates for decoder in known.values())
 
@@ -152,6 +153,7 @@ class PerField(Decoder):
         return from_columns({name: self._column(name, points) for name in self.fields_})
 
     def _column(self, name: Any, points: Embedding) -> list:
+        """Return the decoded values of one field."""
         found = self.decoders_[name].decode(self.fields_[name].points(points))
         return cells(found, self.like_[name])
 
@@ -167,6 +169,7 @@ class PerField(Decoder):
         ]
 
     def _ranked(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
+        """Return the best values of one field; a single one if its decoder ranks none."""
         own, like = self.fields_[name].points(points), self.like_[name]
         with suppress(ValueError):
             ranked = self.decoders_[name].decode_top(own, k)
@@ -199,6 +202,7 @@ def best_records(lists: Mapping[Any, Ranked], k: int) -> Ranked:
 
 
 def _extended(found: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
+    """Yield each record with each value of a further field, and the sum of the scores."""
     for record, total in found:
         for value, score in ranked:
             yield {**record, name: value}, total + float(score)

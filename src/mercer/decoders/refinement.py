@@ -39,7 +39,7 @@ class Refinement(Decoder):
         bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
-        """Prepare the start."""
+        """Fit the candidates that the climb starts from."""
         if not kernel.on_vectors or not self._suits(kernel):
             raise unsuited(self, kernel, self.wanted)
         if self.max_iter < 0 or self.tol < 0:
@@ -76,6 +76,7 @@ class Refinement(Decoder):
         return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
 
     def _climbed(self, points: Embedding, starts: Array) -> Array:
+        """Return the ends of the climb; the starts where the objective is not higher."""
         objective = PreimageObjective.of(self.kernel_, points)
         ends = self._climb(objective, starts)
         xp = namespace(ends)
@@ -83,6 +84,7 @@ class Refinement(Decoder):
         return xp.where(better[:, None], ends, starts)
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
+        """Climb from outputs to better ones."""
         raise NotImplementedError
 
 
@@ -154,9 +156,11 @@ class FixedPoint(Refinement):
     HALVINGS = 12
 
     def _suits(self, kernel: Kernel) -> bool:
+        """Return whether the kernel is a function of the distance."""
         return kernel.radial is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
+        """Iterate the fixed-point equation until the objective rises no more."""
         Y = Y + 0.0
         value = objective.values(Y)
         active = np.arange(Y.shape[0])
@@ -218,9 +222,11 @@ class Gradient(Refinement):
     wanted = "with a derivative"
 
     def _suits(self, kernel: Kernel) -> bool:
+        """Return whether the kernel has derivatives in its items."""
         return kernel.item_gradient is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
+        """Run L-BFGS for each point."""
         if self.max_iter == 0:
             return Y  # L-BFGS-B would take a step all the same
         # One point at a time: a shared line search would make answers depend on the batch.
@@ -231,6 +237,7 @@ class Gradient(Refinement):
         return namespace(Y).concat(ends, axis=0)
 
     def _climb_one(self, objective: PreimageObjective, y: Array) -> Array:
+        """Run L-BFGS for one point."""
         unit = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:

@@ -64,7 +64,7 @@ class Threshold(LabelDecoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether anything is left open."""
+        """Whether the threshold or the rule is to be chosen."""
         return self.threshold is None or self.at_least_one is None
 
     def fit(self, kernel: Kernel, y: Items) -> Threshold:
@@ -147,6 +147,7 @@ class Threshold(LabelDecoder):
         ]
 
     def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the k sets with the largest sums of margins, and these sums."""
         best = margins >= 0
         order = np.argsort(np.abs(margins), kind="stable")
         for loss, flips in _cheapest(np.abs(margins)[order]):

@@ -118,7 +118,7 @@ class TreeChart(Decoder):
         return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best tree of each point, its score, and a bound on what it misses.
+        """Return the best tree of each point, its score, and how far from the best it can be.
 
         The bound is NaN where the kernel has other features than productions.
         """
@@ -158,6 +158,7 @@ class TreeChart(Decoder):
         ]
 
     def _keys(self, trees: Items) -> list[Hashable]:
+        """Return a key of each tree that is equal for equal trees."""
         return self.kernel_.space.keys(trees)
 
     def _merged(self, made: Ranked, competing: Ranked) -> Ranked:
@@ -166,7 +167,7 @@ class TreeChart(Decoder):
         return made + [row for row in competing if self._keys([row[0]])[0] not in known]
 
     def _rules(self, points: Embedding) -> Iterator[Rules]:
-        """Yield what the training trees allow that were not left out with each point."""
+        """Yield for each point the rules of the training trees that were not left out with it."""
         owners = self.pool_._owners(points)
         if owners is None or points.left_out is None:
             yield from repeat(self._grammar.rules(np.arange(len(self._grammar.sizes))), len(points))
@@ -190,7 +191,7 @@ class TreeChart(Decoder):
     def _searched(
         self, g: np.ndarray, rules: Rules, symbols: list[Hashable] | None, incumbent: float
     ) -> TreeSearch:
-        """Search trees whose productions stand where such did; else wherever their label allows."""
+        """Search trees of known pairs of productions; if there are none, of known productions."""
         size = self.max_size or rules.largest
         for seen in (True, False):
             search = TreeSearch(self._grammar, g, partial(Chart, rules, symbols, size, seen))

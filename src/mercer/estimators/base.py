@@ -34,7 +34,7 @@ from .._base.arrays import (
 )
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
-from .._base.parameters import whole
+from .._base.parameters import integer
 from .._base.progress import WATCHERS, Observed, Steps, observed
 from .._base.user_warnings import warn
 from ..decoders import natural
@@ -45,8 +45,8 @@ from ..kernels import Kernel, as_kernel
 from ..kernels.base import KERNELS
 from ..kernels.wrapper import OnDevice
 from ..spaces import Classes, Rows
-from .behind_predictions import BehindPredictions
 from .candidate_lists import ranked_inputs, ranked_lists
+from .output_space import OutputSpaceMethods
 from .pairs import refuse_missing, refuse_unequal
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -94,7 +94,7 @@ def on_fresh_state(fit: Fit) -> Fit:
 
 
 class StructuredEstimator(
-    BehindPredictions,
+    OutputSpaceMethods,
     FromFile,
     Observed,
     Reducible,
@@ -270,7 +270,7 @@ class StructuredEstimator(
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their scores, best first."""
-        k = whole(k, "k")
+        k = integer(k, "k")
         check_is_fitted(self)
         if candidates is not None:
             ranked = ranked_lists(self, X, candidates, k, leave_out_candidates)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, host
+from .._base.folds import fold_numbers
 from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap
@@ -19,18 +19,16 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from .base import on_fresh_state
 from .choice import calibrated
+from .common_frame import common_frame, in_frame, in_frame_outputs, with_one_output_kernel
 from .known_targets import split_missing
 from .left_out_points import LeftOutPoints
-from .one_output_kernel import with_one_output_kernel
-from .pairs import drop_zero_weights, folds_of, group_labels
+from .pairs import drop_zero_weights, group_labels
 from .squares import Squares
 
 FOLDS = 10
 """Folds that the weights of left-out points are chosen without."""
 FOLDED = 5000
 """Rows up to which ridge models are compared by the folds of other models."""
-CHECKED = 5
-"""Training outputs that the frames of two models must agree on."""
 
 
 @parameters
@@ -77,7 +75,7 @@ class Blend(LeftOutPoints):
     (True, True)
     """
 
-    models: Sequence[Any] = ()
+    models: Sequence[LeftOutPoints] = ()
     decoder: Decoder | None = None
     prefit: bool = False
 
@@ -92,7 +90,7 @@ class Blend(LeftOutPoints):
 
     @on_fresh_state
     def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Array | None = None
     ) -> Blend:
         """Fit the models, unless they are, and choose their weights on their left-out points.
 
@@ -119,12 +117,12 @@ class Blend(LeftOutPoints):
         self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
         first = self.models_[0]
         self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
-        known = vars(first).get("known_")
+        known = first._known_coordinates()
         y = y if known is None else split_missing(y, self.output_kernel_)[0]
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
         labels = group_labels(groups, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        drawn = (vars(model).get("folds_") for model in self.models_)
+        drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
         left_out = [_left_out(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in left_out], self.outputs_)
@@ -132,14 +130,14 @@ class Blend(LeftOutPoints):
         counts = np.ones((1, 1)) if known is None else known + 0.0
         self.mean_, self.means_ = _means(V, labels, w[:, None] * counts)
         G = [counts * (in_frame(points, frame) - self.means_) for points in left_out]
-        folds = folds_of(labels, FOLDS) if folds is None else folds
+        folds = fold_numbers(labels, FOLDS) if folds is None else folds
         self.squares_ = Squares.of(G, counts * (V - self.means_), w, frame, folds)
         self.left_out_models_ = left_out
         self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)
         return self
 
     def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
-        """Blend by weights; left-out points by those of each row."""
+        """Set the blend: `weights` for new points, `each` for left-out points row by row."""
         self.weights_, self.left_out_weights_, C = weights, each, self.means_
         for k, points in enumerate(self.left_out_models_):
             C = C + each[:, [k]] * (in_frame(points, frame) - self.means_)
@@ -233,62 +231,17 @@ class BlendedWeights(BaseEstimator):
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
     def without_training_data(self, map: FeatureMap) -> None:
-        """Nothing: they refer to training data."""
+        """Return None, because the weights refer to training data."""
 
 
-def _left_out(model: Any, folds: np.ndarray | None) -> Embedding:
+def _left_out(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
     """Return the left-out points of a model, by given folds if another model has folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
     it would get too much weight. With many rows the difference is small, and takes long.
     """
     many = folds is not None and len(folds) > FOLDED
-    if folds is None or many or "fitted_" not in vars(model):
-        return model.loo_embed()
-    return model.fitted_.with_folds(folds).left_out_points()
-
-
-def common_frame(frames: list[Frame], y: Items) -> Frame:
-    """Return the frame that the points of all models are converted to.
-
-    It is the explicit features of the output kernel if a model uses them, because points in any
-    other frame can be converted to these; else the coordinates that a model has; else weights on
-    the training outputs. Models whose output kernels differ are refused.
-    """
-    compact = [frame for frame in frames if frame.compact]
-    if not compact:
-        return frames[0]
-    common = next((frame for frame in compact if frame.explicit), compact[0])
-    few = y.tocsr()[:CHECKED] if issparse(y) else y[:CHECKED]
-    expected = host(common.evaluate(few))
-    for frame in compact:
-        found = _converted(host(frame.evaluate(few)), frame, common)
-        if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6, atol=1e-9):
-            raise ValueError(
-                "the models have different output kernels or output features, so that their "
-                "points cannot be averaged: give all of them the same output_kernel and "
-                "output_features. Models that are fitted beforehand must share one "
-                "fitted output kernel: fit one, and pass kernel.frozen() to all of them."
-            )
-    return common
-
-
-def in_frame(points: Embedding, frame: Frame) -> np.ndarray:
-    """Return the coordinates of points, converted to another frame."""
-    C = host(points.coordinates)
-    if points.frame.compact or not frame.compact:
-        return _converted(C, points.frame, frame)
-    return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
-
-
-def _converted(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
-    """Convert coordinates to explicit features if the other frame has those and this one not."""
-    return host(own.kernel_features(C)) if other.explicit and not own.explicit else C
-
-
-def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
-    """Return the training outputs in the frame."""
-    return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))
+    return model.loo_embed() if folds is None or many else model._left_out_by(folds)
 
 
 def _means(V: np.ndarray, labels: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

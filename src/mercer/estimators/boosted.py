@@ -1,31 +1,31 @@
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._base.arrays import Items, host
-from .._base.parameters import parameters, whole
+from .._base.arrays import Items
+from .._base.folds import fold_numbers, fold_rows
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
-from ..embedding import Embedding, Frame, PointMap
-from ..solvers import Cache
-from ..solvers.weights import LeastWeights
-from .base import on_fresh_state
+from ..embedding import Embedding
+from ..kernels import Kernel
+from ..problem import Problem
 from .boosted_trees import BoostedMap, BoostedTrees
-from .on_features import OnFeatures, output_problem
-from .pairs import folds_of
+from .coordinate_model import CoordinateModel, CoordinatePairs
 from .trees import Scaling
 
 LATER, MORE = 1.5, 10
 """Other folds have this multiple of the best number of trees of the first fold, and some more."""
 MANY = 10_000
 """Rows from which on several threads grow a tree; below this number they mostly wait."""
+Folds = list[tuple[np.ndarray, np.ndarray]]
+"""The rows outside and inside of each fold."""
 
 
 @parameters
-class BoostedDependency(OnFeatures):
+class BoostedDependency(CoordinateModel):
     """Gradient-boosted trees with structured outputs: one sum of trees for each output direction.
 
     g(x) = m + Σ_j f_j(x) d_j, where m is the mean of the output coordinates, d_j are their
@@ -38,17 +38,23 @@ class BoostedDependency(OnFeatures):
     kernel : Kernel, default=None
         A kernel with finite features, which the trees examine; None for `Linear`, the vectors
         themselves.
-    output_kernel, decoder
-        As in `KernelDependency`. The output kernel must have finite features.
+    output_kernel : Kernel, default=None
+        As in `KernelDependency`; it must have finite features.
     n_trees : int, default=200
         The largest number of trees for each direction.
-    learning_rate, max_leaf_nodes, min_samples_leaf
+    learning_rate : float, default=0.1
+        As in `HistGradientBoostingRegressor`.
+    max_leaf_nodes : int, default=31
+        As in `HistGradientBoostingRegressor`.
+    min_samples_leaf : int, default=20
         As in `HistGradientBoostingRegressor`.
     directions : int, default=30
         The largest number of output directions that trees are grown for.
     cv : int, default=5
         The number of folds by which left-out predictions are made.
-    random_state
+    decoder : Decoder, default=None
+        As in `KernelDependency`.
+    random_state : int, RandomState or None, default=None
         The seed of the sample that bins are computed on, where there are more than 200,000 rows.
 
     Notes
@@ -67,8 +73,8 @@ class BoostedDependency(OnFeatures):
     ((1, 2), True)
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     n_trees: int = 200
     learning_rate: float = 0.1
     max_leaf_nodes: int = 31
@@ -76,92 +82,62 @@ class BoostedDependency(OnFeatures):
     directions: int = 30
     cv: int = 5
     decoder: Decoder | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     needs_features = "trees examine features"
 
-    @on_fresh_state
-    def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
-    ) -> BoostedDependency:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X, y
-            Inputs and their outputs.
-        groups
-            A label for each pair: pairs of one label are left out together.
-        sample_weight
-            The weight of each pair.
-        """
-        self._fit_pairs(X, y, groups, sample_weight)
-        return self
-
-    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
-        """Return the coordinates that ridge models of the same output kernel have."""
-        problem = output_problem(self.output_kernel_, y)
+    def _output_problem(self, y: Items) -> Problem:
+        problem = super()._output_problem(y)
         if problem.spanned:
             raise ValueError(
                 f"{self.output_kernel_} has infinitely many features, or more than there are "
                 "examples: use ForestDependency, or RegressorDependency with output_features."
             )
-        made = Cache().outputs(problem)
-        return host(made.coordinates), made.frame
+        return problem
 
-    def _fit_coordinates(
-        self,
-        A: np.ndarray,
-        V: np.ndarray,
-        frame: Frame,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-    ) -> Embedding:
-        scaling, w = Scaling.of(A), np.ones(len(V)) if weights is None else weights
-        A = scaling(A)
+    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
+        A = scaling(pairs.features)
         mean = w @ V / w.sum()
-        directions = _directions(V - mean, whole(self.directions, "directions"))
+        directions = _directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
         import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
 
         with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
-            F, counts = self._left_out(A, T, labels, w)
+            self.folds_ = fold_numbers(pairs.labels, self.cv)
+            F, counts = self._left_out(A, T, list(fold_rows(self.folds_)), w)
             grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
         self.n_trees_ = counts
         map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
-        on_outputs = LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(map, None, frame, on_outputs)
-        C = mean + F @ directions
-        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
+        return self._set_points(map, pairs.frame, mean + F @ directions)
 
     def _left_out(
-        self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, w: np.ndarray
+        self, A: np.ndarray, T: np.ndarray, folds: Folds, w: np.ndarray
     ) -> tuple[np.ndarray, list[int]]:
-        """Return predictions of each target by folds, and the best numbers of trees."""
-        self.folds_ = folds_of(labels, whole(self.cv, "cv"))
+        """Return the left-out predictions of each target, and the best numbers of trees."""
         found, counts = np.empty_like(T), []
         for j, target in enumerate(T.T):
-            stages = self._stages(A, target, w)
+            stages = self._stages(A, target, folds, w)
             best = _best_stage(stages, target, w)
             found[:, j] = stages[:, best]
             counts.append(best + 1)
         return found, counts
 
-    def _stages(self, A: np.ndarray, t: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _stages(self, A: np.ndarray, t: np.ndarray, folds: Folds, w: np.ndarray) -> np.ndarray:
         """Return left-out predictions of one target after each tree, one column for each.
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
-        n_trees, found = whole(self.n_trees, "n_trees"), np.empty((len(A), 0))
-        for fold in range(int(self.folds_.max()) + 1):
-            out = self.folds_ == fold
-            grown = self._grown(A[~out], t[~out], w[~out], n_trees)
+        n_trees, found = integer(self.n_trees, "n_trees"), None
+        for seen, out in folds:
+            grown = self._grown(A[seen], t[seen], w[seen], n_trees)
             part = BoostedTrees.of([grown]).stages(A[out], 0)
-            if fold == 0:
+            if found is None:
                 best = _best_stage(part, t[out], w[out]) + 1
                 n_trees = min(n_trees, MORE + int(LATER * best))
                 found = np.empty((len(A), n_trees))
             found[out] = part[:, :n_trees]
+        assert found is not None
         return found
 
     def _grown(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:

@@ -12,7 +12,7 @@ from .._base.checks import Limits, array, must, offsets
 from .._base.parameters import parameters
 from ..features import FeatureMap
 from ..kernels import Kernel
-from .trees import Scaling, Trees, features_of
+from .trees import Scaling, TreeNodes, features_of
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingRegressor
@@ -37,7 +37,7 @@ class BoostedTrees:
         The constant that each sum starts with.
     """
 
-    trees: Trees
+    trees: TreeNodes
     values: np.ndarray
     starts: np.ndarray
     first: np.ndarray
@@ -51,7 +51,7 @@ class BoostedTrees:
         sizes = [len(predictor.nodes) for predictor in predictors]
         roots = np.cumsum([0, *sizes])[:-1]
         shift = np.repeat(roots, sizes)
-        trees = Trees(
+        trees = TreeNodes(
             roots,
             np.where(nodes["is_leaf"], -1, nodes["feature_idx"]),
             np.ascontiguousarray(nodes["num_threshold"]),

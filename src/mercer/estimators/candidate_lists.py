@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, host, take
+from .._base.errors import NotSupported
 from .._base.user_warnings import warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists
 from ..embedding import Embedding
-from ..solvers import Refused
 
 OBJECTS, ENTRIES = 2**14, 2**20
 """Different candidates, and candidates in all, that are held at once, if one list has no more."""
@@ -160,9 +160,9 @@ class _Fair:
         try:
             if self.fitted is None:
                 gone = "outputs_" not in vars(self.model)
-                raise Refused(FORGOTTEN if gone else "this model has no closed form for that.")
+                raise NotSupported(FORGOTTEN if gone else "this model has no closed form for that.")
             found = self.fitted.without()(take(checked, rows), sets)
-        except Refused as problem:
+        except NotSupported as problem:
             if self.leave_out:
                 raise
             self.why = str(problem)
@@ -192,7 +192,7 @@ class _Fair:
         return sets
 
     def tell(self, n: int) -> None:
-        """Say what was left out unasked, or could not be."""
+        """Warn of training examples that were left out, or could not be left out."""
         if self.leave_out is not None or not self.unfair:
             return
         mixed = f"{self.unfair} of {n} candidate lists mix training {self.kind}s with others"

@@ -36,7 +36,7 @@ SENTENCE = 2
 
 
 def default_kernels(X: Items) -> list[Kernel]:
-    """Kernels on inputs such as these; inputs of no known kind get that of vectors."""
+    """Return the default kernels for inputs of this kind; for unknown kinds those of vectors."""
     first = _first(X)
     if isinstance(first, str):
         return on_texts([str(text) for text in list(X)[:200]])
@@ -50,7 +50,7 @@ def default_kernels(X: Items) -> list[Kernel]:
 
 
 def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
-    """Stationary kernels over scales up to 12√d of the spread, and the linear one."""
+    """Return stationary kernels with length scales up to 12√d spreads, and the linear kernel."""
     kernels = [
         Standardized(Linear()),
         *(Standardized(RBF(c * sqrt(d))) for c in SCALES),
@@ -65,7 +65,7 @@ def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
 
 
 def on_texts(some: list[str]) -> list[Kernel]:
-    """Pieces of words, of several lengths; and words, where texts have several."""
+    """Return kernels on n-grams of several lengths, and on words if texts have several."""
     kernels: list[Kernel] = [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 5)]
     if are_sentences(some):
         kernels += [Normalized(Words(Spectrum(n, blended=True))) for n in (1, 2)]

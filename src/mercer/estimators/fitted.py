@@ -48,14 +48,10 @@ class Fitted:
 
     def keep(self, factorization: Factorization) -> None:
         """Keep a factorisation that gives left-out predictions, if it is small."""
-        self._kept["factorization"] = factorization
-        self._release()
-
-    def _release(self) -> None:
-        """Drop the factorisation if it is large; what is computed on demand has made it grow."""
-        kept = self._kept.get("factorization")
-        if kept is not None and not _is_small(kept.nbytes):
-            del self._kept["factorization"]
+        if _is_small(factorization.nbytes):
+            self._kept["factorization"] = factorization
+        else:
+            self._kept.pop("factorization", None)
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_kept": {}}
@@ -68,12 +64,12 @@ class Fitted:
     @property
     def factorization(self) -> Factorization:
         """The factorisation, made again where it was released."""
-        if self.kept is None:
-            want = replace(self.want, solver=_for_left_out(self.want.solver))
-            made = factor(self.problem, replace(want, relative=False))
-            self.keep(made)
-            return made
-        return self._kept["factorization"]
+        if self.kept is not None:
+            return self.kept
+        want = replace(self.want, solver=_for_left_out(self.want.solver))
+        made = factor(self.problem, replace(want, relative=False))
+        self.keep(made)
+        return made
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, called when it is first needed and kept with the model."""
@@ -87,9 +83,11 @@ class Fitted:
 
     def left_out(self) -> LeftOut:
         """Return the predictions of all training examples by models that did not see them."""
-        made = self.once("left_out", lambda: next(iter(self.factorization.left_out([self.alpha]))))
-        self._release()
-        return made
+        if "left_out" not in self._kept:
+            factorization = self.factorization
+            self._kept["left_out"] = next(iter(factorization.left_out([self.alpha])))
+            self.keep(factorization)  # or release it: what was computed on demand made it grow
+        return self._kept["left_out"]
 
     def left_out_points(self) -> Embedding:
         """Return the same as points."""

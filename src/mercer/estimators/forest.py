@@ -6,14 +6,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Items, host
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
-from ..solvers import Cache
-from .base import on_fresh_state
-from .on_features import OnFeatures, output_problem
+from ..problem import Problem
+from .coordinate_model import CoordinateModel, CoordinatePairs
 from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
 FIRST_TREES = 25
@@ -23,7 +21,7 @@ DIRECTIONS = 64
 
 
 @parameters
-class ForestDependency(OnFeatures):
+class ForestDependency(CoordinateModel):
     """Output-kernel trees: a forest whose leaves average outputs in their feature space.
 
     g(x) = Σ_i c_i(x) Φ(y_i), where c_i(x) is the mean over trees of the share that y_i has in the
@@ -81,69 +79,42 @@ class ForestDependency(OnFeatures):
     array([list(['night']), list(['day', 'sun'])], dtype=object)
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     n_trees: int = 200
     random_splits: bool = True
-    max_features: Any = 1.0
+    max_features: int | float | str | None = 1.0
     min_samples_leaf: int = 1
     bootstrap: bool = False
     standardize: bool = True
     tol: float = 0.0
     cv: int = 5
     decoder: Decoder | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
-    needs_features = "trees ask about features"
+    needs_features = "trees split on features"
 
-    @on_fresh_state
-    def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
-    ) -> ForestDependency:
-        """Grow the trees.
+    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
+        V, frame = super()._coordinates(problem)
+        return V, SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
 
-        Parameters
-        ----------
-        X, y
-            Inputs and their outputs.
-        groups
-            A label for each pair: pairs of one label are drawn, and left out, together.
-        sample_weight
-            How much each pair counts.
-        """
-        self._fit_pairs(X, y, groups, sample_weight)
-        return self
-
-    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
-        """Return the coordinates that ridge models of the same output kernel have."""
-        problem = output_problem(self.output_kernel_, y)
-        made = Cache().outputs(problem)
-        spanned = SpanFrame(self.output_kernel_, y)
-        return host(made.coordinates), spanned if problem.spanned else made.frame
-
-    def _fit_coordinates(
-        self,
-        A: np.ndarray,
-        V: np.ndarray,
-        frame: Frame,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-    ) -> Embedding:
-        scaling = Scaling.of(A)
-        A, T, written = scaling(A), _targets(V, self.standardize), _written(V, frame)
-        w = np.ones(len(labels)) if weights is None else weights
+    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        scaling, V, frame = Scaling.of(pairs.features), pairs.coordinates, pairs.frame
+        A, T = scaling(pairs.features), _targets(V, self.standardize)
+        outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
+        labels, w = pairs.labels, pairs.mass
         random = check_random_state(self.random_state)
         forest = self._grown(A, T, labels, w, random)
         self.points_ = _point_map(self.input_kernel_, scaling, forest, V, frame)
         if self.bootstrap:
-            return Embedding(forest.out_of_bag(written), frame)
+            return Embedding(forest.out_of_bag(outputs), frame)
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             other = self._grown(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
-            return M @ other.means(written[seen]) / len(other.trees.roots)
+            return M @ other.means(outputs[seen]) / len(other.trees.roots)
 
-        return Embedding(self._by_folds(predict, written.shape, labels), frame)
+        return Embedding(self._predict_left_out(predict, outputs.shape, labels), frame)
 
     def _grown(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
@@ -153,7 +124,7 @@ class ForestDependency(OnFeatures):
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
         tree = kind(max_features=self.max_features, min_samples_leaf=self.min_samples_leaf)
-        n_trees = whole(self.n_trees, "n_trees")
+        n_trees = integer(self.n_trees, "n_trees")
         mass = np.repeat(weights[:, None], n_trees, axis=1)
         seeds = random.randint(2**31 - 1, size=n_trees)
         if not self.bootstrap:
@@ -179,11 +150,6 @@ def _grown_until_flat(
         forest = forest.joined(Forest.grow(tree, A, T, mass[:, more], seeds[more]))
         size = more.stop
     return forest
-
-
-def _written(V: np.ndarray, frame: Frame) -> np.ndarray:
-    """Return the training outputs in the frame: coordinates, or weights on themselves."""
-    return V if frame.compact else np.eye(len(V))
 
 
 def _point_map(

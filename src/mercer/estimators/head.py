@@ -1,24 +1,21 @@
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from .._base.arrays import Array, Items, count, host
+from .._base.arrays import Array, Items, count
 from .._base.parameters import parameters
 from ..decoders import Decoder
-from ..embedding import Embedding, Frame, PointMap
+from ..embedding import Embedding, Frame
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
-from ..solvers import Cache
-from ..solvers.weights import LeastWeights
-from .base import on_fresh_state
+from ..problem import Problem
 from .choice import calibrated
-from .on_features import OnFeatures, output_problem
+from .coordinate_model import CoordinateModel, CoordinatePairs, output_problem
 from .trees import features_of
 
 RANK = 128
@@ -26,7 +23,7 @@ RANK = 128
 
 
 @parameters
-class RegressorDependency(OnFeatures):
+class RegressorDependency(CoordinateModel):
     """Any regressor with structured outputs: it learns output coordinates, which are decoded.
 
     Outputs become coordinates of their feature space (`targets`), a regressor of any library
@@ -73,69 +70,45 @@ class RegressorDependency(OnFeatures):
     array([list(['sea']), list(['sea'])], dtype=object)
     """
 
-    regressor: Any = None
-    output_kernel: Any = None
+    regressor: BaseEstimator | None = None
+    output_kernel: Kernel | str | None = None
     output_features: FeatureMap | None = None
     decoder: Decoder | None = None
-    kernel: Any = None
+    kernel: Kernel | str | None = None
     cv: int = 5
 
     needs_features = "a regressor sees features"
 
-    @on_fresh_state
-    def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
-    ) -> RegressorDependency:
-        """Fit the regressor to output coordinates, and calibrate the decoder on left-out folds.
-
-        Parameters
-        ----------
-        X, y
-            Inputs and their outputs.
-        groups
-            A label for each pair: pairs of one label are left out together.
-        sample_weight
-            How much each pair counts, for regressors that take weights.
-        """
+    def _check_parameters(self) -> None:
         if self.regressor is None:
             raise ValueError(
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
                 "points_from(predictions of a model trained elsewhere)."
             )
-        self._fit_pairs(X, y, groups, sample_weight)
-        return self
 
-    def _coordinates(self, y: Items) -> tuple[np.ndarray, Frame]:
-        """Return the coordinates of the outputs and their frame.
-
-        They are the finite features of the output kernel, or else coordinates along principal
-        directions.
-        """
+    def _output_problem(self, y: Items) -> Problem:
         problem = output_problem(self.output_kernel_, y, self.output_features)
         if problem.spanned and count(y) > RANK:
-            problem = output_problem(self.output_kernel_, y, KernelPCA(RANK))
-        outputs = Cache().outputs(problem)
-        self.frame_ = outputs.frame
-        return host(outputs.rows), self.frame_
+            return output_problem(self.output_kernel_, y, KernelPCA(RANK))
+        return problem
 
-    def _fit_coordinates(
-        self,
-        A: np.ndarray,
-        V: np.ndarray,
-        frame: Frame,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-    ) -> Embedding:
-        fitted = _fitted(self.regressor, A, V, weights)
-        on_outputs = LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(Predicted(self.input_kernel_, fitted), None, frame, on_outputs)
+    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
+        V, self.frame_ = super()._coordinates(problem)
+        return V, self.frame_
+
+    def _point_frame(self) -> Frame:
+        return self.frame_
+
+    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        A, V, weights = pairs.features, pairs.coordinates, pairs.weights
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             w = None if weights is None else weights[seen]
             return _predicted(_fitted(self.regressor, A[seen], V[seen], w), A[out])
 
-        C = self._by_folds(predict, V.shape, labels)
-        return Embedding(C, frame, weigh=partial(on_outputs.weights, None, C))
+        map = Predicted(self.input_kernel_, _fitted(self.regressor, A, V, weights))
+        left_out = self._predict_left_out(predict, V.shape, pairs.labels)
+        return self._set_points(map, pairs.frame, left_out)
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Prepare coordinates and decoder for a model that is trained elsewhere.

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, like, take
-from .._base.parameters import parameters, positive, whole
+from .._base.parameters import integer, parameters, positive
 from .._base.user_warnings import warn
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
@@ -108,14 +108,14 @@ class JointKernelMap(StructuredEstimator):
     array([[ 0.1, -1. ]])
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: OperatorKernel | Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     C: float = 1.0
     decoder: Decoder | None = None
     tol: float = 1e-3
     max_iter: int = 5000
-    random_state: Any = 0
-    joint: Any = None
+    random_state: int | np.random.RandomState | None = 0
+    joint: Kernel | Callable[..., Array] | None = None
 
     @on_fresh_state
     def fit(self, X: Items, y: Items) -> JointKernelMap:
@@ -139,7 +139,7 @@ class JointKernelMap(StructuredEstimator):
         if self.joint is None:
             self._fit_points(ascent, chosen, kernel, X, y)
         else:
-            self._fit_scores(ascent, X, y)
+            self._fit_scores(ascent, self.joint, X, y)
             self.input_kernel_ = kernel
         return self
 
@@ -160,7 +160,9 @@ class JointKernelMap(StructuredEstimator):
         self.points_ = PointMap(map, V.mean, frame, LeastWeights(frame, y))
         self.input_kernel_ = self.kernel_.inputs
 
-    def _fit_scores(self, ascent: Ascent, X: Items, y: Items) -> None:
+    def _fit_scores(
+        self, ascent: Ascent, joint: Kernel | Callable[..., Array], X: Items, y: Items
+    ) -> None:
         """Fit any joint kernel by its Gram matrix over all inputs and candidates."""
         positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
@@ -171,7 +173,7 @@ class JointKernelMap(StructuredEstimator):
                 f"{SMALL} pairs: give an operator-valued kernel, or fewer examples."
             )
         pairs = every_pair(X, candidates)
-        self.joint_ = clone(as_kernel(self.joint)).fit(pairs)
+        self.joint_ = clone(as_kernel(joint)).fit(pairs)
         margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
         inner = host(self.output_kernel_(y, candidates))
         weights = -self._ascend(ascent, margins, inner, own, candidates)
@@ -201,7 +203,7 @@ class JointKernelMap(StructuredEstimator):
     def _ascent(self) -> Ascent:
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        most = whole(self.max_iter, "max_iter")
+        most = integer(self.max_iter, "max_iter")
         return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:

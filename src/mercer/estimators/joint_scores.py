@@ -38,14 +38,14 @@ class CandidateFrame(Frame):
         return self.kernel.diag(Y)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """There are scores, and no points."""
+        """Raise an error: a joint kernel gives scores, but no points."""
         raise ValueError(
             "a joint kernel that is given as such has scores but no predicted points: use a "
             "metric of predictions in place of score, or an operator-valued kernel."
         )
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Refused likewise."""
+        """Raise an error: a joint kernel gives scores, but no points."""
         return self.points_sqnorm(C)
 
 

@@ -1,21 +1,22 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from .._base.arrays import Items, own_copy
+from .._base.arrays import Array, Items, own_copy
 from .._base.from_file import guarded
 from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
+from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
-from ..operators import as_operator_kernel
+from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Problem, Want, positive_alpha
-from ..solvers import Cache, route
+from ..solvers import BlockConjugateGradient, factor
 from ..sources import Source, Stream
 from .base import on_fresh_state
 from .choice import Choices
@@ -105,17 +106,17 @@ class KernelDependency(RidgeEstimator):
     array([[ 0.14, -0.99]])
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: OperatorKernel | Kernel | str | None = None
+    output_kernel: Kernel | str | None = None
     alpha: float = 1.0
     decoder: Decoder | None = None
     features: FeatureMap | None = None
     output_features: FeatureMap | None = None
     fit_intercept: bool = True
-    solver: Any = "auto"
+    solver: str | BlockConjugateGradient = "auto"
     loss: Loss | None = None
     device: str | None = None
-    symmetries: Any = None
+    symmetries: Sequence[str] | None = None
 
     @on_fresh_state
     def fit(
@@ -124,7 +125,7 @@ class KernelDependency(RidgeEstimator):
         y: Items = None,
         groups: Items | None = None,
         unlabelled: Items | None = None,
-        sample_weight: Any = None,
+        sample_weight: Array | None = None,
     ) -> KernelDependency:
         """Learn from pairs, and from inputs without outputs.
 
@@ -174,7 +175,7 @@ class KernelDependency(RidgeEstimator):
         calibrates = self.decoder_.calibrates
         left_out = calibrates or self._needs_left_out or problem.symmetry is not None
         want = replace(want, left_out=left_out)
-        factorization = route(problem, want).factor(problem, want, Cache())
+        factorization = factor(problem, want)
         if problem.symmetry is not None:
             check_symmetries(factorization, want.alphas[0], want)
         self._adopt(want, want.alphas[0], factorization)
@@ -191,7 +192,9 @@ class KernelDependency(RidgeEstimator):
 
     @available_if(_adds_up)
     @guarded
-    def partial_fit(self, X: Items, y: Items, sample_weight: Any = None) -> KernelDependency:
+    def partial_fit(
+        self, X: Items, y: Items, sample_weight: Array | None = None
+    ) -> KernelDependency:
         """Learn from one more block of pairs.
 
         The first block determines length scales and landmarks, or the pairs of `fit` if the model

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,11 @@ from .._base.arrays import Array, Items, count, take
 from .._base.parameters import parameters
 from ..decoders import Decoder
 from ..features import FeatureMap
+from ..kernels import Kernel
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want
-from ..solvers import Cache, factor
+from ..solvers import BlockConjugateGradient, Cache, factor
 from ..solvers.refit import FOLDS
 from ..sources import Source, Stream
 from .base import on_fresh_state
@@ -145,10 +146,10 @@ class KernelDependencyCV(RidgeEstimator):
     (RBF(length_scale=0.3), 1e-06)
     """
 
-    kernel: Any = None
-    output_kernel: Any = None
+    kernel: OperatorKernel | Kernel | str | Sequence[OperatorKernel | Kernel | str] | None = None
+    output_kernel: Kernel | str | Sequence[Kernel | str] | None = None
     alphas: Sequence[float] | Array | str = "auto"
-    scoring: Any = AUTO
+    scoring: str | Callable[..., float] | None = AUTO
     criterion: str = "loo"
     decoder: Decoder | Sequence[Decoder | None] | None = None
     features: FeatureMap | None = None
@@ -158,9 +159,9 @@ class KernelDependencyCV(RidgeEstimator):
     cv: int = FOLDS
     device: str | None = None
     verbose: bool = False
-    solver: Any = "auto"
+    solver: str | BlockConjugateGradient = "auto"
     nested: int | None = None
-    symmetries: Any = None
+    symmetries: Sequence[str] | None = None
     search: str = "grid"
     restarts: int = 0
 
@@ -172,9 +173,9 @@ class KernelDependencyCV(RidgeEstimator):
         X: Items,
         y: Items = None,
         groups: Items | None = None,
-        validation: Any = None,
+        validation: Items | Stream | None = None,
         unlabelled: Items | None = None,
-        sample_weight: Any = None,
+        sample_weight: Array | None = None,
     ) -> KernelDependencyCV:
         """Choose and learn.
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .._base.arrays import namespace
+from .._base.errors import NotSupported
 from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
@@ -17,7 +18,7 @@ from ..kernels.gradients import with_parameters
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, Factorization, Refused
+from ..solvers import Cache, Factorization
 from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import exact
@@ -232,14 +233,18 @@ class ParameterSearch:
 
 def _refuse(problem: Problem) -> None:
     if not (problem.separable or problem.kernel.differentiable):
-        raise Refused(f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel "
-                      "learnt by gradient.")  # fmt: skip
+        raise NotSupported(
+            f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel learnt by "
+            "gradient."
+        )
     if problem.loss is not None or (problem.separable and problem.kernel.operator.learnt):
         what = problem.loss or problem.kernel.operator
-        raise Refused(f"{what} has no closed form to be differentiated: use the square loss and "
-                      "an operator made of the moments.")  # fmt: skip
+        raise NotSupported(
+            f"{what} has no closed form to be differentiated: use the square loss and an operator "
+            "made of the moments."
+        )
     if problem.gathered is not None:
-        raise Refused("learning by gradient needs all pairs in memory, not a stream.")
+        raise NotSupported("learning by gradient needs all pairs in memory, not a stream.")
 
 
 def _criterion(problem: Problem, criterion: str) -> str:
@@ -273,7 +278,7 @@ def _held(side: Side) -> Side:
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
-        raise Refused(
+        raise NotSupported(
             f"features={side.features} have no landmarks to be held: use Nystroem, "
             "RandomPivotedCholesky or IncompleteCholesky, or features=None."
         )

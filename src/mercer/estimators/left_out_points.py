@@ -39,6 +39,29 @@ class LeftOutPoints(StructuredEstimator):
         points = self.loo_embed()  # raises an error if the model is not fitted
         return self._flattened(self.decoder_.decode(points))
 
+    def _left_out_by(self, folds: np.ndarray) -> Embedding:
+        """Return left-out points by given folds if they have a closed form, else by the model's."""
+        return self.loo_embed()
+
+    def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
+        """Return points of checked inputs by models without a set of training examples each.
+
+        Without a closed form these are the points of the model itself.
+        """
+        return self.points_(X)
+
+    def _own_folds(self) -> np.ndarray | None:
+        """Return the fold of each training example; None if predictions are not by folds."""
+        return None
+
+    def _known_coordinates(self) -> np.ndarray | None:
+        """Return which output coordinates of each training example are known; None for all."""
+        return None
+
+    def _calibration_weights(self) -> np.ndarray | None:
+        """Return the weight of each left-out prediction in calibrations; None for ones."""
+        return None
+
     @property
     def classes_(self) -> np.ndarray:
         """The classes or labels, the columns of `predict_proba`."""
@@ -49,9 +72,8 @@ class LeftOutPoints(StructuredEstimator):
     def _probabilities(self) -> Probabilities:
         """Return the probabilities, calibrated at the first call."""
         if "probabilities_" not in vars(self):
-            fitted = vars(self).get("fitted_")
-            weights = None if fitted is None else fitted.problem.weights
             made = Probabilities(self.output_kernel_)
+            weights = self._calibration_weights()
             self.probabilities_ = made.fit(self.loo_embed(), self.outputs_, weights)
         return self.probabilities_
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, host, like, namespace, take
-from .._base.parameters import boolean, parameters, positive, whole
+from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, take
+from .._base.folds import fold_numbers
+from .._base.parameters import boolean, integer, parameters, positive
 from ..decoders import natural
 from ..embedding import OrthonormalFrame, PointMap
-from ..features import Explicit
+from ..features import Explicit, FeatureMap, Nystroem
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..operators.windows import like_index
-from ..solvers.law_moments import LawFit, LawMoments, binary_unit, damping_of
-from ..solvers.local_law import LocalLawMap
+from ..solvers.law_moments import Law, LawRegression, LeftOutLaws, damping_of
+from ..solvers.local_law import FieldSolver, LocalLawMap, Stencil
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
+from ..spaces.fields import Grid
 from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .choice import ridges_of
 from .pairs import group_labels
@@ -112,17 +115,17 @@ class LocalLaw(StructuredEstimator):
     True
     """
 
-    kernel: Any = None
+    kernel: Kernel | str | None = None
     radius: float | None = None
     reach: float | None = None
     rank: int = 200
-    alphas: Any = "auto"
+    alphas: float | Sequence[float] | Array | str = "auto"
     fields: Fields | None = None
     fit_intercept: bool = False
     n_windows: int = 100_000
     cv: int = 5
     device: str | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
     dropped: ClassVar[dict[str, str]] = {"outputs_": "the training outputs"}
 
@@ -143,29 +146,24 @@ class LocalLaw(StructuredEstimator):
         self.input_kernel_, self.output_kernel_ = inputs.fit(X), output.fit(y)
         warn_if_constant(self.output_kernel_, y)
         labels, random = group_labels(groups, count(y)), check_random_state(self.random_state)
-        map, Y = self._map(X), self._flat(X, y)
-        used = self._used(labels, map, random)
+        grid, Y = self._grid(X), self._flat(X, y)
+        used = self._used(labels, len(grid.live), random)
+        X, Y = self._on_device(take(X, used)), self._on_device(take(Y, used))
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
-        A, B = map.moved(take(X, used)), map.moved(Y[used])
-        self._fit_inputs(map, A, random)
-        live = B[:, like_index(map._grid.live, B)]
-        unit = binary_unit(live)
-        self._limit(map, host(live) / unit)
-        self._choose(LawFit(map, A, B / unit), labels, random)
-        map.weights[:, 0] *= unit
-        map.constant *= unit
-        map.centre, map.bound = map.centre * unit, map.bound * unit
-        map.marks, map.weights, map.constant = (
-            np.ascontiguousarray(host(A)) for A in (map.marks, map.weights, map.constant)
-        )
-        explicit = Explicit().fit(self.output_kernel_, y)
-        frame = OrthonormalFrame(explicit)
+        stencil, unit = self._stencil(X, grid), _binary_unit(Y[:, like_index(grid.live, Y)])
+        features = self._features(stencil, X, random)
+        regression = LawRegression(stencil, features, X, Y / unit, self.fit_intercept)
+        solver = _solver(stencil, host(stencil.at_points(Y / unit)))
+        law, damping = self._choose(regression, solver, labels, random)
+        constants = np.ascontiguousarray(host(law.constants))
+        map = LocalLawMap(solver, features.compose(law.weights), constants, damping, unit)
+        frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, y))
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
         self.outputs_, self.decoder_ = y, natural(output).fit(output, y)
         return self
 
     def _check_parameters(self) -> None:
-        """Refuse what would fail later without a name."""
+        """Refuse parameters of the wrong type."""
         ridges_of(self)
         if not isinstance(self.fields, Fields | None):
             raise ValueError(
@@ -174,8 +172,12 @@ class LocalLaw(StructuredEstimator):
             )
         boolean(self.fit_intercept, "fit_intercept")
 
+    def _grid(self, X: Array) -> Grid:
+        return (self.fields or Fields()).grid(tuple(X.shape[1:]))
+
     def _flat(self, X: Array, y: Array) -> Array:
-        grid = (self.fields or Fields()).grid(tuple(X.shape[1:]))
+        """Return the outputs as rows; refuse those that are not on the grid of the inputs."""
+        grid = self._grid(X)
         if tuple(y.shape[1:]) != grid.shape or grid.points is not None:
             raise ValueError(
                 f"LocalLaw ties neighbours on the grid of the inputs, {grid.shape}: outputs of "
@@ -184,19 +186,9 @@ class LocalLaw(StructuredEstimator):
             )
         return namespace(y).reshape(y, (y.shape[0], -1))
 
-    def _map(self, X: Array) -> LocalLawMap:
-        """Return the map before anything is learnt."""
-        fields, shape = self.fields or Fields(), tuple(int(s) for s in X.shape[1:])
-        step = float(max(fields.grid(shape).spacing))
-        radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
-        reach = step if self.reach is None else positive(self.reach, "reach")
-        kernel = Matern(nu=3.5) if self.kernel is None else as_kernel(self.kernel)
-        return LocalLawMap(clone(kernel), fields, shape, radius, reach, self.device)
-
-    def _used(self, labels: np.ndarray, map: LocalLawMap, random: Any) -> np.ndarray:
-        """Return the fields to learn from, of at least two groups."""
-        n, most = len(labels), whole(self.n_windows, "n_windows") // len(map._grid.live)
-        most = max(2, most)
+    def _used(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
+        """Draw the fields to learn from, of at least two groups."""
+        n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
         order = random.permutation(n)
@@ -205,77 +197,92 @@ class LocalLaw(StructuredEstimator):
             drawn[-1] = other[0]
         return np.sort(drawn)
 
-    def _fit_inputs(self, map: LocalLawMap, X: Array, random: Any) -> None:
-        """Determine how inputs are standardised, landmarks, and the length scale."""
-        xp, live = namespace(X), map._grid.split(X)
-        if map._grid.mask is not None:
-            live = live[:, map._grid.mask, :]
-        units = np.array([binary_unit(live[:, :, c]) for c in range(live.shape[2])])
-        live = live / like(units, live)
-        map.shift = units * [float(v) for v in xp.mean(live, axis=(0, 1))]
-        map.spread = units * [float(v) for v in xp.std(live, axis=(0, 1))]
-        map.spread[map.spread == 0.0] = 1.0
-        places, rank = len(map._grid.live), whole(self.rank, "rank")
-        drawn = random.choice(count(X) * places, min(rank, count(X) * places), replace=False)
-        rows, at = np.unique(drawn // places, return_inverse=True)
-        map.marks = take(map.windows(take(X, rows)), at.reshape(-1) * places + drawn % places)
-        map.kernel.fit(map.marks)
-        if self.kernel is None:
-            map.kernel = Matern(SCALE * map.kernel.length_scale_, nu=3.5).fit(map.marks)
+    def _on_device(self, A: Array) -> Array:
+        """Return an array on the device, if one is given."""
+        if self.device is None or is_foreign(A):
+            return A
+        import torch
 
-    def _limit(self, map: LocalLawMap, Y: np.ndarray) -> None:
-        """Damp solutions that are much farther from the mean than every training field."""
-        map.centre = Y.mean(axis=0)
-        farthest = float(np.linalg.norm(Y - map.centre, axis=1).max())
-        map.bound = BEYOND * (farthest or float(np.linalg.norm(map.centre)) or 1.0)
+        return torch.asarray(A, device=self.device)
 
-    def _choose(self, fit: LawFit, labels: np.ndarray, random: Any) -> None:
-        """Take the ridge of the smallest left-out error, and learn from all fields."""
-        n, alphas = len(labels), list(ridges_of(self))
-        if isinstance(self.alphas, str):
-            alphas = [float(a) * n * len(fit.map._grid.live) for a in RIDGES]
-        order = random.permutation(int(labels.max()) + 1)
-        number = min(whole(self.cv, "cv", 2), len(order))
-        fold = (np.argsort(order) % number)[labels]
-        drawn = random.permutation(n)
-        parts = [fit.moments(np.flatnonzero(fold == f)) for f in range(number)]
-        moments = sum(parts[1:], start=parts[0])
+    def _stencil(self, X: Array, grid: Grid) -> Stencil:
+        """Return the windows and neighbours of a law, and the units of each input channel."""
+        step = float(max(grid.spacing))
+        radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
+        reach = step if self.reach is None else positive(self.reach, "reach")
+        values = grid.split(X)[:, like_index(grid.live, X), :]
+        units = np.array([_binary_unit(values[:, :, c]) for c in range(values.shape[2])])
+        values = values / like(units, values)
+        shift, spread = (
+            units * [float(v) for v in made(values, axis=(0, 1))]
+            for made in (namespace(X).mean, namespace(X).std)
+        )
+        spread[spread == 0.0] = 1.0
+        shape = tuple(int(s) for s in X.shape[1:])
+        return Stencil(self.fields or Fields(), shape, radius, reach, shift, spread)
 
-        def left_out(fields: np.ndarray, ridges: list[float]) -> list[np.ndarray]:
-            """Return errors and violations of left-out fields (rows) at some ridges (columns)."""
-            folds = [(own, fields[fold[fields] == f]) for f, own in enumerate(parts)]
-            found = [
-                fit.judged(out, (moments - own).path(ridges, self.fit_intercept))
-                for own, out in folds
-                if len(out)
-            ]
-            return [np.concatenate(both) for both in zip(*found, strict=True)]
+    def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
+        """Draw landmark windows, and return the features of windows that they span."""
+        points, rank = stencil.points, integer(self.rank, "rank")
+        drawn = random.choice(count(X) * points, min(rank, count(X) * points), replace=False)
+        fields, number = np.unique(drawn // points, return_inverse=True)
+        windows = stencil.windows(take(X, fields))
+        landmarks = take(windows, number.reshape(-1) * points + drawn % points)
+        return Nystroem(landmarks=landmarks).fit(self._kernel(landmarks), landmarks)
 
-        errors, _ = left_out(np.sort(drawn[:SCORED]), alphas)
+    def _kernel(self, windows: Array) -> Kernel:
+        """Return the kernel on windows, fitted."""
+        if self.kernel is not None:
+            return clone(as_kernel(self.kernel)).fit(windows)
+        median = Matern(nu=3.5).fit(windows).length_scale_
+        return Matern(SCALE * median, nu=3.5).fit(windows)
+
+    def _choose(
+        self, regression: LawRegression, solver: FieldSolver, labels: np.ndarray, random: Any
+    ) -> tuple[Law, float]:
+        """Choose the ridge by left-out errors; return the law of all fields, and the damping."""
+        alphas = self._ridges(len(labels) * solver.stencil.points)
+        folds = fold_numbers(labels, self.cv, random)
+        drawn = random.permutation(len(labels))
+        left_out = LeftOutLaws.of(regression, solver, folds)
+        errors, _ = left_out.judged(np.sort(drawn[:SCORED]), alphas)
         self.errors_ = np.minimum(errors, LOST).mean(axis=0)
         self._refuse_unless(bool(np.isfinite(errors).all(axis=0).any()))
         self.alpha_ = alphas[int(np.argmin(self.errors_))]
-        errors, violated = left_out(np.sort(drawn[:CHECKED]), [self.alpha_])
+        errors, violations = left_out.judged(np.sort(drawn[:CHECKED]), [self.alpha_])
         self.left_out_errors_ = errors[:, 0]
         self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
-        fit.map.damping = float(damping_of(violated)[0])
-        self._learn(fit, moments)
-
-    def _learn(self, fit: LawFit, moments: LawMoments) -> None:
-        """Fit the law at the chosen ridge, and check that it has a field for the first input."""
-        xp = namespace(fit.X)
-        coef, constant = next(moments.path([self.alpha_], self.fit_intercept))
-        self._refuse_unless(bool(xp.all(xp.isfinite(coef))))
-        errors, _ = fit.judged(np.arange(1), [(coef, constant)])
+        law = regression.law(left_out.total, self.alpha_)
+        self._refuse_unless(bool(np.isfinite(host(law.weights)).all()))
+        errors, _ = regression.judged(np.arange(1), [law], solver)
         self._refuse_unless(bool(np.isfinite(errors).all()))
-        fit.map.weights, fit.map.constant = fit.weights(coef), constant * fit.scale
+        return law, float(damping_of(violations)[0])
+
+    def _ridges(self, windows: int) -> list[float]:
+        """Return the ridges to choose from."""
+        if isinstance(self.alphas, str):
+            return [float(alpha) * windows for alpha in RIDGES]
+        return list(ridges_of(self))
 
     def _refuse_unless(self, finite: bool) -> None:
         if not finite:
             raise ValueError(
-                f"no law has finite fields with alphas={self.alphas!r}: rounding takes small "
-                'ridges away. Take larger alphas, or "auto".'
+                f"no law has finite fields with alphas={self.alphas!r}: small ridges are lost in "
+                'rounding. Use larger alphas, or "auto".'
             )
 
     def _scalar_kernels(self) -> list[Kernel]:
         return [FieldL2(self.fields)]
+
+
+def _solver(stencil: Stencil, Y: np.ndarray) -> FieldSolver:
+    """Return a solver that damps solutions much farther from the mean than all outputs Y."""
+    centre = Y.mean(axis=0)
+    farthest = float(np.linalg.norm(Y - centre, axis=1).max())
+    return FieldSolver(stencil, centre, BEYOND * (farthest or float(np.linalg.norm(centre)) or 1.0))
+
+
+def _binary_unit(A: Array) -> float:
+    """Return the power of two below the largest absolute value, or 1."""
+    top = float(namespace(A).max(abs(A)))
+    return float(np.ldexp(1.0, int(np.frexp(top)[1]) - 1)) if top else 1.0

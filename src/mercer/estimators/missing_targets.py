@@ -150,6 +150,9 @@ class MissingTargets(LeftOutPoints):
             self.decoder_.decoders_[name] = calibrated(own, points, values)
         return self.decoder_
 
+    def _known_coordinates(self) -> np.ndarray | None:
+        return self.known_
+
     def without_training_data(self) -> Any:
         """Return a copy with the maps of its models, and without the models."""
         bare = super().without_training_data()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,18 +166,6 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
             "MissingTargets, for which a row counts for the targets that it has; or leave out the "
             "rows without output."
         )
-
-
-def folds_of(labels: np.ndarray, number: int) -> np.ndarray:
-    """Return the fold of each example: groups stay together, and the draw depends on them alone."""
-    groups = int(labels.max()) + 1
-    return np.random.RandomState(0).permutation(groups)[labels] % min(number, groups)
-
-
-def fold_rows(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each fold the rows outside it and the rows in it."""
-    for fold in range(int(folds.max()) + 1):
-        yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
 
 def drop_zero_weights(

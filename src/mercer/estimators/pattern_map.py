@@ -97,6 +97,5 @@ def left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndar
 
 def _elsewhere(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
     sets = [np.flatnonzero(seen == group) for group in groups]
-    if "fitted_" not in vars(model) or not any(map(len, sets)):
-        return coordinates(model.points_(X))
-    return coordinates(model.fitted_.without()(X, sets))
+    found = model._points_without(X, sets) if any(map(len, sets)) else model.points_(X)
+    return coordinates(found)

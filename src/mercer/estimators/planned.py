@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .._base.arrays import Items
-from .._base.parameters import whole
+from .._base.parameters import integer
 from .._base.plan import Plan, Sizes
 from ..operators import Covariance
 from ..problem import Problem, Want
@@ -63,8 +63,8 @@ class Planned:
         """
         if X is not None and not isinstance(X, int):
             return plan_of(*copy.copy(self)._first_problem(X, y))
-        n, p, q = whole(n, "n"), whole(p, "p"), whole(q, "q")
-        rank = None if rank is None else whole(rank, "rank")
+        n, p, q = integer(n, "n"), integer(p, "p"), integer(q, "q")
+        rank = None if rank is None else integer(rank, "rank")
         choices = self._choices()
         kernels = choices.kernels
         coupled = [kernel for kernel in kernels if not kernel.separable]

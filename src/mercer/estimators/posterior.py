@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace
+from .._base.errors import NotSupported
 from .._base.symmetric import full
 from ..embedding import Embedding, OrthonormalFrame
 from ..features import Explicit
 from ..operators import Moments, Operator
 from ..problem import Side
-from ..solvers import Factorization, Refused, factor
+from ..solvers import Factorization, factor
 
 if TYPE_CHECKING:
     from .fitted import Fitted
@@ -194,7 +195,9 @@ class Posterior:
         problem, found = self._known.problem, self.factorization
         alone = problem.separable and problem.symmetry is None and len(found.parts) == 1
         if not alone or found.coupled:
-            raise Refused(f"draws are for a scalar kernel times an operator, not {problem.kernel}.")
+            raise NotSupported(
+                f"draws are for a scalar kernel times an operator, not {problem.kernel}."
+            )
         (part,), rng = found.parts, check_random_state(random_state)
         mean = host(found.solve(self._known.alpha).points(X).coordinates)
         roots = self._roots(part.at(self._known.alpha), X)

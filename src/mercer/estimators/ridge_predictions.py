@@ -41,7 +41,7 @@ class RidgePredictions(LeftOutPoints):
         return None if saved is None else saved.at(X)
 
     def keep_posterior(self) -> None:
-        """Have the model saved with its posterior variance."""
+        """Mark the model to be saved with its posterior variance."""
         self.posterior_ = self.fitted_.posterior(self.flat_)
 
     # -- what was left out --------------------------------------------------------------------
@@ -54,6 +54,15 @@ class RidgePredictions(LeftOutPoints):
         """
         check_is_fitted(self)
         return self.fitted_.left_out_points()
+
+    def _left_out_by(self, folds: np.ndarray) -> Embedding:
+        return self.fitted_.with_folds(folds).left_out_points()
+
+    def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
+        return self.fitted_.without()(X, sets)
+
+    def _calibration_weights(self) -> np.ndarray | None:
+        return self.fitted_.problem.weights
 
     def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
         """Return the expected quality of each prediction, calibrated on left-out predictions.

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, count, host
+from .._base.folds import fold_numbers, fold_rows
 from ..decoders import Decoder
 from ..embedding import Embedding
 from ..kernels import Standardized
@@ -30,7 +31,7 @@ from .choice import (
     scores_decoded,
     space_score,
 )
-from .pairs import fold_rows, folds_of, group_labels, rows_of
+from .pairs import group_labels, rows_of
 
 PLAIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is taken unless another is better by more than this fraction of the risk
@@ -189,7 +190,7 @@ def nested_score(
         raise ValueError(f"nested must be a number of folds from 2 to {number}, got {folds!r}.")
     w = None if weights is None else np.asarray(weights, dtype=float)
     risks, scores, sizes = [], [], []
-    for rest, rows in fold_rows(folds_of(labels, folds)):
+    for rest, rows in fold_rows(fold_numbers(labels, folds)):
         inner = clone(model).set_params(nested=None, verbose=False)
         own = None if groups is None else labels[rest]
         seen, new = (None, None) if w is None else (w[rest], w[rows])

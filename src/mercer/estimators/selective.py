@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, host
+from .._base.folds import fold_numbers, fold_rows
 from ..defaults import evaluate
 from ..embedding import Embedding
 from ..kernels import Kernel
-from .pairs import fold_rows, folds_of
 
 
 @dataclass(frozen=True)
-class Confidence:
+class ExpectedQuality:
     """The expected quality of predictions, learnt from left-out ones.
 
     Attributes
@@ -48,13 +48,13 @@ class Confidence:
         """Return the confidence of every left-out prediction, calibrated on other groups."""
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
-        for rest, rows in fold_rows(folds_of(labels, folds)):
+        for rest, rows in fold_rows(fold_numbers(labels, folds)):
             curve = _increasing(self.certainty[rest], self.quality[rest])
             found[rows] = curve.predict(self.certainty[rows])
         return found
 
 
-def confidence_of(model: Any, metric: Any = None) -> Confidence:
+def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
     """Calibrate on the left-out predictions of a fitted model.
 
     Parameters
@@ -88,7 +88,7 @@ def confidence_of(model: Any, metric: Any = None) -> Confidence:
             )
         sizes = size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
     certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
-    return Confidence(model, sizes, _increasing(certainty, quality), certainty, quality)
+    return ExpectedQuality(model, sizes, _increasing(certainty, quality), certainty, quality)
 
 
 def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:

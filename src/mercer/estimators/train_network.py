@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace, take
 from .._base.extras import require
-from .._base.linalg import PositiveDefinite, ridged
-from .._base.symmetric import eigh
+from .._base.linalg import PositiveDefinite, add_ridge, eigh
 from ..kernels import Mapped
 from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
@@ -52,7 +51,7 @@ def train_network(
     model : KernelDependency
         The model to start from, which is not changed; its network is any `torch.nn.Module` that
         maps a batch to rows of features. The network is trained with the identity operator.
-    X, y, groups
+    X, y, groups : array-like
         As in `KernelDependency.fit`; groups stay together when the ridge is chosen.
     epochs : int, default=30
         The number of passes over the pairs.
@@ -208,6 +207,6 @@ def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[flo
     unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))
     alpha = max(relative * unit, 1e-10 * unit) + 1e-300
     level = 1e3 * float(xp.mean(xp.abs(K))) if intercept else 0.0  # fits constants nearly freely
-    P = PositiveDefinite.of(ridged(K + level, alpha)).inverse()
+    P = PositiveDefinite.of(add_ridge(K + level, alpha)).inverse()
     value, slope, A = left_out_parts(P, T, n)
     return value, slope * alpha, A

@@ -58,7 +58,7 @@ class Scaling:
 
 
 @dataclass(frozen=True)
-class Trees:
+class TreeNodes:
     """Several trees, their nodes in one list.
 
     Attributes
@@ -78,7 +78,7 @@ class Trees:
     right: np.ndarray
 
     @classmethod
-    def of(cls, grown: list[BaseDecisionTree]) -> Trees:
+    def of(cls, grown: list[BaseDecisionTree]) -> TreeNodes:
         """Return the nodes of trees that scikit-learn has grown."""
         trees = [tree.tree_ for tree in grown]
         roots = np.cumsum([0] + [tree.node_count for tree in trees])[:-1]
@@ -92,12 +92,12 @@ class Trees:
             np.concatenate([tree.children_right + root for tree, root in shifted]),
         )
 
-    def joined(self, other: Trees) -> Trees:
+    def joined(self, other: TreeNodes) -> TreeNodes:
         """Return these trees and others."""
         n = self.n_nodes
         shifted = other.roots + n, other.feature, other.threshold, other.left + n, other.right + n
         own = self.roots, self.feature, self.threshold, self.left, self.right
-        return Trees(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
+        return TreeNodes(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
 
     def check_loaded(self, limits: Limits) -> None:
         """Check that all nodes exist and that children follow their parents (no loops)."""
@@ -115,7 +115,7 @@ class Trees:
         """The number of nodes of all trees."""
         return len(self.feature)
 
-    def of_some(self, chosen: slice) -> Trees:
+    def of_some(self, chosen: slice) -> TreeNodes:
         """Return some of the trees; they share the list of nodes."""
         return replace(self, roots=self.roots[chosen])
 
@@ -163,7 +163,7 @@ class Forest:
         How much each training row counts in each tree; zero where the tree did not see it.
     """
 
-    trees: Trees
+    trees: TreeNodes
     leaves: np.ndarray
     mass: np.ndarray
 
@@ -187,7 +187,7 @@ class Forest:
                 w = None if (weights[rows] == 1.0).all() else weights[rows]
                 one = type(tree)(**parameters | {"random_state": int(seed)})
                 grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
-        trees = Trees.of(grown)
+        trees = TreeNodes.of(grown)
         return cls(trees, trees.leaves(A), mass)
 
     def joined(self, other: Forest) -> Forest:
@@ -243,7 +243,7 @@ class LeafMeans(FeatureMap):
 
     kernel: Kernel
     scaling: Scaling
-    trees: Trees
+    trees: TreeNodes
     values: Array
 
     def transform(self, A: Items) -> np.ndarray:

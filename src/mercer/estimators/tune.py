@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Items
+from .._base.arrays import Array, Items
 from ..kernels import RBF
 from ..operators import OperatorKernel
 from ..problem import Problem
@@ -19,14 +18,14 @@ def tune(
     X: Items,
     y: Items,
     groups: Items | None = None,
-    sample_weight: Any = None,
+    sample_weight: Array | None = None,
     unlabelled: Items | None = None,
     *,
     criterion: str = "auto",
     penalty: float = PENALTY,
     restarts: int = 0,
     max_iter: int = STEPS,
-    random_state: Any = 0,
+    random_state: int | np.random.RandomState | None = 0,
 ) -> KernelDependency:
     """Learn the ridge and every continuous parameter of the kernel, and fit the model with them.
 
@@ -38,7 +37,7 @@ def tune(
     model : KernelDependency
         The model to start from; it is not changed. The operator and the landmarks of `features`
         keep their values. ``kernel=None`` is ``RBF("ard")``, a length scale for each feature.
-    X, y, groups, sample_weight, unlabelled
+    X, y, groups, sample_weight, unlabelled : array-like
         As in `KernelDependency.fit`, in memory.
     criterion : {"auto", "evidence", "loo"}, default="auto"
         "evidence", "loo" for the leave-one-out error (of groups if there are groups), or

@@ -11,9 +11,8 @@ from array_api_compat import device
 from scipy.linalg.blas import dtrsm
 
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
-from .._base.linalg import PositiveDefinite, solve_triangular
+from .._base.linalg import EPS, PositiveDefinite, solve_triangular
 from .._base.plan import require_low_rank
-from .._base.symmetric import EPS
 from .._base.threads import cores, striped
 from ..kernels import Kernel
 
@@ -94,7 +93,7 @@ class Factor:
         known: np.ndarray,
         parts: list[slice],
     ) -> None:
-        """Compute some rows of new columns, and their residuals while they are in the cache."""
+        """Compute some rows of the new columns, and update their residuals."""
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))

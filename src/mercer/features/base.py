@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array, Items, namespace
+from .._base.errors import NotSupported
 from ..kernels import Kernel
 
 
@@ -38,6 +39,8 @@ class FeatureMap(BaseEstimator):
     """Whether the coordinates change with the items that the map is fitted on."""
     weighs = False
     """Whether `fit` takes a `sample_weight`: items that count more change the coordinates."""
+    rank: Any = None
+    """The requested number of coordinates; None where the map or the tolerance determines it."""
     trace_error_ = nan
     """What the coordinates miss of the items fitted on, tr(K - UUᵀ) / tr K; NaN where unknown."""
 
@@ -75,13 +78,13 @@ class FeatureMap(BaseEstimator):
         return self, None
 
     @property
-    def coefficients(self) -> Array:
-        """The matrix that is applied last, if the map has one."""
-        raise AttributeError(f"{type(self).__name__} is not a linear map of known features")
+    def coefficients(self) -> Array | None:
+        """The matrix that is applied last; None where the map has none."""
+        return None
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Return weights and items with Σ weight · Φ(item) = the point of each row of C."""
-        raise ValueError(
+        raise NotSupported(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
             "this decoder or these weights need: use features built on items, such as Nystroem."
         )

@@ -12,7 +12,7 @@ class Explicit(FeatureMap):
 
     Parameters
     ----------
-    sparse
+    sparse : bool, default=False
         Whether features of inputs are a sparse matrix: bags of words or of substrings, of which an
         item has a few of thousands. The moments are dense, features × features.
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, dense, is_foreign, like, namespace, take
-from .._base.linalg import PositiveDefinite, ridged
+from .._base.linalg import PositiveDefinite, add_ridge
 from ..kernels import Kernel
 from .base import FeatureMap, check_width
 from .landmarks import check_rank
@@ -25,12 +25,12 @@ class RandomFourier(FeatureMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=1000
         The number of coordinates, two for each frequency; an odd one is rounded up.
-    orthogonal
+    orthogonal : bool, default=True
         Whether frequencies come in orthogonal batches, which have less error than independent
         ones. Only where the spectrum is the same in all directions; ignored otherwise.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Notes
@@ -57,7 +57,12 @@ class RandomFourier(FeatureMap):
 
     depends_on_data = False
 
-    def __init__(self, rank: int = 1000, orthogonal: bool = True, random_state: Any = None):
+    def __init__(
+        self,
+        rank: int = 1000,
+        orthogonal: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+    ):
         self.rank = rank
         self.orthogonal = orthogonal
         self.random_state = random_state
@@ -111,9 +116,9 @@ class RandomOperatorFourier(FeatureMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=1000
         The number of coordinates u, two for each frequency; an odd one is rounded up.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes
@@ -155,7 +160,7 @@ class RandomOperatorFourier(FeatureMap):
     operator_valued = True
     depends_on_data = False
 
-    def __init__(self, rank: int = 1000, random_state: Any = None):
+    def __init__(self, rank: int = 1000, random_state: int | np.random.RandomState | None = None):
         self.rank = rank
         self.random_state = random_state
 
@@ -184,7 +189,7 @@ class RandomOperatorFourier(FeatureMap):
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
         """Return coef, (p, q), of g(x) = u(x) @ coef from the moments S_uu and S_vu."""
-        N = PositiveDefinite.of(ridged(self.normal(uu), alpha))
+        N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
         gather = like(self._gather().toarray(), vu) if is_foreign(vu) else self._gather()
         return gather @ (theta * like(self.along_, vu))

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, count, dense, like, namespace
-from .._base.linalg import spectral_norm, times
+from .._base.linalg import eigh, spectral_norm, times
 from .._base.parameters import parameters
-from .._base.symmetric import eigh
 from ..kernels import Kernel
 from .base import FeatureMap
 
@@ -89,9 +88,9 @@ class KernelPCA(LandmarkMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The number of components; None keeps all of them.
-    center
+    center : bool, default=False
         Whether the mean of Φ is subtracted first.
 
     Examples

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, like, namespace, part, take
-from .._base.linalg import PositiveDefinite, solve_triangular
+from .._base.linalg import EPS, PositiveDefinite, eigh, solve_triangular
 from .._base.parameters import parameters
 from .._base.plan import require_low_rank
-from .._base.symmetric import EPS, eigh
 from .._base.threads import rows_at_once, striped
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank
@@ -24,11 +21,11 @@ class Nystroem(LandmarkMap):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         Number of landmarks, drawn uniformly from the items.
-    landmarks
+    landmarks : array-like, default=None
         The landmarks Z (vectors, strings, graphs), instead of a rank.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes
@@ -55,7 +52,7 @@ class Nystroem(LandmarkMap):
 
     rank: int | None = None
     landmarks: Items | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     depends_on_data = property(lambda self: self.landmarks is None)
 

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace, take
 from .._base.linalg import solve_triangular
-from .._base.parameters import non_negative, parameters, whole
+from .._base.parameters import integer, non_negative, parameters
 from ..kernels import Kernel
 from ._factor import Factor, GreedyFactor
 from .landmarks import LandmarkMap, check_rank
@@ -20,6 +20,9 @@ BLOCK = 128
 
 class PivotedCholesky(LandmarkMap):
     """Factor U such that UUᵀ is the projection of K on chosen items, the pivots."""
+
+    random_state: Any = None
+    """The seed of pivots that are drawn; None where they are not."""
 
     def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
         self.rank = rank
@@ -36,7 +39,7 @@ class PivotedCholesky(LandmarkMap):
         check_rank(self.rank)
         non_negative(self.tolerance, "tolerance")
         factor = self.Factor(kernel, A, self.rank)
-        random = check_random_state(getattr(self, "random_state", None))
+        random = check_random_state(self.random_state)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
             index = self._next(factor, random)
             if len(index) == 0:
@@ -59,9 +62,9 @@ class IncompleteCholesky(PivotedCholesky):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The largest number of landmarks; None for as many as there are items.
-    tolerance
+    tolerance : float, default=1e-12
         Stop when the trace of the error is at most this fraction of the trace.
 
     Attributes
@@ -106,14 +109,14 @@ class RandomPivotedCholesky(PivotedCholesky):
 
     Parameters
     ----------
-    rank
+    rank : int, default=None
         The largest number of landmarks; None for as many as there are items.
-    block
+    block : int, default=None
         Number of proposals that are accepted or rejected together; None for a quarter of the rank,
         at most 128. It changes the speed, not the distribution of the pivots.
-    tolerance
+    tolerance : float, default=1e-12
         Stop when the trace of the error is at most this fraction of the trace.
-    random_state
+    random_state : int, RandomState or None, default=None
         The seed, or a generator.
 
     Attributes
@@ -149,11 +152,11 @@ class RandomPivotedCholesky(PivotedCholesky):
     rank: int | None = None
     block: int | None = None
     tolerance: float = 1e-12
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
         few = max(1, min(BLOCK, factor.rank // 4))
-        block = few if self.block is None else whole(self.block, "block")
+        block = few if self.block is None else integer(self.block, "block")
         index = _draw(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.left_of(index)))
         kept = _accepted(H, random.uniform(size=block), factor.noise)

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, put, take
-from .._base.linalg import PositiveDefinite, solve_triangular
-from .._base.symmetric import EPS, INDEFINITE, eigh
+from .._base.linalg import EPS, INDEFINITE, PositiveDefinite, eigh, solve_triangular
 from ..kernels import Kernel
 from .base import FeatureMap
 from .landmarks import LandmarkMap, Spanned

@@ -52,17 +52,17 @@ COLUMNS = 2**20
 """Numbered features up to which those that do not occur have a column too: nothing is sorted."""
 
 
-def numbered(bags: Bags) -> sparse.csr_array:
-    """Return the counts of numbered features as a sparse matrix."""
+def count_matrix(bags: Bags) -> sparse.csr_array:
+    """Return the counts of features whose keys are column numbers, as a sparse matrix."""
     return _matrix(bags, bags.key, bags.size or 0)
 
 
-def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
+def count_matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Return the counts of two batches over a common vocabulary."""
     B = A if B is None else B
     if A.size is not None and A.size <= COLUMNS:
-        F = numbered(A)
-        return F, F if B is A else numbered(B)
+        F = count_matrix(A)
+        return F, F if B is A else count_matrix(B)
     if B is A:
         words, column = np.unique(A.key, return_inverse=True)
         F = _matrix(A, column, len(words))
@@ -73,14 +73,15 @@ def matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.c
 
 
 def _matrix(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
+    """Return bags as a sparse matrix, given the column of each feature."""
     return sparse.csr_array((bags.value, (bags.owner, column)), shape=(bags.n, size))
 
 
-def inner(A: Bags, B: Bags) -> np.ndarray:
+def inner_products(A: Bags, B: Bags) -> np.ndarray:
     """Return Σ_f a_f b_f for all pairs."""
     from ._bag_loops import products
 
-    return over_shared(products, *matrices(A, B))
+    return over_shared(products, *count_matrices(A, B))
 
 
 def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
@@ -95,12 +96,13 @@ def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
 
 def sqnorms(A: Bags) -> np.ndarray:
     """Return Σ_f a_f² for every item."""
-    F, _ = matrices(A)
+    F, _ = count_matrices(A)
     return np.asarray((F * F).sum(axis=1)).reshape(-1)
 
 
 @cache
 def _digest(text: str) -> np.uint64:
+    """Return a 64-bit hash of a text."""
     return np.uint64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
 
 
@@ -113,7 +115,7 @@ def hashed(label: Any) -> np.uint64:
     return _digest(f"{type(label).__name__}:{label!r}")
 
 
-def mixed(x: np.ndarray, seed: int = 0) -> np.ndarray:
+def scrambled(x: np.ndarray, seed: int = 0) -> np.ndarray:
     """Scramble 64-bit words by a bijection, so that their sums identify multisets."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * seed + 1)

@@ -39,6 +39,7 @@ def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
 def _fragments(
     start, stop, a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K
 ):
+    """Write the kernel of the pairs of some rows into K."""
     for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], largest), 0.0 * decay)
         for j in range(i + 1 if symmetric else K.shape[1]):
@@ -58,6 +59,7 @@ def own_fragments(a, p, a_ptr, a_child, decay):
 
 @parallel
 def _own_fragments(start, stop, a, p, a_ptr, a_child, decay, d):
+    """Write the kernel of some trees with themselves into d."""
     for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
         d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)

@@ -50,7 +50,7 @@ class FlatGraph:
         raise DamagedModel("it is made on use, and no file holds it")
 
 
-class Union:
+class GraphUnion:
     """A batch of graphs as one graph that is not connected.
 
     Attributes
@@ -119,7 +119,9 @@ def _hashes(labels: Sequence[Any], counted: bool) -> np.ndarray:
     return np.array([hashed(label) if counted else NOTHING for label in labels], dtype=np.uint64)
 
 
-def checked(A: Items, name: str, node_label: str | None, edge_label: str | None) -> np.ndarray:
+def checked_graphs(
+    A: Items, name: str, node_label: str | None, edge_label: str | None
+) -> np.ndarray:
     """Check that all graphs of a batch can be read under these labels."""
     items = as_items(A, name)
     if not all(isinstance(item, CheckedGraph) for item in items):
@@ -130,6 +132,7 @@ def checked(A: Items, name: str, node_label: str | None, edge_label: str | None)
 
 
 def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
+    """Refuse a batch in which some graphs have node labels and others have none."""
     kinds = {g.labelled: i for i, g in enumerate(flat) if len(g)}
     if len(kinds) == 2:
         raise ValueError(

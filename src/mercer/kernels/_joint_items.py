@@ -32,11 +32,12 @@ def joined(left: Items, right: Items) -> np.ndarray:
 
 
 def _item(batch: Items, i: int) -> Any:
+    """Return one item of a batch; of a sparse matrix, one row."""
     return batch[[i]] if issparse(batch) else one(batch, i)
 
 
 def separated(A: np.ndarray) -> tuple[Items, Items]:
-    """Split what `joined` has joined."""
+    """Return the two forms of the items of a joint batch."""
     return _batch([item.left for item in A]), _batch([item.right for item in A])
 
 
@@ -46,6 +47,7 @@ def first_form(A: Items) -> Items:
 
 
 def _batch(items: list) -> Items:
+    """Return items as a batch: a sparse matrix, an array, or an object array."""
     if issparse(items[0]):
         return vstack(items, format="csr")
     numbers = isinstance(items[0], np.ndarray | np.generic) and items[0].dtype != object

@@ -8,6 +8,7 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def _mix(x):
+    """Scramble a 64-bit word by a bijection."""
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -57,6 +58,7 @@ def path_features(start, pointer, target, edge):
 
 @parallel
 def _path_features(begin, end, start, pointer, target, edge, owner, first, last, paths, offset):
+    """Write the paths between all pairs of nodes of some graphs into flat arrays."""
     for g in range(begin, end):
         size = start[g + 1] - start[g]
         distance = np.empty(size, dtype=np.int64)

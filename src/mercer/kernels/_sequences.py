@@ -87,6 +87,7 @@ class Alphabet:
 
     @property
     def _of_characters(self) -> bool:
+        """Whether all symbols are single characters."""
         return all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
 
     def _encode_text(self, text: str) -> np.ndarray:
@@ -104,6 +105,7 @@ def _plain(symbol: Any) -> Any:
 
 
 def _code_points(text: str) -> np.ndarray:
+    """Return the code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(int)
 
 

@@ -29,6 +29,7 @@ def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
 
 @parallel
 def _overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
+    """Write the overlaps of some rows into K."""
     for i in range(start, stop):
         for j in range(i + 1 if symmetric else K.shape[1]):
             K[i, j] = overlap(m, a, mp[i], mp[i + 1], u, b, up[j], up[j + 1], width, slope)
@@ -46,5 +47,6 @@ def self_overlaps(mp, m, a, width, slope):
 
 @parallel
 def _self_overlaps(start, stop, mp, m, a, width, slope, d):
+    """Write the overlaps of some spectra with themselves into d."""
     for i in range(start, stop):
         d[i] = overlap(m, a, mp[i], mp[i + 1], m, a, mp[i], mp[i + 1], width, slope)

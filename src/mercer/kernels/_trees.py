@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.arrays import Items, as_items, object_array
 from .._base.checks import Limits, array, indices, must, offsets
-from ._bags import hashed, mixed
+from ._bags import hashed, scrambled
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 
@@ -45,15 +45,17 @@ class FlatTree:
         degree = np.diff(self.pointer)
         inner = np.flatnonzero(degree)
         kinds = np.where(
-            degree == 0, mixed(self.label, seed=15), self.label
+            degree == 0, scrambled(self.label, seed=15), self.label
         )  # a leaf N, an inner N
         place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
-        children = mixed(kinds[self.child] ^ mixed(place.astype(np.uint64), seed=12), seed=13)
+        children = scrambled(
+            kinds[self.child] ^ scrambled(place.astype(np.uint64), seed=12), seed=13
+        )
         out = np.zeros(len(self.label), dtype=np.uint64)
         if len(inner):
             with np.errstate(over="ignore"):  # positions are mixed in before the sum
                 total = np.add.reduceat(children, self.pointer[inner])
-                out[inner] = mixed(self.label[inner], seed=14) + total
+                out[inner] = scrambled(self.label[inner], seed=14) + total
         return out
 
     def pairs(self) -> np.ndarray:
@@ -68,14 +70,14 @@ class FlatTree:
         """Return a hash of the whole tree below each node, and its number of nodes."""
         from ._fragments import whole_subtrees
 
-        return whole_subtrees(mixed(self.label, seed=16), self.pointer, self.child)
+        return whole_subtrees(scrambled(self.label, seed=16), self.pointer, self.child)
 
 
 def pair_hashes(parent: Any, place: Any, child: Any) -> Any:
     """Return hashes of pairs: a production, a child's position, and the production there."""
     parent, place, child = (np.asarray(part, dtype=np.uint64) for part in (parent, place, child))
     with np.errstate(over="ignore"):
-        return mixed(parent, seed=19) + mixed(child ^ mixed(place, 17), seed=18)
+        return scrambled(parent, seed=19) + scrambled(child ^ scrambled(place, 17), seed=18)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
@@ -87,6 +89,7 @@ def flattened(A: Items, name: str) -> np.ndarray:
 
 
 def _flat(item: Any, name: str) -> FlatTree:
+    """Return one tree in flat form."""
     if isinstance(item, FlatTree):
         return item
     if not isinstance(item, str | tuple | list):
@@ -111,11 +114,12 @@ def _flat(item: Any, name: str) -> FlatTree:
 
 
 def nested(item: Any, name: str) -> Any:
-    """Check a tree of nested sequences (label, child, …), with labels as leaves."""
+    """Return a tree as nested sequences (label, child, …); a bracketed string is parsed."""
     return _parsed(item, name) if isinstance(item, str) else item
 
 
 def _opened(node: Any, name: str) -> tuple[Any, list[int], list[Any]]:
+    """Return the label of a node, an empty list for its finished children, and its children."""
     if not isinstance(node, tuple | list):
         return node, [], []
     if not node or isinstance(node[0], tuple | list):
@@ -137,7 +141,9 @@ def _parsed(text: str, name: str) -> Any:
     open_nodes = [root]
     for place, token in enumerate(tokens):
         if len(open_nodes) == 1 and (token != "(" or root):
-            raise ValueError(f"{name} has {_at(tokens, place)} outside its brackets: {text!r:.80}.")
+            raise ValueError(
+                f"{name} has {_described_token(tokens, place)} outside its brackets: {text!r:.80}."
+            )
         if token == "(":
             node: list[Any] = []
             open_nodes[-1].append(node)
@@ -154,6 +160,7 @@ def _parsed(text: str, name: str) -> Any:
     return root[0]
 
 
-def _at(tokens: list[str], place: int) -> str:
+def _described_token(tokens: list[str], place: int) -> str:
+    """Describe a token of a bracketed string in a message."""
     closing = "unbalanced brackets: a ')'" if tokens[place] == ")" else repr(tokens[place])
     return f"{closing} (token {place})"

@@ -18,6 +18,7 @@ def mixed(key, value):
 
 @compiled
 def _symbol(flat, first, last, place):
+    """Return the number of the symbol at a position, or of a position outside of the sequence."""
     if place < first:
         return OUTSIDE + min(first - place, 2)
     if place >= last:

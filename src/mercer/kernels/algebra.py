@@ -110,6 +110,7 @@ class Pair(Kernel):
         return None if left is None or right is None else combine(left, right)
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
+        """Return the parameter derivatives of both kernels, each on its own form of the items."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
             left.under("left").on(lambda A: self._forms(A)[0]),
@@ -140,7 +141,7 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both kernels, concatenated; inverted if both are of one kernel."""
+        """The features of both kernels; with an inverse if both are multiples of one kernel."""
         both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
@@ -151,6 +152,8 @@ class Sum(Pair):
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
     def _side_by_side(self, left: Features, right: Features) -> Features:
+        """Return the features of both kernels, each of its own form of the items."""
+
         def form(A: Items, side: int) -> Items:
             return separated(A)[side] if are_joint(A) else A
 

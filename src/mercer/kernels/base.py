@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, _clone_parametrized
 
 from .._base.arrays import Array, Items, count, dense, is_foreign, namespace, sqnorms, take
-from ..spaces import Opaque, Space, Vectors
+from ..spaces import Opaque, Records, Space, Vectors
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
@@ -28,7 +28,7 @@ def _unless_frozen(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fitted(self: Kernel, *args: Any, **keywords: Any) -> Any:
-        return self if self.is_frozen else fit(self, *args, **keywords)
+        return self if self.frozen_ else fit(self, *args, **keywords)
 
     return fitted
 
@@ -67,6 +67,7 @@ class Kernel(BaseEstimator):
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
     frozen_: bool | None = None  # None, not False: a file may not set an attribute that is a bool
+    """Whether further fits and clones leave the kernel unchanged."""
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:
@@ -104,16 +105,11 @@ class Kernel(BaseEstimator):
             cls.fit = _unless_frozen(cls.fit)  # type: ignore[method-assign]
 
     def __sklearn_clone__(self) -> Kernel:
-        return self if self.is_frozen else self._unfitted()
+        return self if self.frozen_ else self._unfitted()
 
     def _unfitted(self) -> Kernel:
         """Return a copy with the same parameters that is not fitted."""
         return _clone_parametrized(self)
-
-    @property
-    def is_frozen(self) -> bool:
-        """Whether further fits and clones leave the kernel unchanged."""
-        return bool(self.frozen_)
 
     def frozen(self) -> Kernel:
         """Return a copy of this fitted kernel that further fits and clones leave unchanged.
@@ -259,6 +255,7 @@ class Kernel(BaseEstimator):
 
 
 def _is_zero(value: Any) -> bool:
+    """Return whether a value is the number zero."""
     return isinstance(value, Real) and value == 0
 
 
@@ -352,9 +349,11 @@ def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel
 
     None stands for the linear kernel. A precomputed y is refused.
     """
-    from .records import in_units_of_spread
+    kernel = Linear() if kernel is None else as_kernel(kernel)
+    if isinstance(kernel.space, Records):
+        from .records import in_units_of_spread
 
-    kernel = in_units_of_spread(Linear() if kernel is None else as_kernel(kernel))
+        kernel = in_units_of_spread(kernel)
     if kernel.space.pairwise:
         raise ValueError(
             'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '

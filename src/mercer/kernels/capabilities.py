@@ -100,7 +100,7 @@ class Radial:
     bending: Callable[[], float] | None = None
 
     def scaled(self, scale: float | Callable[[], float]) -> Radial:
-        """Return the ability of scale · k."""
+        """Return the function of scale · k."""
 
         def times(function: Any) -> Any:
             factor = scale if callable(scale) else lambda: scale
@@ -113,7 +113,7 @@ class Radial:
         return self.scaled(lambda: 1.0 / float(self.value(np.zeros(1))[0]))
 
     def plus(self, other: Radial) -> Radial:
-        """Return the function of a sum."""
+        """Return the function of a sum of two kernels."""
         left, right = self.curvature, other.curvature
         return Radial(
             lambda D2: self.value(D2) + other.value(D2),
@@ -122,7 +122,7 @@ class Radial:
         )
 
     def times(self, other: Radial) -> Radial:
-        """Return the function of a product, by the product rule."""
+        """Return the function of a product of two kernels, by the product rule."""
         left, right = self.curvature, other.curvature
         ours, theirs = self.bending, other.bending
 
@@ -161,7 +161,7 @@ class Fourier:
     height: float = 1.0
 
     def scaled(self, scale: float) -> Fourier:
-        """Return the ability of scale · k."""
+        """Return the spectral measure of scale · k."""
         return Fourier(self.sample, self.isotropic, scale * self.height)
 
     def plus(self, other: Fourier) -> Fourier:
@@ -204,7 +204,7 @@ class ItemGradient:
         return ItemGradient(vjp, diag_vjp)
 
     def plus(self, other: ItemGradient) -> ItemGradient:
-        """Return the derivatives of a sum."""
+        """Return the derivatives of a sum of two kernels."""
         return ItemGradient(
             lambda A, B, C: self.vjp(A, B, C) + other.vjp(A, B, C),
             lambda A, c: self.diag_vjp(A, c) + other.diag_vjp(A, c),

@@ -30,7 +30,7 @@ class CurveKernel(InnerProduct):
     def fit(self, A: Items) -> CurveKernel:
         """Determine the grid and factor the inner product."""
         super().fit(A)
-        self.grid_ = self._on(*self.shape_)
+        self.grid_ = self._grid(*self.shape_)
         return self
 
     space = property(lambda k: Curves(k.grid_ if k.grid is None else k.grid))
@@ -43,8 +43,8 @@ class CurveKernel(InnerProduct):
         """Return outputs as rows on the grid, like predicted curves."""
         return self.check(Y, name)
 
-    def _on(self, width: int) -> np.ndarray:
-        """Return the grid of curves with a number of values."""
+    def _grid(self, width: int) -> np.ndarray:
+        """Return the grid of curves; without one, equally spaced points on [0, 1]."""
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
@@ -53,7 +53,7 @@ class CurveKernel(InnerProduct):
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
         """Return the root of the metric after smoothing."""
-        grid = self._on(*shape)
+        grid = self._grid(*shape)
         G = self._metric(grid)
         R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
         if non_negative(self.smoothing, "smoothing") == 0:
@@ -63,7 +63,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def item_gradient(self) -> ItemGradient:
-        """Derivatives of the linear kernel after R."""
+        """Derivatives in the curves: those of the linear kernel on R f."""
 
         def of(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
@@ -77,7 +77,7 @@ class CurveKernel(InnerProduct):
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
         def slopes(A: Array) -> dict[str, Array]:
-            grid = self._on(int(A.shape[1]))
+            grid = self._grid(int(A.shape[1]))
 
             def smoothed(kernel: CurveKernel) -> np.ndarray:
                 G, S = kernel._metric(grid), smoother(grid, kernel.smoothing)
@@ -124,6 +124,7 @@ class L2(CurveKernel):
         self.rule = rule
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
+        """Return the quadrature weights."""
         return quadrature(grid, self.rule)
 
 
@@ -157,6 +158,7 @@ class Sobolev(CurveKernel):
     smoothing: float = 0.0
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
+        """Return the quadrature weights plus the weighted matrix of derivatives."""
         non_negative(np.real(self.weight), "weight")
         return np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
 

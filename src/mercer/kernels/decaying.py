@@ -13,6 +13,7 @@ class Decaying(Kernel):
     decay: float
 
     def _checked_decay(self) -> complex:
+        """Return the decay after a check that it is positive and at most 1."""
         if positive(np.real(self.decay), "decay") > 1:
             raise ValueError(
                 f"decay must be at most 1 (larger parts count less), got {self.decay!r}."

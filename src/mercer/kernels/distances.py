@@ -58,7 +58,7 @@ def squared(A: Array, B: Array) -> Array:
         return D2
     same = A is B
     if not (issparse(A) or issparse(B)):
-        shift = typical(B)
+        shift = typical_row(B)
         A = A - shift
         B = A if same else B - shift
     left, right = sqnorms(A), sqnorms(B)
@@ -86,7 +86,7 @@ def squared(A: Array, B: Array) -> Array:
 
 
 def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
-    """Return ‖a‖² + ‖b‖² - 2⟨a, b⟩, the squares being two further columns of the product."""
+    """Return ‖a‖² + ‖b‖² - 2⟨a, b⟩ as one matrix product with two further columns."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)
         D2 += left[:, None]
@@ -98,7 +98,7 @@ def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
     return A @ xp.matrix_transpose(B)
 
 
-def typical(B: Array) -> Array:
+def typical_row(B: Array) -> Array:
     """Return a typical row, made of medians so that distant rows do not move it."""
     some = take(B, np.linspace(0, count(B) - 1, min(count(B), TYPICAL_ROWS)).astype(int))
     ordered = namespace(some).sort(some, axis=0)
@@ -129,6 +129,7 @@ def _recomputed(
 
 
 def _index(positions: np.ndarray, A: Array) -> Array:
+    """Return positions as an array of the library and device of another."""
     return namespace(A).asarray(positions, device=device(A))
 
 

@@ -12,7 +12,7 @@ from .._base.checks import Limits, bounded, is_whole
 from .._base.extras import require
 from .._base.parameters import parameters
 from ..spaces import Molecules
-from ._bags import Bags, inner, matrices, sqnorms
+from ._bags import Bags, count_matrices, inner_products, sqnorms
 from .base import Kernel
 from .histograms import Tanimoto
 
@@ -84,21 +84,24 @@ class Fingerprint(Kernel):
 
     def _gram(self, A: Items, B: Items) -> Array:
         if self.similarity == "linear":
-            return inner(self._bags(A), self._bags(B))
+            return inner_products(self._bags(A), self._bags(B))
         same = B is A
-        F, G = matrices(self._bags(A), None if same else self._bags(B))
+        F, G = count_matrices(self._bags(A), None if same else self._bags(B))
         return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
 
     def _bags(self, A: Items) -> Bags:
+        """Return the substructures of all molecules."""
         return Bags.of(self._features(smiles) for smiles in A)
 
     def _features(self, smiles: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the substructures of a molecule, and their counts."""
         return substructures(smiles, self.kind, self.radius, self.size, self.counts)
 
     def _check_parameters(self) -> None:
+        """Refuse unknown kinds and similarities, and numbers that are too small."""
         for value, name, known in (
             (self.kind, "kind", KINDS),
             (self.similarity, "similarity", SIMILARITIES),
@@ -132,6 +135,7 @@ def substructures(
 
 @lru_cache(maxsize=64)
 def _generator(kind: str, radius: int) -> Any:
+    """Return rdkit's generator of fingerprints of a kind."""
     from rdkit.Chem import rdFingerprintGenerator as make
 
     if kind == "functions":

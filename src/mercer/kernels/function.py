@@ -37,7 +37,7 @@ class Function(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Function:
-        """Refuse a function that is not a kernel, by its values."""
+        """Refuse a function whose values on the items are not those of a kernel."""
         check_gram(self(A), "Gram matrix of the kernel function")
         return self
 
@@ -60,6 +60,7 @@ class Function(Kernel):
 
 
 def _finite(K: Array) -> Array:
+    """Refuse kernel values that are not finite."""
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
     return K
@@ -89,6 +90,7 @@ class Precomputed(Kernel):
         self.gram = gram
 
     def _unfitted(self) -> Precomputed:
+        """Return a copy that shares the Gram matrix."""
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
     # Items are indices into the Gram matrix, or rows of kernel values.
@@ -97,7 +99,7 @@ class Precomputed(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Precomputed:
-        """Refuse values that no kernel has."""
+        """Refuse a matrix that is not symmetric and positive semidefinite on the items."""
         check_gram(self(A), "precomputed Gram matrix")
         return self
 
@@ -118,4 +120,5 @@ class Precomputed(Kernel):
         return take(diagonal, A)
 
     def _values(self) -> Array:
+        """Return the Gram matrix in floating point."""
         return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))

@@ -60,7 +60,7 @@ class ParameterGradient:
         )
 
     def under(self, part: str) -> ParameterGradient:
-        """Return the derivatives with the names of parameters of a part."""
+        """Return the derivatives under names that begin with that of a part."""
         return ParameterGradient(
             prefixed(part, self.values),
             lambda A, B, C: prefixed(part, self.vjp(A, B, C)),
@@ -173,6 +173,7 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _set(part: Any, path: list[str], value: Any) -> None:
+    """Set a parameter of a part, or of a kernel inside it, by its path of names."""
     if len(path) == 1:
         setattr(part, path[0], value)
         return

@@ -6,10 +6,10 @@ import numpy as np
 
 from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..spaces import Graphs
-from ._bags import Bags, inner, mixed, sqnorms
-from ._graphs import Union, checked
+from ._bags import Bags, inner_products, scrambled, sqnorms
+from ._graphs import GraphUnion, checked_graphs
 from .base import Kernel
 
 
@@ -24,24 +24,26 @@ class GraphKernel(Kernel):
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Check that graphs can be read under the labels of this kernel."""
-        return checked(A, name, self.node_label, self.edge_label)
+        return checked_graphs(A, name, self.node_label, self.edge_label)
 
     space = Graphs()
 
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)
-        return inner(left, left if B is A else self._bags(B))
+        return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
         return sqnorms(self._bags(A))
 
-    def _union(self, A: Items) -> Union:
-        return Union([graph.view(self.node_label, self.edge_label) for graph in A])
+    def _union(self, A: Items) -> GraphUnion:
+        """Return the graphs of a batch as one graph."""
+        return GraphUnion([graph.view(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
+        """Return the hashed features of a batch of graphs."""
         return self.union_bags(self._union(A))
 
-    def union_bags(self, union: Union) -> Bags:
+    def union_bags(self, union: GraphUnion) -> Bags:
         """Return the hashed features of a batch of graphs that is joined into one graph."""
         raise NotImplementedError
 
@@ -90,29 +92,30 @@ class WeisfeilerLehman(GraphKernel):
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Check that graphs can be read under the labels of this kernel."""
-        whole(self.iterations, "iterations", 0)
+        integer(self.iterations, "iterations", 0)
         return super().check(A, name)
 
     def check_loaded(self, limits: Limits) -> None:
         """Refuse a number of rounds that takes too long."""
         bounded(self.iterations, "iterations", 0, limits.steps)
 
-    def union_bags(self, union: Union) -> Bags:
+    def union_bags(self, union: GraphUnion) -> Bags:
         """Return the labels of all rounds."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
-            rounds.append(mixed(label, seed=h))  # equal labels of different rounds never match
+            rounds.append(scrambled(label, seed=h))  # equal labels of different rounds never match
             label = self._relabelled(union, label)
         owner, key = np.tile(union.owner, len(rounds)), np.concatenate(rounds)
         return Bags(owner, key, np.ones(len(key)), union.n)
 
     @staticmethod
-    def _relabelled(union: Union, label: np.ndarray) -> np.ndarray:
-        arriving = mixed(label[union.target] ^ mixed(union.edge, seed=1), seed=2)
+    def _relabelled(union: GraphUnion, label: np.ndarray) -> np.ndarray:
+        """Return hashes of each node's label and the labels around it."""
+        arriving = scrambled(label[union.target] ^ scrambled(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)
         with np.errstate(over="ignore"):
             np.add.at(total, union.source, arriving)  # a sum of hashes names the multiset
-            return mixed(mixed(label, seed=3) + total, seed=4)
+            return scrambled(scrambled(label, seed=3) + total, seed=4)
 
 
 class ShortestPath(GraphKernel):
@@ -151,14 +154,14 @@ class ShortestPath(GraphKernel):
         self.node_label = node_label
         self.edge_label = edge_label
 
-    def union_bags(self, union: Union) -> Bags:
+    def union_bags(self, union: GraphUnion) -> Bags:
         """Return pairs of nodes with the paths between them."""
         from ._paths import path_features
 
         u = union
-        edge = mixed(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
+        edge = scrambled(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):
-            ends = mixed(u.label[first], seed=6) + mixed(u.label[last], seed=7)
-            key = mixed(ends + mixed(path, seed=8), seed=9)
+            ends = scrambled(u.label[first], seed=6) + scrambled(u.label[last], seed=7)
+            key = scrambled(ends + scrambled(path, seed=8), seed=9)
         return Bags(owner, key, np.ones(len(key)), u.n)

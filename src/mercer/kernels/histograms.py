@@ -46,6 +46,7 @@ class Hellinger(HistogramKernel):
         )
 
     def _roots(self, A: Items) -> Array:
+        """Return the square roots of the entries of checked items."""
         A = self.check(A, "A")
         return namespace(A).sqrt(A)
 
@@ -98,6 +99,7 @@ def _totals(A: Array) -> Array:
 
 
 def _nonnegative(A: Array, name: str, owner: str) -> Array:
+    """Refuse vectors with a negative entry."""
     values = A.data if issparse(A) else A
     if bool(namespace(values).any(values < 0)):
         rows = (A < 0).nonzero()[0] if issparse(A) else np.nonzero(host(A) < 0)[0]
@@ -137,6 +139,7 @@ class Tanimoto(HistogramKernel):
 
 
 def _binary(A: Array) -> bool:
+    """Return whether all entries are 0 or 1."""
     values = A.data if issparse(A) else A
     return bool(((values == 0) | (values == 1)).all())
 

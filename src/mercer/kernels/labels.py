@@ -55,6 +55,7 @@ class Labels(Wrapper):
         self.classes = classes
 
     def _given(self) -> Kernel:
+        """Return the kernel on indicators, not fitted; the default is `Linear`."""
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 
     def fit(self, A: Items) -> Labels:
@@ -82,6 +83,7 @@ class Labels(Wrapper):
         return self._indicators(A, name) if "columns_" in vars(self) else A
 
     def _indicators(self, A: Items, name: str) -> Array:
+        """Return checked label sets as indicator rows that the kernel inside takes."""
         if isinstance(A, np.ndarray) and A.dtype == object:
             A = self._encoded(A, name)
         elif A.shape[1] != len(self.columns_):
@@ -92,6 +94,7 @@ class Labels(Wrapper):
         return self.inner.check(A if self.inner.accepts_sparse else dense(A), name)
 
     def _encoded(self, sets: np.ndarray, name: str) -> csr_array:
+        """Return sets of labels as a sparse matrix of indicators."""
         rows = [sorted({self._column(v, i, name) for v in s}) for i, s in enumerate(sets)]
         ends = np.cumsum([0, *map(len, rows)])
         columns = np.fromiter(chain.from_iterable(rows), int, ends[-1])
@@ -99,6 +102,7 @@ class Labels(Wrapper):
         return compressed_rows(np.ones(len(columns)), columns, ends, shape)
 
     def _column(self, label: Hashable, index: int, name: str) -> int:
+        """Return the column of a label; raise an error if the fit has not seen it."""
         column = self.columns_.get(label)
         if column is None:
             known = ", ".join(repr(v) for v in list(self.columns_)[:5])
@@ -137,6 +141,7 @@ class Labels(Wrapper):
 
 
 def _labels(A: Items) -> Iterable:
+    """Return the labels of a batch, sorted if possible; the columns of indicator rows."""
     if not (isinstance(A, np.ndarray) and A.dtype == object):
         return range(A.shape[1])
     labels = dict.fromkeys(label for item in A for label in item)
@@ -204,6 +209,7 @@ class Delta(Kernel):
         return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
 
     def _one_hot(self, A: Items) -> csr_array:
+        """Return indicators of the classes of the fit as a sparse matrix."""
         if "classes_" not in self.__dict__:
             raise ValueError(f"{self} numbers classes at fit: call fit(A) on it first.")
         column = {key: j for j, key in enumerate(self.space.keys(self.classes_))}

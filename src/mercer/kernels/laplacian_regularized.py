@@ -16,7 +16,7 @@ from .._base.arrays import (
     namespace,
     take,
 )
-from .._base.parameters import field, non_negative, parameters, whole
+from .._base.parameters import field, integer, non_negative, parameters
 from .base import Kernel, as_kernel
 from .gradients import ParameterGradient, Values, added, total
 from .wrapper import Wrapper
@@ -80,7 +80,7 @@ class LaplacianRegularized(Wrapper):
 
     semi_supervised = True
     known_: Items = field(init=False)
-    bend_: Array | None = field(init=False)
+    correction_: Array | None = field(init=False)
 
     def __str__(self) -> str:
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
@@ -114,37 +114,37 @@ class LaplacianRegularized(Wrapper):
         # Rows of their own: what is the same object as A is compared with it another way.
         self.known_ = take(concatenated(known), np.arange(sum(map(count, known))))
         self.kernel_ = inner.fit(self.known_)
-        self.bend_ = self._bend() if self.gamma > 0 else None
+        self.correction_ = self._correction() if self.gamma > 0 else None
         return self
 
-    def _bend(self) -> Array:
+    def _correction(self) -> Array:
         """Return B = (I + γLK)⁻¹ γL; the kernel is k(a, b) - k(a, known) B k(known, b).
 
         It is symmetric, because it equals γL^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2}.
         """
         K = self.inner._gram(self.known_, self.known_)
         xp, n = namespace(K), count(self.known_)
-        M = like(float(self.gamma) * laplacian(host(K), whole(self.neighbors, "neighbors")), K)
+        M = like(float(self.gamma) * laplacian(host(K), integer(self.neighbors, "neighbors")), K)
         bend = xp.linalg.solve(like(np.eye(n), K) + M @ K, M)
         return (bend + bend.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
         K = self.inner._gram(A, B)
-        if self._bent() is None:
+        if self._fitted_correction() is None:
             return K
         left = self.inner._gram(A, self.known_)
         right = left if A is B else self.inner._gram(B, self.known_)
-        G = (left @ self.bend_) @ right.T
+        G = (left @ self.correction_) @ right.T
         if A is B:  # symmetric to the last digit, as factorisations want it
             G = (G + G.T) / 2.0
         return K - G
 
     def _diag(self, A: Items) -> Array:
         diagonal = self.inner._diag(A)
-        if self._bent() is None:
+        if self._fitted_correction() is None:
             return diagonal
         left = self.inner._gram(A, self.known_)
-        return diagonal - namespace(left).sum((left @ self.bend_) * left, axis=1)
+        return diagonal - namespace(left).sum((left @ self.correction_) * left, axis=1)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
@@ -153,12 +153,12 @@ class LaplacianRegularized(Wrapper):
         With T = (I + γLK)⁻¹γL: dT = -T dK T, and ∂T/∂γ = (I - TK) L (I - KT).
         """
         inner = self.inner.parameter_gradient.under("kernel")
-        if self._bent() is None:
+        if self._fitted_correction() is None:
             return inner
 
-        known, bend = self.known_, self.bend_
+        known, bend = self.known_, self.correction_
         K = self.inner._gram(known, known)
-        L = like(laplacian(host(K), whole(self.neighbors, "neighbors")), K)
+        L = like(laplacian(host(K), integer(self.neighbors, "neighbors")), K)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left, right = (self.inner._gram(Z, known) for Z in (A, B))
@@ -180,10 +180,10 @@ class LaplacianRegularized(Wrapper):
         own = ParameterGradient({"gamma": float(self.gamma)})
         return own.plus(inner).through(vjp, diag_vjp)
 
-    def _bent(self) -> Array | None:
+    def _fitted_correction(self) -> Array | None:
         if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized knows no inputs yet: fit it first.")
-        return self.bend_
+        return self.correction_
 
 
 def laplacian(K: np.ndarray, neighbors: int) -> np.ndarray:

@@ -74,6 +74,7 @@ class InnerProduct(VectorKernel):
         return self
 
     def _map(self, shape: tuple[int, ...]) -> LinearMap:
+        """Return R for items of a shape: that of the fit if there was one."""
         return LinearMap(self._root(shape) if self.root_ is None else self.root_)
 
     @property

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from .._base.arrays import Items, object_array, refuse_empty
 from .._base.checks import Limits, bounded
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ._sequences import Alphabet, Codes, as_sequences, described
 from .decaying import Decaying
 
@@ -51,7 +51,7 @@ class LocalWindow(Decaying):
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of every window, (windows, 2), and the weights of their features."""
-        r = whole(self.radius, "radius", 0)
+        r = integer(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
         return ends, np.sqrt(self._checked_decay() ** span)
@@ -93,6 +93,7 @@ class LocalWindow(Decaying):
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
+    """Check one item, a sequence and a position in it."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

@@ -57,10 +57,11 @@ class After(Wrapper):
     check, as_outputs = Kernel.check, Kernel.as_outputs  # of the items before it
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside on what is made of the items."""
+        """Fit the kernel inside on transformed items."""
         return super().fit(self._apply(self.check(A, "A")))
 
     def _after(self, A: Items) -> Items:
+        """Return checked items after the transformation, checked by the kernel inside."""
         made = self._apply(A)
         if count(made) != count(A):
             raise ValueError(
@@ -130,12 +131,13 @@ class Mapped(After, Reducible):
         self.inverse = inverse
 
     def _unfitted(self) -> Mapped:
+        """Return a copy that shares the function."""
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
 
     @property
     def function(self) -> Any:
-        """The function or transformer, made again where a file held it."""
+        """The function or transformer; one that a file describes is made again."""
         return _made(self.__dict__["function"])
 
     @function.setter
@@ -157,13 +159,14 @@ class Mapped(After, Reducible):
         return _unfitted(self.function) or self._given().depends_on_data
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the transformer, where it is not, and the kernel on what it makes of the items."""
+        """Fit the transformer if it is not fitted, and the kernel on transformed items."""
         if _unfitted(self.function):
             self.function_ = _without_side_effects(clone(self.function)).fit(self.check(A, "A"))
         return super().fit(A)
 
     @property
     def _function(self) -> Any:
+        """The function in use: the fitted transformer, or a network as a function of a batch."""
         function = _made(self.__dict__.get("function_")) or self.function
         if not is_module(function):
             return _without_side_effects(function)
@@ -172,10 +175,12 @@ class Mapped(After, Reducible):
         return self.network_
 
     def _apply(self, A: Items) -> Items:
+        """Apply the function or transformer to a batch."""
         function = self._function
         return function.transform(A) if hasattr(function, "transform") else function(A)
 
     def _undo(self) -> Callable[[Items], Items] | None:
+        """Return the inverse that was given, or that of the transformer."""
         if self.inverse is True:
             return self._function.inverse_transform
         return self.inverse or None
@@ -244,6 +249,7 @@ def _without_side_effects(function: Any) -> Any:
 
 
 def _unfitted(function: Any) -> bool:
+    """Return whether something is an estimator that is not fitted."""
     if not isinstance(function, BaseEstimator):
         return False
     try:
@@ -287,9 +293,11 @@ class On(After):
     space = property(lambda self: Records({self.column: self.inner.space}))
 
     def _called(self) -> str:
+        """Return the name of the column in messages."""
         return f"column {self.column!r}"
 
     def _apply(self, A: Items) -> Items:
+        """Return the values of the column; numbers as vectors of length one."""
         values, inner = [row[self.column] for row in A], self.inner
         vectors = inner.on_vectors or isinstance(inner.multiple.kernel, Mapped)
         if vectors and all(isinstance(value, Real) for value in values):

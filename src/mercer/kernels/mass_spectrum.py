@@ -64,10 +64,10 @@ class MassSpectrum(Kernel):
         if self.of not in SIDES:
             raise ValueError(f"of must be one of {SIDES}, got {self.of!r}.")
         items = as_items(A, name)
-        if all(isinstance(item, Sorted) for item in items):
+        if all(isinstance(item, SortedSpectrum) for item in items):
             return items
         read = (peaks(item, f"{name}[{i}]") for i, item in enumerate(items))
-        return object_array([Sorted(*spectrum) for spectrum in read])
+        return object_array([SortedSpectrum(*spectrum) for spectrum in read])
 
     def _gram(self, A: Items, B: Items) -> Array:
         from ._spectra import overlaps
@@ -91,7 +91,8 @@ class MassSpectrum(Kernel):
         masses = np.concatenate([m for m, _ in parts])
         return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
 
-    def _of(self, item: Sorted) -> tuple[np.ndarray, np.ndarray]:
+    def _of(self, item: SortedSpectrum) -> tuple[np.ndarray, np.ndarray]:
+        """Return the masses that are compared, and their weights: peaks, losses or differences."""
         if self.of == "differences":
             return item.differences(np.real(self.width), self.strongest)
         return item.peaks if self.of == "peaks" else item.losses(np.real(self.width))
@@ -101,7 +102,7 @@ LEAST = 0.5
 """Nothing lighter than half a unit breaks off: what is nearer is the same peak."""
 
 
-class Sorted:
+class SortedSpectrum:
     """A spectrum with its peaks in order of mass."""
 
     __slots__ = ("intensity", "mz", "precursor")

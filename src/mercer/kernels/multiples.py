@@ -39,6 +39,7 @@ class Scaled(OfValues):
         return f"{self.scale:g} * {self.kernel}"
 
     def _factor(self) -> float:
+        """Return the scale after a check."""
         if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a number ≥ 0, got {self.scale!r}.")
         return float(self.scale)
@@ -50,6 +51,7 @@ class Scaled(OfValues):
         return self._factor() * self.inner._diag(A)
 
     def _mapped(self, capability: Any) -> Any:
+        """Return an ability of the kernel inside, scaled; None if it has none."""
         return None if capability is None else capability.scaled(self._factor())
 
     features = property(lambda self: self._mapped(self.inner.features))
@@ -57,9 +59,11 @@ class Scaled(OfValues):
     fourier = property(lambda self: self._mapped(self.inner.fourier))
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        """Return the derivatives in the values of the kernel inside."""
         return self._factor() * C, None, None
 
     def _diag_pull(self, A: Items, c: Array) -> Array:
+        """Return the derivatives in the diagonal values of the kernel inside."""
         return self._factor() * c
 
     @property
@@ -106,6 +110,7 @@ class Power(OfValues):
         return f"{self.kernel} ** {self.exponent}"
 
     def _degree(self) -> int:
+        """Return the exponent after a check."""
         if not isinstance(self.exponent, Real) or self.exponent < 1 or self.exponent % 1:
             raise ValueError(
                 f"a kernel is raised to a positive integer power (others need not be kernels), "
@@ -136,9 +141,11 @@ class Power(OfValues):
     fourier = property(lambda self: self._product(self.inner.fourier))
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        """Return the derivatives in the values of the kernel inside."""
         p = self._degree()
         return C * p * self.inner._gram(A, B) ** (p - 1), None, None
 
     def _diag_pull(self, A: Items, c: Array) -> Array:
+        """Return the derivatives in the diagonal values of the kernel inside."""
         p = self._degree()
         return c * p * self.inner._diag(A) ** (p - 1)

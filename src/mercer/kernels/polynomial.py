@@ -54,6 +54,7 @@ class Polynomial(VectorKernel):
         return self
 
     def _affine(self, inner: Array) -> Array:
+        """Return gamma · inner + coef0 after a check of the parameters."""
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree must be a positive integer, got {self.degree!r}.")
         if np.real(self.coef0) < 0:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded, must
 from ..spaces import Sequences
-from ._bags import Bags, inner, numbered
+from ._bags import Bags, count_matrix, inner_products
 from ._sequences import Alphabet, Codes, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
@@ -91,6 +91,7 @@ class Positions(Kernel):
         return Y
 
     def _codes(self, A: np.ndarray, name: str) -> Any:
+        """Return sequences as numbers of symbols; raise an error for an unknown symbol."""
         alphabet = self.alphabet_ or Alphabet(self.letters or ())
         codes = alphabet.encode(A)
         if len(codes.flat) and codes.flat.min() < 0:
@@ -126,11 +127,12 @@ class Positions(Kernel):
         return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
 
     def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the number of positions at which two sequences have equal symbols."""
         ours, theirs = encoded(A, B)
         size = 1 + max(codes.flat.max(initial=0) for codes in (ours, theirs))
         longest = max(codes.lengths.max() for codes in (ours, theirs))
         left = _one_hot(ours, size, longest)
-        return inner(left, left if A is B else _one_hot(theirs, size, longest))
+        return inner_products(left, left if A is B else _one_hot(theirs, size, longest))
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Sum one Gram matrix per position over the items that are long enough, longest first."""
@@ -183,10 +185,11 @@ class Positions(Kernel):
         return Features(lambda A: self._letters(A).toarray(), self._letters)
 
     def _letters(self, A: Items) -> sparse.csr_array:
+        """Return one-hot features of checked sequences as a sparse matrix."""
         if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
-        return numbered(_one_hot(codes, len(self.alphabet_), self.longest_))
+        return count_matrix(_one_hot(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
         """Convert numbers of symbols to a sequence in a container like another."""
@@ -202,4 +205,5 @@ def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
 
 
 def _by_length(A: np.ndarray) -> np.ndarray:
+    """Return the positions of items in order of falling length."""
     return np.argsort([-len(item) for item in A], kind="stable")

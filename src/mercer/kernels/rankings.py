@@ -42,11 +42,13 @@ class Ranking(Kernel):
     features = property(lambda self: Features(self._embedded))
 
     def _embedded(self, A: Items) -> np.ndarray:
+        """Return the features of rankings, of length one for full rankings."""
         R = self.check(A, "A")
         full = self._embed(np.arange(R.shape[1], dtype=float)[None, :])
         return self._embed(R) / np.linalg.norm(full)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return the features of ranks before they are normalised."""
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
@@ -72,6 +74,7 @@ class Kendall(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return the sign of the difference of ranks for each pair of labels."""
         i, j = np.triu_indices(R.shape[1], 1)
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
 
@@ -84,7 +87,7 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return what each label loses against all others."""
+        """Return the total loss of each label against all others, a measure of its position."""
         return self.preferences(F).sum(axis=1)
 
 
@@ -102,6 +105,7 @@ class Spearman(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return centred ranks; ties have their mean rank, missing labels zero."""
         before, equal = _counts(R)
         ranks = before + (equal - 1) / 2.0
         ranked = ~np.isnan(R)
@@ -128,6 +132,7 @@ class Hamming(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
+        """Return indicators of label and position; ties are spread over their positions."""
         before, equal = (c[:, :, None] for c in _counts(R))
         places = np.arange(R.shape[1])
         there = (places >= before) & (places < before + equal) & ~np.isnan(R)[:, :, None]

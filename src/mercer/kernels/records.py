@@ -57,7 +57,7 @@ class UnitVariance(Scaled):
         return self
 
     def _factor(self) -> float:
-        """Return 1 / v; 1 before the fit, when it is only known that there will be a unit."""
+        """Return 1 / v, or 1 before the fit."""
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -69,12 +69,13 @@ class UnitVariance(Scaled):
         return super()._diag(A)
 
     def _require_fit(self) -> None:
+        """Raise an error before the fit, which determines the unit."""
         if "variance_" not in vars(self):
             raise ValueError(f"{self} determines its unit at fit: call fit(A) on it first.")
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """None: the unit changes with the parameters of the kernel inside."""
+        """No derivatives, because the unit changes with the parameters of the kernel inside."""
         return ParameterGradient()
 
 
@@ -116,7 +117,7 @@ def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
 
 
 def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
-    """Return (column, kernel) of every term of a sum of kernels on columns; None if it is none."""
+    """Return (column, kernel) of every term of a sum of kernels on columns; None for others."""
     if isinstance(kernel, On):
         own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
         return [(kernel.column, own)]
@@ -134,12 +135,13 @@ def in_units_of_spread(kernel: Kernel) -> Kernel:
     Kernels that are not such sums are returned unchanged, and so are factors: ``3 * On(...)``
     counts three times.
     """
-    if _terms(kernel, 1.0) is None or kernel.is_frozen:
+    if _terms(kernel, 1.0) is None or kernel.frozen_:
         return kernel
     return _in_units(kernel)
 
 
 def _in_units(kernel: Any) -> Kernel:
+    """Return a sum with the kernel of each field divided by its variance."""
     if isinstance(kernel, Sum):
         return Sum(*map(_in_units, (kernel.left, kernel.right)))
     if isinstance(kernel, On):

@@ -7,9 +7,9 @@ from scipy import sparse
 
 from .._base.arrays import Items
 from .._base.checks import Limits, bounded
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..spaces import Sequences
-from ._bags import Bags, inner, numbered, sqnorms
+from ._bags import Bags, count_matrix, inner_products, sqnorms
 from ._ngrams import NGrams
 from ._sequences import Alphabet, Codes
 from .base import Kernel
@@ -80,7 +80,7 @@ class Spectrum(Kernel):
         """Assign numbers to the n-grams of the batch, for `features`."""
         A = self.check(A, "A")
         self.lengths()
-        self.ngrams_ = NGrams(A, whole(self.n, "n"))
+        self.ngrams_ = NGrams(A, integer(self.n, "n"))
         self.longest_ = max(map(len, A))
         return self
 
@@ -98,7 +98,7 @@ class Spectrum(Kernel):
 
     def lengths(self) -> dict[int, float]:
         """Return the lengths that count, with their weights w_m."""
-        n = whole(self.n, "n")
+        n = integer(self.n, "n")
         lengths = range(1, n + 1) if self.blended else range(n, n + 1)
         weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights, float)
         if weights.shape != (len(lengths),) or not np.all(weights >= 0):
@@ -107,7 +107,7 @@ class Spectrum(Kernel):
                 f"n-grams, got {self.weights!r}."
             )
         if self.width is not None:
-            whole(self.width, "width")
+            integer(self.width, "width")
         return dict(zip(lengths, weights.tolist(), strict=True))
 
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -130,13 +130,14 @@ class Spectrum(Kernel):
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        ngrams = NGrams(min(A, B, key=len), whole(self.n, "n"))  # others are not shared
+        ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))  # others are not shared
         if self.width is not None:
-            return self._places(ngrams, A, B)
+            return self._by_position(ngrams, A, B)
         left = self._bags(ngrams, A)
-        return inner(left, left if A is B else self._bags(ngrams, B))
+        return inner_products(left, left if A is B else self._bags(ngrams, B))
 
-    def _places(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def _by_position(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the kernel of sequences if positions count, by comparing occurrences."""
         from ._string_loops import placed
 
         rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
@@ -145,13 +146,14 @@ class Spectrum(Kernel):
         starts = np.searchsorted(rows, np.arange(len(A) + 1))
         columns = np.searchsorted(their_ids, np.arange(len(worth) + 1))
         span = 1 + max((len(item) for batch in (A, B) for item in batch), default=0)
-        kappa = np.maximum(0.0, 1.0 - np.arange(span) / whole(self.width, "width"))
+        kappa = np.maximum(0.0, 1.0 - np.arange(span) / integer(self.width, "width"))
         out = np.zeros((len(A), len(B)))
         theirs = their_rows, their_front, their_back
         placed(starts, ids, front, back, worth, columns, *theirs, kappa, out)
         return out
 
     def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
+        """Return the occurrences of n-grams, sorted by n-gram or by item."""
         rows, ids, front, back = self.occurrences(ngrams, A)
         order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
         return [column[order] for column in (rows, ids, front, back)]
@@ -160,7 +162,7 @@ class Spectrum(Kernel):
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
             return self._repeats(codes)
-        return sqnorms(self._bags(NGrams(A, whole(self.n, "n")), A, int(codes.lengths.max())))
+        return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
         """Return n-grams as bags; if positions count, times the cells of their windows."""
@@ -168,7 +170,7 @@ class Spectrum(Kernel):
         worth = self.worths(ngrams)
         if self.width is None:
             return Bags(rows, ids, np.sqrt(worth)[ids], len(A), len(worth))
-        width, cells = whole(self.width, "width"), self.cells(longest)
+        width, cells = integer(self.width, "width"), self.cells(longest)
         at = np.stack(places)[:, :, None] + np.arange(width)
         columns = (ids[:, None] * 2 + np.arange(2)[:, None, None]) * cells + at
         values = np.sqrt(worth / (2.0 * width))[ids][:, None]
@@ -180,7 +182,7 @@ class Spectrum(Kernel):
         """Compute k(s, s) by comparing all pairs of positions, the fastest for short sequences."""
         from ._string_loops import repeats
 
-        worth = np.zeros(1 + whole(self.n, "n"))
+        worth = np.zeros(1 + integer(self.n, "n"))
         for m, weight in self.lengths().items():
             worth[m:] += weight
         out = np.empty(len(codes.lengths))
@@ -208,7 +210,7 @@ class Spectrum(Kernel):
 
     def cells(self, longest: int) -> int:
         """Return the number of positions that features distinguish from one end."""
-        return longest + whole(self.width, "width") - 1
+        return longest + integer(self.width, "width") - 1
 
     @property
     def features(self) -> Features:
@@ -216,6 +218,7 @@ class Spectrum(Kernel):
         return Features(lambda A: self._counts(A).toarray(), self._counts)
 
     def _counts(self, A: Items) -> sparse.csr_array:
+        """Return features of checked sequences over the n-grams of the fit."""
         if "ngrams_" not in vars(self):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
-        return numbered(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))
+        return count_matrix(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))

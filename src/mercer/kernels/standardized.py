@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, dense, host, like, namespace, sqnorms
-from .._base.parameters import positive, whole
+from .._base.parameters import integer, positive
 from ..spaces import Vectors
 from .base import Kernel, Linear
 from .capabilities import Fourier, ItemGradient
@@ -66,7 +66,7 @@ class Standardized(After):
     depends_on_data = True
 
     def fit(self, A: Items) -> Kernel:
-        """Determine the units, and fit the kernel on what is scaled."""
+        """Determine the units, and fit the kernel on rows in these units."""
         A = self.check(A, "A")
         self.mean_, spread = _moments(A)
         self.spread_ = self._spread(spread)
@@ -74,7 +74,7 @@ class Standardized(After):
             Z = (host(dense(A)) - self.mean_) / self.spread_
             apart = np.diff(Z, axis=1).var(axis=0).sum()
             self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
-        self.kernel_ = clone(self._given()).fit(A if self._products(A) else self._apply(A))
+        self.kernel_ = clone(self._given()).fit(A if self._corrects_products(A) else self._apply(A))
         return self
 
     # As the kernel inside: only units change.
@@ -82,6 +82,7 @@ class Standardized(After):
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
+        """Return the unit of each column, given its standard deviation."""
         if not isinstance(self.units, str):
             given = np.asarray(self.units, dtype=float)
             if given.shape != spread.shape or not (given > 0).all():
@@ -92,6 +93,7 @@ class Standardized(After):
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
+        """Return rows in units of the columns, centred unless only differences count."""
         if issparse(A) and not self.slopes and (self._invariant or not self.mean_.any()):
             return self._scaled(A)
         A = dense(A)
@@ -109,8 +111,8 @@ class Standardized(After):
         """Whether the kernel inside compares differences, which a shift does not change."""
         return self.inner.fourier is not None or self.inner.radial is not None
 
-    def _products(self, A: Array) -> bool:
-        """Return whether products are shifted: of sparse rows, for a linear kernel inside.
+    def _corrects_products(self, A: Array) -> bool:
+        """Return whether sparse rows are centred by a correction of their products.
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
@@ -121,7 +123,7 @@ class Standardized(After):
     def _gram(self, A: Array, B: Array) -> Array:
         if issparse(A) != issparse(B):  # or only one of them would be shifted
             A, B = dense(A), dense(B)
-        if not self._products(A):
+        if not self._corrects_products(A):
             return super()._gram(A, B)
         shift = self.mean_ / self.spread_
         U, W = self._scaled(A), self._scaled(B)
@@ -129,13 +131,15 @@ class Standardized(After):
         return self.inner.multiple.scale * K
 
     def _diag(self, A: Array) -> Array:
-        if not self._products(A):
+        if not self._corrects_products(A):
             return super()._diag(A)
         shift = self.mean_ / self.spread_
         U = self._scaled(A)
         return self.inner.multiple.scale * (sqnorms(U) - 2.0 * (U @ shift) + shift @ shift)
 
     def _undo(self) -> Callable[[Array], Array]:
+        """Return the function from rows in units of the columns back to the data."""
+
         def undone(A: Array) -> Array:
             values = A[:, : len(self.spread_)]
             return values * like(self.spread_, A) + like(self.mean_, A)
@@ -215,6 +219,7 @@ class Smoothed(After):
         return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
+        """Return blurred images."""
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
@@ -227,7 +232,8 @@ class Smoothed(After):
 
     @property
     def _pixels(self) -> int:
-        height, width = (whole(side, "a side of shape") for side in self.shape)
+        """The number of pixels of an image."""
+        height, width = (integer(side, "a side of shape") for side in self.shape)
         return height * width
 
     @property

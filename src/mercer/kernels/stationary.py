@@ -47,7 +47,7 @@ class Stationary(VectorKernel):
         """The length scale of what `_scaled` returns."""
         return 1.0 if self.by_feature else fitted_scale(self)
 
-    def _over(self, A: Array) -> Array:
+    def _divided(self, A: Array) -> Array:
         """Divide features by their length scales, if each has its own."""
         if not self.by_feature:
             return A
@@ -64,8 +64,8 @@ class Stationary(VectorKernel):
         ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
-        left = self._over(A)
-        return left, left if A is B else self._over(B), 1.0
+        left = self._divided(A)
+        return left, left if A is B else self._divided(B), 1.0
 
     def distance(self, A: Array, B: Array) -> Array:
         """Return the distance whose median is the default length scale."""
@@ -103,10 +103,11 @@ class Stationary(VectorKernel):
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
+        """Return the derivative of Σ_ij C_ij k(a_i, b_j) in the items a_i."""
         assert self._of_squares is not None
         U, W, _ = self._scaled(A, B)
         M = C * self._of_squares.slope(squared(U, W))
-        return 2.0 * self._over(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
+        return 2.0 * self._divided(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
 
     @property
     def _of_squares(self) -> Radial | None:
@@ -263,6 +264,7 @@ class Laplacian(Stationary):
         return exp(absolute(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
+        """Return Σ_ij C_ij k(a_i, b_j) |a_i - b_j|_p / ℓ_p² for every feature p, or for all."""
         U, W, ell = self._scaled(A, B)
         D = absolute(U, W)
         M = C * namespace(D).exp(D * (-1.0 / ell))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._base.checks import Limits, bounded
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..spaces import Sequences
 from .decaying import Decaying
 from .weighted_degree import encoded
@@ -53,7 +53,7 @@ class Subsequences(Decaying):
 
     def _lengths(self) -> tuple[int, int]:
         """Return the longest and the shortest length that counts."""
-        n = whole(self.n, "n")
+        n = integer(self.n, "n")
         return n, 1 if self.blended else n
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:

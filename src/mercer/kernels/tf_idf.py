@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from .._base.arrays import Array, Items, count, object_array
-from .._base.parameters import parameters, whole
+from .._base.parameters import integer, parameters
 from ..spaces import Sequences
 from .base import Kernel, as_kernel
 from .capabilities import Features
@@ -77,7 +77,7 @@ class TfIdf(Kernel):
             some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
             F = self._weighted(csr_array(C[np.sort(some)]))
             self.columns_ = np.unique(F.indices)
-            self.directions_ = principal(csr_array(F[:, self.columns_]), whole(self.rank, "rank"))
+            self.directions_ = principal(csr_array(F[:, self.columns_]), integer(self.rank, "rank"))
         return self
 
     def _counts(self, A: Items) -> csr_array:
@@ -92,10 +92,10 @@ class TfIdf(Kernel):
 
             if self.pieces not in PIECES:
                 raise ValueError(f"pieces must be one of {[*PIECES]}, got {self.pieces!r}.")
-            lengths = whole(self.shortest, "shortest"), whole(self.longest, "longest")
+            lengths = integer(self.shortest, "shortest"), integer(self.longest, "longest")
             vectorizer = HashingVectorizer(
                 analyzer=PIECES[self.pieces], ngram_range=lengths, norm=None,
-                n_features=2 ** whole(self.bits, "bits"), alternate_sign=False,
+                n_features=2 ** integer(self.bits, "bits"), alternate_sign=False,
                 token_pattern=r"(?u)\b\w+\b",
             )  # fmt: skip
             last = key, csr_array(vectorizer.transform(list(A)))
@@ -107,17 +107,20 @@ class TfIdf(Kernel):
         return {name: value for name, value in state.items() if name != "_last"}
 
     def _weighted(self, C: csr_array) -> csr_array:
+        """Return counts as weights: logarithms, times the rarity of pieces, of length one."""
         W = csr_array((1.0 + np.log(C.data), C.indices, C.indptr), shape=C.shape)
         W = csr_array(W @ diags_array(self.idf_))
         lengths = np.sqrt(np.asarray(W.multiply(W).sum(axis=1)).ravel())
         return csr_array(diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ W)
 
     def _rows(self, A: Items) -> csr_array:
+        """Return the weights of texts as a sparse matrix."""
         if "idf_" not in vars(self):
             raise ValueError("TfIdf weighs pieces by how rare they are: call fit first.")
         return self._weighted(self._counts(self.check(A, "A")))
 
     def _projected(self, A: Items) -> np.ndarray:
+        """Return the weights of texts along the principal directions."""
         return csr_array(self._rows(A)[:, self.columns_]) @ self.directions_
 
     @property
@@ -177,13 +180,16 @@ class Words(After):
         self.kernel = kernel  # type: ignore[assignment]
 
     def _given(self) -> Kernel:
+        """Return the kernel on sequences of words, not fitted; the default is `Spectrum(1)`."""
         return Spectrum(1) if self.kernel is None else as_kernel(self.kernel)
 
     space = Sequences()
 
     def _apply(self, A: Items) -> np.ndarray:
+        """Return the words of each text."""
         return object_array([_words(text) for text in A])
 
 
 def _words(text: str | tuple) -> tuple:
+    """Return the words of a text in small letters; a sequence of tokens unchanged."""
     return tuple(WORD.findall(text.lower())) if isinstance(text, str) else tuple(text)

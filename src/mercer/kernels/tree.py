@@ -6,7 +6,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items
 from ..spaces import Trees
-from ._bags import Bags, inner, sqnorms
+from ._bags import Bags, inner_products, sqnorms
 from ._trees import FlatTree, flattened
 from .decaying import Decaying
 
@@ -22,11 +22,12 @@ class TreeKernel(Decaying):
         return flattened(A, name)
 
     def _bags(self, A: Items) -> Bags:
+        """Return the hashed features of a batch of trees."""
         raise NotImplementedError
 
     def _gram(self, A: Items, B: Items) -> Array:
         left = self._bags(A)
-        return inner(left, left if B is A else self._bags(B))
+        return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
         return sqnorms(self._bags(A))
@@ -64,6 +65,7 @@ class Subtree(TreeKernel):
         self.decay = decay
 
     def _bags(self, A: Items) -> Bags:
+        """Return complete subtrees, weighted by the decay to the power of half their size."""
         parts = (tree.subtrees() for tree in A)
         return Bags.of((hashes, self._checked_decay() ** (size / 2.0)) for hashes, size in parts)
 
@@ -102,9 +104,11 @@ class Productions(TreeKernel):
         return super().check(A, name)
 
     def _bags(self, A: Items) -> Bags:
+        """Return the productions of all trees, and pairs of them."""
         return Bags.of(self._bag(tree) for tree in A)
 
     def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
+        """Return the productions of a tree and pairs of them, with their weights."""
         made = tree.productions()
         made = made[np.diff(tree.pointer) > 0]
         if self.height == 1:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._base.checks import Limits, bounded
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..spaces import Sequences
 from ._sequences import Alphabet, Codes
 from .base import Kernel
@@ -53,8 +53,8 @@ class WeightedDegree(Kernel):
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the gain of a run of equal symbols at each length, and the weights γ of shifts."""
-        degree = whole(self.degree, "degree")
-        shifts = np.arange(whole(self.shifts, "shifts", 0) + 1)
+        degree = integer(self.degree, "degree")
+        shifts = np.arange(integer(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
         return np.concatenate([[0.0], np.cumsum(beta)]), np.where(shifts, 0.5 / (shifts + 1), 1.0)
 

@@ -27,6 +27,7 @@ class Wrapper(Kernel):
         return self.kernel_ or self._given()
 
     def _given(self) -> Kernel:
+        """Return the kernel inside as given, not fitted."""
         return as_kernel(self.kernel)
 
     def check(self, A: Items, name: str = "X") -> Items:
@@ -34,7 +35,7 @@ class Wrapper(Kernel):
         return self.inner.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check items by the kernel inside."""
+        """Check outputs by the kernel inside."""
         return self.inner.as_outputs(Y, name)
 
     def fit(self, A: Items) -> Kernel:
@@ -63,9 +64,11 @@ class OfValues(Wrapper):
     """
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array | None, Array | None]:
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the kernel inside."""
         raise NotImplementedError
 
     def _diag_pull(self, A: Items, c: Array) -> Array:
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the kernel inside."""
         return 0.0 * c  # of a diagonal of ones
 
     @property
@@ -133,6 +136,7 @@ class OnDevice(Wrapper):
         )
 
     def _moved(self, A: Any) -> Array:
+        """Return an array as a tensor on the device."""
         require("torch", "torch")
         import torch
 
@@ -144,7 +148,7 @@ class OnDevice(Wrapper):
         return self._moved(checked) if self.on_vectors else checked
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check items by the kernel inside, and move vectors to the device."""
+        """Check outputs by the kernel inside, and move vectors to the device."""
         outputs = self.inner.as_outputs(Y, name)
         return self._moved(outputs) if self.on_vectors else outputs
 
@@ -173,6 +177,7 @@ class OnDevice(Wrapper):
         )
 
     def _back(self, F: Array) -> Array:
+        """Return features where the kernel inside needs them."""
         return F if self.on_vectors else host(F)
 
 

@@ -33,6 +33,7 @@ class Normalized(OfValues):
     """
 
     def _inverse_norms(self, A: Items) -> Array:
+        """Return 1 / √k(a, a) of every item, 0 where k(a, a) is 0."""
         diagonal = self.inner._diag(A)
         xp = namespace(diagonal)
         safe = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
@@ -86,6 +87,7 @@ class Normalized(OfValues):
         return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives in k(a, b), k(a, a) and k(b, b)."""
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M, xp = C * left[:, None] * right[None, :], namespace(C)
         pull = -0.5 * M * self.inner._gram(A, B)
@@ -127,6 +129,7 @@ class Gaussian(OfValues):
         return self
 
     def _squared(self, A: Items, B: Items) -> Array:
+        """Return squared distances in the feature space of the kernel inside."""
         if _has_few_features(self.inner, A):
             features = self.inner.features
             F = features(A)
@@ -147,6 +150,7 @@ class Gaussian(OfValues):
         return self.inner._diag(A) * 0.0 + 1.0
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives in k(a, b), k(a, a) and k(b, b)."""
         M, xp = C * self._gram(A, B) / fitted_scale(self) ** 2, namespace(C)
         return M, -0.5 * xp.sum(M, axis=1), -0.5 * xp.sum(M, axis=0)
 
@@ -163,6 +167,7 @@ class Gaussian(OfValues):
 
 
 def _sqrt(A: Any) -> Array:
+    """Return the square roots of the entries; a NumPy array is changed in place."""
     return namespace(A).sqrt(A) if not isinstance(A, np.ndarray) else np.sqrt(A, out=A)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
-from .._base.symmetric import add, check_symmetric, eigh
+from .._base.linalg import eigh
+from .._base.symmetric import add, check_symmetric
 from ..kernels import Kernel
 from .moments import Moments, Terms
 
@@ -63,7 +64,7 @@ class Operator(BaseEstimator):
 
     def __add__(self, other: Any) -> Operator:
         if isinstance(other, Operator):
-            return SumOperator(_made(self), _made(other))
+            return SumOperator(_combinable(self), _combinable(other))
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __radd__(self, other: Any) -> Operator:
@@ -78,14 +79,14 @@ class Operator(BaseEstimator):
 
     def __mul__(self, other: Any) -> Operator:
         if isinstance(other, Real):
-            return ScaledOperator(_made(self), float(other))
+            return ScaledOperator(_combinable(self), float(other))
         raise TypeError(
             f"an operator is multiplied by a number, or by a kernel from the left "
             f"(kernel * operator); got {other!r} on its right."
         )
 
 
-def _made(operator: Operator) -> Operator:
+def _combinable(operator: Operator) -> Operator:
     """Check that an operator can be added and scaled, as learnt ones cannot."""
     if operator.learnt:
         raise TypeError(
@@ -110,7 +111,7 @@ class SumOperator(Operator):
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The sum of both numbers."""
+        """The sum of the numbers that both operators are; None if one is not a number."""
         left, right = self.left.uniform, self.right.uniform
         return None if left is None or right is None else left + right
 
@@ -152,6 +153,7 @@ class ScaledOperator(Operator):
         return self._factor() * b, Q
 
     def _factor(self) -> float:
+        """Return the scale after a check."""
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
         return self.scale

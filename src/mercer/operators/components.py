@@ -63,7 +63,7 @@ class ComponentGram(BlockGram):
 
     @cached_property
     def scalars(self) -> Array:
-        """The matrices of all scalar kernels, (m, n, kernels), for `column`."""
+        """The Gram matrices of all scalar kernels, (m, n, kernels)."""
         xp = namespace(self.scalar(0))
         return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 

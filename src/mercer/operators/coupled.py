@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count
-from .._base.symmetric import INDEFINITE
+from .._base.linalg import INDEFINITE
 from ..kernels import Kernel, Linear
 from .block_gram import BlockGram, DenseGram
 from .kernel import OperatorKernel
@@ -88,6 +88,7 @@ class Blocks(CoupledKernel):
     depends_on_data = False  # inputs are checked by the kernel, and values are the function's
 
     def _input_kernel(self) -> Kernel:
+        """Return the given kernel, or `Linear`."""
         return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:

@@ -3,8 +3,9 @@ from __future__ import annotations
 from math import inf
 
 from .._base.arrays import Array, namespace
+from .._base.linalg import eigh
 from .._base.parameters import non_negative, parameters, positive
-from .._base.symmetric import eigh, trace
+from .._base.symmetric import trace
 from .base import Operator
 from .moments import Moments, Terms
 
@@ -86,7 +87,7 @@ class ConditionalCovariance(Operator):
 
     @property
     def unexplained_at(self) -> float:  # type: ignore[override]
-        """The regulariser."""
+        """The regulariser ε."""
         return positive(self.epsilon, "epsilon")
 
     def matrix(self, moments: Moments) -> Array:

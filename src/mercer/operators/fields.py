@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, dense, like, namespace, take
 from ..kernels import RBF, Kernel, as_kernel
-from ..kernels.distances import squared, typical
+from ..kernels.distances import squared, typical_row
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .kernel import Waves
@@ -52,6 +52,7 @@ class FieldKernel(CoupledKernel):
         return self
 
     def _check_dimensions(self, d: int) -> None:
+        """Refuse outputs of another dimension than the points."""
         if d != self.width_:
             raise ValueError(
                 f"{type(self).__name__} learns vectors at points of the same space: X has {d} "
@@ -69,7 +70,7 @@ class FieldKernel(CoupledKernel):
         """Return the Gram matrix by the factors of I and of δδᵀ."""
         A = dense(A)
         B = A if B is None else dense(B)
-        shift = typical(B)  # far from the mean where one row is far from all others
+        shift = typical_row(B)  # far from the mean where one row is far from all others
         right = B - shift
         left = right if A is B else A - shift
         return FieldGram(left, right, *self._parts(squared(left, right)))
@@ -84,6 +85,7 @@ class FieldKernel(CoupledKernel):
         return omega, source, along * np.sqrt(self.scale_ * height / number)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the frequency and the direction of every wave."""
         raise NotImplementedError
 
 
@@ -121,6 +123,7 @@ class CurlFree(FieldKernel):
     """
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        """Return the factors of I and of δδᵀ of minus the Hessian."""
         radial = self.potential_.radial
         if radial.bending is not None:  # of one matrix, φ
             bend = radial.slope(D2)
@@ -169,6 +172,7 @@ class DivergenceFree(FieldKernel):
     """
 
     def _check_dimensions(self, d: int) -> None:
+        """Refuse one dimension, and outputs of another dimension than the points."""
         super()._check_dimensions(d)
         if d == 1:
             raise ValueError(
@@ -177,6 +181,7 @@ class DivergenceFree(FieldKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+        """Return the factors of I and of δδᵀ of the Hessian minus the Laplacian."""
         radial = self.potential_.radial
         slope = radial.slope(D2)
         bend = radial.curvature(D2) if radial.bending is None else slope * radial.bending()
@@ -236,6 +241,7 @@ class FieldGram(BlockGram):
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
 
     def _expanded(self, C: Array) -> Array:
+        """Multiply by one product with expanded columns, the fastest in few dimensions."""
         xp, (m, d), A = namespace(C), C.shape, self.A
         s = xp.sum(self.B * C, axis=1)[:, None]
         pairs = xp.reshape(self.B[:, :, None] * C[:, None, :], (m, d * d))
@@ -246,6 +252,7 @@ class FieldGram(BlockGram):
         return self._levelled(C, bent) + along * A + pulled - turned[:, :, 0]
 
     def _blocked(self, C: Array) -> Array:
+        """Multiply by blocks of rows, the fastest in many dimensions."""
         xp = namespace(C)
         s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
@@ -276,6 +283,7 @@ class FieldGram(BlockGram):
         return namespace(G).reshape(G, (n * d, m * d))
 
     def _differences(self, p: int) -> Array:
+        """Return the differences of all points along one dimension."""
         return self.A[:, p][:, None] - self.B[:, p][None, :]
 
     def landmarks(self, number: int) -> np.ndarray:
@@ -299,5 +307,6 @@ class FieldGram(BlockGram):
 
 
 def _columns(M: Array, index: np.ndarray) -> Array:
+    """Return some columns of a matrix."""
     xp = namespace(M)
     return xp.matrix_transpose(take(M.T, index))

@@ -74,6 +74,7 @@ class JointKernel(Kernel):
         return self
 
     def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
+        """Return checked inputs and outputs of pairs."""
         X = inputs.check([x for x, _ in pairs], "inputs")
         return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
 
@@ -144,6 +145,7 @@ class FromJoint(CoupledKernel):
         bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
+        """Return the given kernel, or `Linear`."""
         return _output(self.kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
@@ -154,6 +156,7 @@ class FromJoint(CoupledKernel):
         return self
 
     def _refuse_nonlinear(self, X: Items, V: np.ndarray) -> None:
+        """Refuse a joint kernel that is not linear in the output of a pair."""
         x, first, last = take(X, [0]), V[:1], V[-1:]
         against = _pairs(X, V)
         both, one, other = (
@@ -181,8 +184,10 @@ class FromJoint(CoupledKernel):
 
 
 def _pairs(X: Items, V: Array) -> np.ndarray:
+    """Return pairs of inputs and outputs in an object array."""
     return object_array(list(zip(X, V, strict=True)))
 
 
 def _output(kernel: Any) -> Kernel:
+    """Return a kernel on vectors; the default is `Linear`."""
     return Linear() if kernel is None else as_kernel(kernel)

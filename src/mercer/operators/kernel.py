@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from .._base.arrays import Array, Items
+from .._base.errors import NotSupported
 from ..kernels import Kernel
 from ..kernels.gradients import ParameterGradient
 from ..spaces import Fields
@@ -92,7 +93,7 @@ class OperatorKernel(BaseEstimator):
 
     def separated(self) -> Separable:
         """Return the kernel as one scalar kernel times one operator, if it is `separable`."""
-        raise NotImplementedError(f"{type(self).__name__} is not a scalar kernel times an operator")
+        raise NotSupported(f"{type(self).__name__} is not a scalar kernel times an operator")
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
         """Determine what depends on data, such as a length scale, from inputs and outputs."""
@@ -111,7 +112,7 @@ class OperatorKernel(BaseEstimator):
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Return a scalar kernel for each component, if the kernel is `componentwise`."""
-        raise NotImplementedError(f"{type(self).__name__} couples the components of outputs")
+        raise NotSupported(f"{type(self).__name__} couples the components of outputs")
 
     @property
     def component_gradient(self) -> ParameterGradient:
@@ -119,7 +120,7 @@ class OperatorKernel(BaseEstimator):
 
         Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no derivatives in its parameters")
+        raise NotSupported(f"{type(self).__name__} has no derivatives in its parameters")
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Draw random waves whose mean is the kernel, if it is `spectral`.
@@ -127,7 +128,7 @@ class OperatorKernel(BaseEstimator):
         Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
         each belongs to, with E Σ_s cos⟨ω_r(s), x - x'⟩ a_s a_sᵀ = K(x, x').
         """
-        raise NotImplementedError(f"{type(self).__name__} has no spectrum")
+        raise NotSupported(f"{type(self).__name__} has no spectrum")
 
     def __add__(self, other: Any) -> OperatorKernel:
         from .separable import as_operator_kernel

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace
-from .._base.linalg import ridged
-from .._base.parameters import field, parameters, positive, whole
-from .._base.symmetric import eigh, trace
+from .._base.linalg import add_ridge, eigh
+from .._base.parameters import field, integer, parameters, positive
+from .._base.symmetric import trace
 from .base import Operator
 from .moments import Moments
 
@@ -26,7 +26,7 @@ class LearntOfMoments(Operator):
     B_: Array = None
 
     def unit(self, square: float) -> float:
-        """Return the natural ridge of outputs with a mean square, relative to the identity's."""
+        """Return the natural ridge for outputs of a mean square, relative to the identity's."""
         return 1.0
 
     def matrix(self, moments: Moments) -> Array:
@@ -123,7 +123,7 @@ class LearnedOperator(LearntOfMoments):
         for B, objective in self._rounds(moments, alpha):
             learnt.B_ = B
             learnt.objective_.append(objective)
-            if self._settled(learnt.objective_):
+            if self._converged(learnt.objective_):
                 break
         else:
             warnings.warn(
@@ -136,7 +136,7 @@ class LearnedOperator(LearntOfMoments):
         return learnt
 
     def unit(self, square: float) -> float:
-        """Return the α of α = k(x, x) B over k(x, x), with CCᵀ k(x, x) the mean square."""
+        """Return the ridge at which α = k(x, x) B, over k(x, x), for outputs of a mean square."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
@@ -157,21 +157,23 @@ class LearnedOperator(LearntOfMoments):
             C = R * (b[:, None] / (b[:, None] * s[None, :] + alpha))
             C = C if Q is None else Q @ C
             misfit = total + float(xp.sum(C * (C * s[None, :] - 2.0 * vu)))
-            squares, Q = eigh(ridged(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
+            squares, Q = eigh(add_ridge(C @ C.T, like(epsilon, C)), "learnt operator", drop=False)
             squares = xp.where(squares > epsilon, squares, xp.full_like(squares, epsilon))
             b = (squares * weight) ** (1.0 / (1.0 + self.power))
             price = float(xp.sum(alpha * squares / b + self.penalty * b**self.power))
             yield (Q * b) @ Q.T, misfit + price
 
-    def _settled(self, objective: list[float]) -> bool:
+    def _converged(self, objective: list[float]) -> bool:
+        """Return whether the objective fell by less than the tolerance."""
         if len(objective) < 2:
             return False
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
     def _check(self) -> None:
+        """Refuse parameters that are not positive."""
         for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
             positive(value, name)
-        whole(self.max_iter, "max_iter")
+        integer(self.max_iter, "max_iter")
 
 
 class ReducedRank(LearntOfMoments):
@@ -221,7 +223,7 @@ class ReducedRank(LearntOfMoments):
 
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
         """Return a copy with the directions of a ridge."""
-        learnt, rank = clone(self), whole(self.rank, "rank")
+        learnt, rank = clone(self), integer(self.rank, "rank")
         s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)
         R = moments.vu if P is None else moments.vu @ P

@@ -51,7 +51,7 @@ class Boxes(BaseEstimator):
         begins, lengths = [], []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
-            begins.append(starts(n, size[axis], overlap[axis]) if known else [0])
+            begins.append(patch_starts(n, size[axis], overlap[axis]) if known else [0])
             lengths.append(size[axis] if known else n)
         corners = np.array(list(product(*begins)))
         places = np.arange(inputs.size).reshape(inputs.shape)
@@ -120,6 +120,7 @@ class Local(ComponentKernel):
     depends_on_data = property(lambda self: self._given().depends_on_data)
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks fields on the input grid."""
         return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
@@ -128,6 +129,7 @@ class Local(ComponentKernel):
         return copy.set_params(kernel=factor * self._given())
 
     def _given(self) -> Kernel:
+        """Return the kernel on neighbourhoods, not fitted; the default is `RBF`."""
         return RBF("median") if self.kernel is None else as_kernel(self.kernel)
 
     # -- fit ----------------------------------------------------------------------------------
@@ -167,11 +169,13 @@ class Local(ComponentKernel):
         return inputs, (self.output_fields or Fields()).grid(tuple(int(s) for s in given))
 
     def _windows(self) -> Boxes | None:
+        """Return the boxes, or None if neighbourhoods are weighted."""
         return self.windows
 
     # -- values -------------------------------------------------------------------------------
 
     def _flat(self, X: Array) -> Array:
+        """Return fields as rows."""
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _view(self, X: Array, v: int) -> Array:
@@ -261,7 +265,7 @@ def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
-def starts(length: int, size: int, overlap: int) -> list[int]:
+def patch_starts(length: int, size: int, overlap: int) -> list[int]:
     """Return where patches begin along an axis; the last one ends at the border."""
     if not 0 < size <= length:
         raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")

@@ -8,9 +8,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, host, is_foreign, like, namespace
-from .._base.linalg import check_gram
-from .._base.parameters import positive, whole
-from .._base.symmetric import eigh
+from .._base.linalg import check_gram, eigh
+from .._base.parameters import integer, positive
 from .base import Operator
 from .moments import Moments
 
@@ -58,7 +57,7 @@ class Matrix(Operator):
         The penalty is Σ_t‖g_t - ḡ‖² / (1 - share) + q‖ḡ‖² / (1 - share + q · share), with ḡ the
         mean of the q tasks: 0 keeps them apart, 1 makes them one.
         """
-        q = whole(tasks, "tasks")
+        q = integer(tasks, "tasks")
         if not 0 <= share <= 1:
             raise ValueError(f"share must lie between 0 (apart) and 1 (one task), got {share!r}.")
         return cls(share * np.ones((q, q)) + (1.0 - share) * np.eye(q))

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from .._base.arrays import Array
-from .._base.parameters import whole
+from .._base.parameters import integer
 from .._base.symmetric import add, full, inner, trace
 from .base import Operator
 from .moments import Moments, Terms
@@ -63,6 +63,7 @@ class Mixture(Operator):
         return terms
 
     def _parts(self) -> Sequence[Operator]:
+        """Return the operators after a check that none of them is learnt."""
         for part in self.operators:
             if not isinstance(part, Operator) or part.learnt:
                 raise TypeError(
@@ -72,6 +73,7 @@ class Mixture(Operator):
         return self.operators
 
     def _checked(self) -> list[float]:
+        """Return the weights after a check that they are a convex combination."""
         self._parts()
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(self.operators),):
@@ -97,7 +99,7 @@ def mixtures(operators: Sequence[Operator], steps: int = 4) -> list[Mixture]:
     """
     if len(operators) == 0:
         raise ValueError("mixtures([]) has nothing to mix: give at least one operator.")
-    shares = _shares(len(operators), whole(steps, "steps"))
+    shares = _shares(len(operators), integer(steps, "steps"))
     return [Mixture(list(operators), tuple(i / steps for i in share)) for share in shares]
 
 

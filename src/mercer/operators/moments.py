@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .._base.arrays import Array, blocks, is_foreign, namespace
-from .._base.linalg import congruent
-from .._base.symmetric import add, eigh, full
+from .._base.linalg import congruent, eigh
+from .._base.symmetric import add, full
 from .._base.threads import striped
 
 Terms = list[tuple[float, Array]]
@@ -181,4 +181,5 @@ def _square(U: Array, before: Array | None) -> Array:
 
 
 def _outer(a: Array, b: Array) -> Array:
+    """Return the outer product of two vectors."""
     return a[:, None] * b[None, :]

@@ -67,6 +67,7 @@ class Patchwise(Local):
         self.output_shape = output_shape
 
     def _input_kernel(self) -> Kernel:
+        """Return `Linear`, which checks images as vectors."""
         return Linear()
 
     def for_outputs(self, shape: tuple[int, ...]) -> Patchwise:
@@ -74,9 +75,11 @@ class Patchwise(Local):
         return self
 
     def _windows(self) -> Boxes:
+        """Return the patches as boxes."""
         return Boxes(each(self.size, "size"), each(self.overlap, "overlap"))
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
+        """Return the grids of input and output images."""
         shape = _image_shape(self.shape, int(X.shape[1]), "shape", "input")
         given = self.output_shape or (shape if self.width_ == X.shape[1] else None)
         output_shape = _image_shape(given, self.width_, "output_shape", "output")

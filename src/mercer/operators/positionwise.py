@@ -102,6 +102,7 @@ class Positionwise(CoupledKernel):
         return any(as_kernel(kernel).depends_on_data for kernel in kernels)
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks sequences of vectors."""
         return Positions(self.kernel)  # sequences of vectors, compared place by place
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
@@ -129,6 +130,7 @@ class Positionwise(CoupledKernel):
     # -- checking -----------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
+        """Refuse a missing kernel, and weights that are negative or all zero."""
         if self.kernel is None:
             raise ValueError("kernel must be a kernel on the vectors at the positions, got None.")
         for name, value in (("mu", self.mu), ("eta", self.eta)):
@@ -139,6 +141,7 @@ class Positionwise(CoupledKernel):
             raise ValueError("mu=0 without a word_kernel leaves no kernel: give one of them.")
 
     def _letters(self, longest: int) -> int:
+        """Return the number of components per position."""
         if longest == 0:
             raise ValueError("every sequence in X is empty: there is no position to learn from.")
         letters = self.letters
@@ -157,6 +160,7 @@ class Positionwise(CoupledKernel):
         return int(letters)
 
     def _check_lengths(self, lengths: np.ndarray, V: Array) -> None:
+        """Refuse an output that is longer than its input."""
         filled = (np.reshape(V, (len(V), self.places_, self.letters_)) != 0).any(axis=2)
         beyond = filled & (np.arange(self.places_)[None, :] >= lengths[:, None])
         wrong = np.flatnonzero(beyond.any(axis=1))

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace
+from .._base.linalg import eigh
 from .._base.parameters import parameters
-from .._base.symmetric import check_symmetric, eigh, full
+from .._base.symmetric import check_symmetric, full
 from ..kernels import RBF, Kernel, as_kernel
 from .base import Operator
 from .block_gram import BlockGram, KroneckerGram

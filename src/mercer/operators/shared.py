@@ -114,6 +114,7 @@ class Shared(CoupledKernel):
     output_shape_ = tuple[int, ...]()
 
     def _input_kernel(self) -> Kernel:
+        """Return the kernel that checks fields on the input grid."""
         return FieldL2(self.fields)
 
     @property
@@ -143,7 +144,7 @@ class Shared(CoupledKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
-        """Lay out the windows, and determine length scales on a sample of them."""
+        """Determine the windows, and the length scales from a sample of them."""
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
@@ -165,8 +166,8 @@ class Shared(CoupledKernel):
         self.single_ = False
         view = View(self, inputs, outputs)
         rows, places = self.drawn(count(X), len(view.windows.centre), SAMPLE, 1)
-        marks = view.marks(inputs.split(X), rows, places)
-        self.window_ = clone(as_kernel(self.window)).fit(marks.whole(self.roots_, self.gauge_))
+        landmarks = view.landmark_windows(inputs.split(X), rows, places)
+        self.window_ = clone(as_kernel(self.window)).fit(landmarks.whole(self.roots_, self.gauge_))
         self.position_ = None
         if self.position is not None:
             self.position_ = clone(as_kernel(self.position)).fit(view.positions)
@@ -238,9 +239,9 @@ class Shared(CoupledKernel):
         B = A if B is None else B
         A, B = inputs.split(A), inputs.split(B)
         m, P = count(B), len(view.windows.centre)
-        marks = view.marks(B, np.repeat(np.arange(m), P), np.tile(np.arange(P), m))
+        landmarks = view.landmark_windows(B, np.repeat(np.arange(m), P), np.tile(np.arange(P), m))
         xp = namespace(A)
-        columns = [K for _, K in sorted(view.values(A, marks), key=lambda pair: pair[0])]
+        columns = [K for _, K in sorted(view.values(A, landmarks), key=lambda pair: pair[0])]
         G = xp.reshape(xp.stack(columns, axis=1), (count(A) * P, m * P))
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 

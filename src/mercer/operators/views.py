@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Marks:
+class LandmarkWindows:
     """Windows that the windows of other fields are compared with.
 
     Attributes
@@ -36,9 +36,11 @@ class Marks:
     inside: Array
     positions: Array
 
-    def first(self, number: int) -> Marks:
+    def first(self, number: int) -> LandmarkWindows:
         """Return the first `number` windows."""
-        return Marks(self.shown[:number, :], self.inside[:number, :], self.positions[:number, :])
+        return LandmarkWindows(
+            self.shown[:number, :], self.inside[:number, :], self.positions[:number, :]
+        )
 
     def whole(self, roots: np.ndarray, gauge: float) -> Array:
         """Return windows with their indicators, as the window kernel compares them."""
@@ -72,7 +74,7 @@ class View:
         X = X - like(self.kernel.shift_, X)
         return xp.astype(X, xp.float32) if self.kernel.single_ else X
 
-    def marks(self, X: Array, rows: np.ndarray, places: np.ndarray) -> Marks:
+    def landmark_windows(self, X: Array, rows: np.ndarray, places: np.ndarray) -> LandmarkWindows:
         """Return windows of the fields X: window i is of field rows[i], at location places[i]."""
         kernel, windows = self.kernel, self.windows
         centre = windows.centre[places]
@@ -88,27 +90,27 @@ class View:
             parts.append(xp.reshape(shown, (shown.shape[0], -1)))
         shown = xp.concat(parts)
         known = like(windows.inside[centre].astype(float), shown)
-        return Marks(shown, known, like(self.positions[places], X64))
+        return LandmarkWindows(shown, known, like(self.positions[places], X64))
 
-    def values(self, X: Array, marks: Marks) -> Iterator[tuple[int, Array]]:
-        """Yield the kernel between each location of fields (n, locations, channels) and the marks.
+    def values(self, X: Array, landmarks: LandmarkWindows) -> Iterator[tuple[int, Array]]:
+        """Yield the kernel between each location of fields and the landmarks.
 
         Each item is the number of a location and an (n, m) array in float64. Locations that share
         a window follow one another.
         """
         kernel, windows = self.kernel, self.windows
         roots = kernel.roots_
-        apart = self._apart(marks)
-        lengths = namespace(marks.shown).sum(marks.shown * marks.shown, axis=1)
-        shown = namespace(X).reshape(marks.shown, (marks.shown.shape[0], len(roots), -1))
-        near = self._near(marks, X)
+        apart = self._apart(landmarks)
+        lengths = namespace(landmarks.shown).sum(landmarks.shown * landmarks.shown, axis=1)
+        shown = namespace(X).reshape(landmarks.shown, (landmarks.shown.shape[0], len(roots), -1))
+        near = self._near(landmarks, X)
         X = self._centred(X)
         xp = namespace(X)
         radial = kernel.window_.radial
         for c, (at, own) in enumerate(windows.on(X, roots)):
             own = xp.reshape(own, (X.shape[0], -1))
             if radial is None:
-                K = self._other(own, np.flatnonzero(windows.inside[c]), c, marks)
+                K = self._other(own, np.flatnonzero(windows.inside[c]), c, landmarks)
             else:
                 whole = at.shape[0] == len(roots)
                 other = shown if whole else xp.take(shown, at, axis=1)
@@ -122,30 +124,33 @@ class View:
                 K64 = xp.astype(K, xp.float64)
                 yield int(p), K64 if near is None else K64 * near[int(p), :][None, :]
 
-    def _apart(self, marks: Marks) -> Array:
-        """Return the squared distance of the indicators of every centre and mark."""
-        inside = like(self.windows.inside.astype(float), marks.inside)
+    def _apart(self, landmarks: LandmarkWindows) -> Array:
+        """Return the squared distance of the indicators of every centre and landmark."""
+        inside = like(self.windows.inside.astype(float), landmarks.inside)
         weights = like((self.kernel.gauge_ * self.kernel.roots_) ** 2, inside)
         xp, weighted = namespace(inside), inside * weights
-        both = weighted @ marks.inside.T
-        own, other = xp.sum(weighted, axis=1)[:, None], (marks.inside @ weights)[None, :]
+        both = weighted @ landmarks.inside.T
+        own, other = xp.sum(weighted, axis=1)[:, None], (landmarks.inside @ weights)[None, :]
         apart = own + other - 2.0 * both
         return xp.where(apart > 0, apart, xp.zeros_like(apart))
 
-    def _near(self, marks: Marks, X: Array) -> Array | None:
+    def _near(self, landmarks: LandmarkWindows, X: Array) -> Array | None:
+        """Return the position kernel between all locations and the landmarks; None without one."""
         if self.kernel.position_ is None:
             return None
-        return self.kernel.position_(like(self.positions, X), marks.positions)
+        return self.kernel.position_(like(self.positions, X), landmarks.positions)
 
-    def _other(self, own: Array, at: np.ndarray, c: int, marks: Marks) -> Array:
+    def _other(self, own: Array, at: np.ndarray, c: int, landmarks: LandmarkWindows) -> Array:
         """Return values of a window kernel that is not a function of the distance."""
         kernel, S = self.kernel, len(self.kernel.roots_)
         xp, n = namespace(own), own.shape[0]
         full = like(np.zeros((n, S, own.shape[1] // max(1, len(at)))), own)
         full[:, like_index(at, own), :] = xp.reshape(own, (n, len(at), -1))
         known = like(np.repeat(self.windows.inside[c : c + 1].astype(float), n, axis=0), own)
-        ours = Marks(xp.reshape(full, (n, -1)), known, None).whole(kernel.roots_, kernel.gauge_)
-        theirs = marks.whole(kernel.roots_, kernel.gauge_)
+        ours = LandmarkWindows(xp.reshape(full, (n, -1)), known, None).whole(
+            kernel.roots_, kernel.gauge_
+        )
+        theirs = landmarks.whole(kernel.roots_, kernel.gauge_)
         return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
 
     def diagonal(self) -> np.ndarray:

@@ -61,6 +61,7 @@ def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarr
 
 
 def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
+    """Return the offsets of a window along one axis."""
     n, h, start = inputs.shape[axis], inputs.spacing[axis], inputs.origin[axis]
     if not relative:
         return start + h * np.arange(n)
@@ -106,6 +107,7 @@ class Windows:
     def _made(
         cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray
     ) -> Windows:
+        """Compute the windows around the locations that count."""
         names = [name for name in inputs.axes if name in outputs.axes]
         columns = [outputs.axes.index(name) for name in names]
         at = outputs.places[outputs.live][:, columns]

@@ -16,7 +16,7 @@ from typing import Any
 
 from .._base.checks import DamagedModel, Limits, must
 from .._base.files import replacing
-from .archive import FORMAT, TREE, Archive, Refused, write_archive
+from .archive import FORMAT, TREE, Archive, RefusedModel, write_archive
 from .parts import part_name, register
 from .reader import Reader
 from .writer import Writer
@@ -38,14 +38,14 @@ def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path
 
     Parameters
     ----------
-    model
+    model : estimator
         What to save. Functions cannot be saved, and are refused by name; neither can custom
         classes that were not registered (`mercer.register`). A PyTorch network is saved as its
         arrays: `load` needs a module with the same layers.
-    path
+    path : str or Path
         The file. It is replaced only after the new one was read back. A link stays, and the file
         that it leads to is replaced.
-    variance
+    variance : bool, default=False
         Whether ``embed(X).variance()`` is to work on the loaded model. That keeps the spectra of
         the inputs: without low-rank features as many numbers as the square of the training inputs.
 
@@ -99,12 +99,12 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
 
     Parameters
     ----------
-    path
+    path : str or Path
         The file. `DamagedModel` says what is wrong with one that cannot be read.
-    limits
+    limits : Limits, default=None
         What the file may ask for; None for `Limits()`. Raise a limit for a large model of your
         own that is refused.
-    network
+    network : torch.nn.Module, default=None
         For a model with a PyTorch network: a module with the layers that it had (or a list of
         modules, in the order of the kernels). A copy gets the saved arrays.
 
@@ -124,7 +124,7 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
     try:
         with Archive(path, limits or Limits()) as archive:
             return _read(archive, [] if network is None else networks)
-    except Refused as problem:
+    except RefusedModel as problem:
         raise DamagedModel(f"{path} {problem}") from None
     except DamagedModel as problem:
         raise DamagedModel(f"{path} is not a model, or is damaged: {problem}. {_WAY_OUT}") from None
@@ -136,6 +136,7 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
 
 
 def _read(archive: Archive, networks: list[Any]) -> Any:
+    """Return the model in an archive."""
     reader = Reader(archive.array, archive.limits, networks)
     root = reader.read(archive.root)
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
@@ -144,6 +145,7 @@ def _read(archive: Archive, networks: list[Any]) -> Any:
 
 
 def _as_path(path: Any) -> Path:
+    """Return a path after a check of its type."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path must be a string or a path, got {type(path).__name__}: for an open file pass "

@@ -31,7 +31,7 @@ TEXT = 64
 """Bytes of a tree for each value."""
 
 
-class Refused(DamagedModel):
+class RefusedModel(DamagedModel):
     """A file that is whole but cannot be loaded here; the message continues "FILE ..."."""
 
 
@@ -56,6 +56,7 @@ class Archive:
             raise
 
     def _open(self, limits: Limits) -> None:
+        """Read the tree of values after a check of its size."""
         on_disk = self.path.stat().st_size
         self._check_memory(on_disk, limits)
         packed = self._file.getinfo(TREE).compress_size
@@ -67,6 +68,7 @@ class Archive:
         self.root, self._digests = tree["root"], tree["digests"]
 
     def _check_memory(self, on_disk: int, limits: Limits) -> None:
+        """Refuse a file that would take too much memory."""
         usual = min(available() / 2, SMALL + RATIO * on_disk)
         most = usual if limits.memory is None else limits.memory
         members = self._file.infolist()
@@ -78,6 +80,7 @@ class Archive:
         must(total <= most, f"it claims {total:.3g} bytes, more than the allowed {most:.3g}")
 
     def _tree_text(self) -> bytes:
+        """Return the text of the tree; refuse one with too many values."""
         nodes = self.limits.nodes
         too_many = f"it holds more than {nodes} values"
         must(self._file.getinfo(TREE).file_size <= TEXT * nodes, too_many)
@@ -101,11 +104,12 @@ class Archive:
 
 
 def _check_format(tree: dict) -> None:
+    """Refuse a file of another format version."""
     number = tree["format"]
     if not is_whole(number) or number != FORMAT:
         newer = is_whole(number) and number > FORMAT
         way_out = "upgrade mercer" if newer else "fit the model again and save it"
-        raise Refused(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
+        raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 
 
 def _unpacked(data: bytes, name: str) -> np.ndarray:
@@ -142,6 +146,7 @@ def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:
 
 
 def _npy(array: np.ndarray) -> bytes:
+    """Return an array as the bytes of an NPY file."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()

@@ -25,7 +25,7 @@ _REGISTERED: dict[str, type] = {}
 
 
 def register(cls: type) -> type:
-    """Let models that hold a custom class be saved, and be loaded where it is registered.
+    """Register a custom class, so that models with it can be saved and loaded.
 
     A file names the class by module and name; loading imports nothing, so that the process that
     loads must have called `register` too. Use it as a decorator, or call it. To refuse files that
@@ -35,7 +35,7 @@ def register(cls: type) -> type:
 
     Parameters
     ----------
-    cls
+    cls : type
         A kernel, operator, feature map, loss, decoder or space: a class that derives from
         scikit-learn's `BaseEstimator`, or a dataclass.
 
@@ -67,6 +67,7 @@ def register(cls: type) -> type:
 
 
 def _registered_name(kind: type) -> str:
+    """Return the name of a registered class in a file."""
     return f"registered:{kind.__module__}.{kind.__qualname__}"
 
 

@@ -14,7 +14,7 @@ from .._base.arrays import object_array
 from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
 from ..kernels.networks import with_arrays
-from .archive import Refused
+from .archive import RefusedModel
 from .making import made
 from .parts import part_type
 
@@ -72,6 +72,7 @@ class Reader:
         return self._new(kind, content)
 
     def _new(self, kind: str, content: Any) -> Any:
+        """Read a composite value, within the limits of depth and size."""
         if self._depth >= self.limits.depth:
             raise DamagedModel(f"it is nested deeper than {self.limits.depth}")
         values, parts = self._values, self._parts
@@ -96,6 +97,7 @@ class Reader:
         return value
 
     def _count(self, values: int, parts: int) -> None:
+        """Count values and parts; refuse more than the limits allow."""
         self._values += values
         self._parts += parts
         if self._values > self.limits.nodes:
@@ -104,9 +106,11 @@ class Reader:
             raise DamagedModel(f"it refers to more than {self.limits.parts} parts")
 
     def _items(self, nodes: list) -> list:
+        """Read a list of values."""
         return [self.read(node) for node in nodes]
 
     def _array(self, number: Any) -> np.ndarray:
+        """Read an array, each one once."""
         bounded(number, "the number of an array", 0, 2**31)
         must(number not in self._taken, f"array {number} is used twice other than by reference")
         self._taken.add(number)
@@ -117,26 +121,31 @@ class Reader:
         return found
 
     def _objects(self, content: list) -> np.ndarray:
+        """Read an array of objects."""
         shape, nodes = content
         for size in shape:
             bounded(size, "a shape", 0, self.limits.size)
         return object_array(self._items(nodes)).reshape(shape)
 
     def _keys(self, keys: list) -> list:
+        """Check that the keys of a dictionary are plain values."""
         for key in keys:
             must(_is_plain(key), f"a key must be a plain value, got {type(key).__name__}")
         return keys
 
     def _dict(self, content: list) -> dict:
+        """Read a dictionary."""
         pairs = [(self.read(k), self.read(v)) for k, v in content]
         return dict(zip(self._keys([k for k, _ in pairs]), [v for _, v in pairs], strict=True))
 
     def _range(self, content: list) -> range:
+        """Read a range of integers."""
         found = range(*content)
         must(len(found) <= self.limits.size, f"a range has more than {self.limits.size} numbers")
         return found
 
     def _sparse(self, content: list) -> Any:
+        """Read a sparse matrix."""
         name, shape, *parts = content
         kinds = {f"{f}_{k}": (f, k) for f in ("csr", "csc", "coo") for k in ("array", "matrix")}
         layout, _ = kinds[name]
@@ -154,6 +163,7 @@ class Reader:
         return matrix.asformat(layout)
 
     def _graph(self, content: list) -> Any:
+        """Read a graph of networkx."""
         import networkx
 
         name, attributes, nodes, edges = content
@@ -170,18 +180,20 @@ class Reader:
         return graph
 
     def _network(self, content: Any) -> Any:
+        """Read the arrays of a network into the next given module."""
         state = self.read(content)
         if not self._networks:
-            raise Refused(
+            raise RefusedModel(
                 "holds the arrays of a network, not its layers: pass a module that has them, "
                 "mercer.load(path, network=module)."
             )
         try:
             return with_arrays(self._networks.pop(0), state)
         except (TypeError, ValueError) as problem:
-            raise Refused(f"cannot be loaded: {problem}") from None
+            raise RefusedModel(f"cannot be loaded: {problem}") from None
 
     def _part(self, content: list) -> Any:
+        """Read an object of a registered class."""
         name, state = content
         kind = part_type(name)
         self._count(0, int(issubclass(kind, BaseEstimator)))
@@ -212,6 +224,7 @@ _READERS: dict[str, Any] = {
 
 
 def _plain_dtype(text: str) -> np.dtype:
+    """Return the type of an array; refuse types that are not plain."""
     dtype = np.dtype(text)
     if dtype.hasobject or dtype.kind not in "biufcSUmM" or dtype.itemsize > WIDEST:
         raise ValueError(f"{text!r:.40} is not a dtype of plain numbers or text")

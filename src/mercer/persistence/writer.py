@@ -58,6 +58,7 @@ class Writer:
         return node
 
     def _composite(self, value: Any, path: str) -> dict:
+        """Return the node of a value that is not plain."""
         if is_foreign(value):
             value = host(value)
         if is_module(value):
@@ -88,6 +89,7 @@ class Writer:
         return self._part(value, path)
 
     def _array(self, value: np.ndarray, path: str) -> dict:
+        """Return the node of an array; its numbers are kept for the archive."""
         if value.dtype.kind == "O":
             items = [self.write(v, f"{path}[{i}]") for i, v in enumerate(value.ravel())]
             return {"objects": [list(value.shape), items]}
@@ -97,11 +99,13 @@ class Writer:
         return {"array": len(self.arrays) - 1}
 
     def _sparse(self, value: Any, path: str) -> dict:
+        """Return the node of a sparse matrix."""
         csr = value.tocsr()
         parts = [self.write(np.asarray(a), path) for a in (csr.data, csr.indices, csr.indptr)]
         return {"sparse": [type(value).__name__, list(value.shape), *parts]}
 
     def _graph(self, graph: Any, path: str) -> dict:
+        """Return the node of a graph of networkx."""
         attributes = self.write(dict(graph.graph), path)
         nodes = [
             [self.write(node, path), self.write(dict(data), path)]
@@ -114,6 +118,7 @@ class Writer:
         return {"graph": [type(graph).__name__, attributes, nodes, edges]}
 
     def _part(self, value: Any, path: str) -> dict:
+        """Return the node of an object of a registered class."""
         name = part_name(type(value))
         contents = isinstance(value, type | tuple | list)  # which are not attributes
         if name is None or contents:
@@ -135,6 +140,7 @@ def _state(part: Any) -> dict[str, Any]:
 
 
 def _refusal(path: str, value: Any) -> str:
+    """Return the message for a value that a file cannot hold."""
     name = getattr(value, "__qualname__", None) or type(value).__qualname__
     what = "a function" if callable(value) and not isinstance(value, type) else "of an unknown type"
     way_out = (

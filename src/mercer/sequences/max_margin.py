@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items, blocks, host, object_array
 from .._base.checks import Limits, array, must
 from .._base.from_file import FromFile
-from .._base.parameters import non_negative, parameters, positive, whole
+from .._base.parameters import integer, non_negative, parameters, positive
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL, Chains, labelled
-from .markov.dual import Problem
+from .markov.dual import DualProblem
 from .markov.solve import node_potentials, place_rows, solve
 
 BLOCK = 512
@@ -40,27 +40,27 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
 
     Parameters
     ----------
-    kernel
+    kernel : Kernel, default=None
         The kernel on vectors, such as ``Normalized(Polynomial(3))``; None is ``RBF("median")``.
-    C
+    C : float, default=1.0
         What a unit of missing margin costs. It is of order 1 for a normalised kernel, of order
         1 / k(x, x) for another; far above that, margins become hard and the ascent slow.
-    transitions
+    transitions : float, default=1.0
         The weight of label bigrams relative to the kernel; 0 leaves them out.
-    features
+    features : FeatureMap, default=None
         Coordinates of the vectors, such as ``IncompleteCholesky(rank=500)``, for a fit at low
         rank; None is exact, with the Gram matrix of all places.
-    gap
+    gap : float, default=0.01
         Stop when the duality gap is at most this share of the dual objective.
-    max_passes
+    max_passes : int, default=1000
         The largest number of passes over the training sequences; a warning says when they did not
         suffice.
-    average
+    average : bool, default=False
         Whether to take the average of the points after all passes, later ones counting more,
         rather than the last.
-    random_state
+    random_state : int, RandomState or None, default=0
         Seeds the order of every pass.
-    verbose
+    verbose : bool, default=False
         Whether passes and their gaps are shown.
 
     Attributes
@@ -114,14 +114,14 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     True
     """
 
-    kernel: Any = None
+    kernel: Kernel | str | None = None
     C: float = 1.0
     transitions: float = 1.0
     features: FeatureMap | None = None
     gap: float = 0.01
     max_passes: int = 1000
     average: bool = False
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     verbose: bool = False
 
     def check_loaded(self, limits: Limits) -> None:
@@ -149,14 +149,14 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
         """Return the attributes of a fit; they are set together, after everything succeeded."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
-        gap, limit = positive(self.gap, "gap"), whole(self.max_passes, "max_passes")
+        gap, limit = positive(self.gap, "gap"), integer(self.max_passes, "max_passes")
         rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
         outputs, labels, gold = labelled(chains, y)
         rows, fitted = place_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
         gram = fitted is None
-        problem = Problem(rows, gram, chains.starts, gold, len(labels), C, transitions)
+        problem = DualProblem(rows, gram, chains.starts, gold, len(labels), C, transitions)
         point, history = solve(problem, gap, limit, bool(self.average), bool(self.verbose), rng)
         certificate = point.certificate(problem)
         return {

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
 from .transduction.calibration import LISTED
 from .transduction.checks import checked_candidates
 from .transduction.confidence import with_probabilities
-from .transduction.decoding import Decoding, output_of, top_of_both
+from .transduction.decoding import Decoding, best_outputs, check_given
 from .transduction.side_information import as_context
 
 
@@ -71,7 +71,7 @@ class TransducerPrediction:
         lexicon: Items | None = None,
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their scores, best first."""
-        return self._top(X, whole(k, "k", 1), context, candidates, lexicon)
+        return self._top(X, integer(k, "k", 1), context, candidates, lexicon)
 
     def predict_proba(
         self,
@@ -88,7 +88,7 @@ class TransducerPrediction:
         probability of any other output. Those of all `candidates` of an input sum to one.
         """
         candidates = checked_candidates(candidates)
-        many = max([whole(k, "k", 1), LISTED, *map(len, candidates or [])])
+        many = max([integer(k, "k", 1), LISTED, *map(len, candidates or [])])
         ranked = self._top(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
         found = with_probabilities(ranked, self.confidence_, [len(x) for x in X], closed)
@@ -101,18 +101,17 @@ class TransducerPrediction:
         if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
             return []
         candidates = checked_candidates(candidates)
-        decoder, X = self._decoding, as_sequences(X)
+        X = as_sequences(X)
         X = X if self.order_ is None else self.order_.apply(X)
         context = None if context is None else as_context(context, len(X))
-        decoder.check(X, context, candidates, lexicon)
+        check_given(self.coder_, X, context, candidates, lexicon)
         if context is not None and (new := self.coder_.unknown_labels(context)):
             warnings.warn(
                 f"context has labels that were not seen in fit, and they are ignored: {new!r:.200}",
                 stacklevel=3,
             )
-        if self.backward_ is None:
-            return decoder.top(X, k, context, candidates, lexicon)
-        return top_of_both(decoder, self.backward_, X, k, context, candidates, lexicon)
+        models = [self._decoding, *([] if self.backward_ is None else [self.backward_])]
+        return best_outputs(models, X, k, context, candidates, lexicon)
 
     def check_loaded(self, limits: Limits) -> None:
         """Check that the models of both directions fit together."""
@@ -128,10 +127,6 @@ class TransducerPrediction:
             self.model_, self.coder_, self.temperature_, self.lm_weight_, self.beam_,
             self.sample_, self.joint_weight_,
         )  # fmt: skip
-
-    def _output(self, codes: np.ndarray) -> Any:
-        """Return symbols in the container of the training outputs."""
-        return output_of(codes, self.targets_, self.coder_.backward, self.sample_)
 
     def score(
         self,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,8 +14,10 @@ from .._base.from_file import FromFile, Reducible
 from .._base.parameters import parameters
 from .._base.progress import Observed, Steps, observed
 from ..estimators.pairs import group_labels
-from ..kernels._sequences import as_sequences
-from ..sets.models import SupportsSets
+from ..kernels import Kernel, LocalWindow
+from ..kernels._sequences import as_given, as_sequences
+from ..operators import OperatorKernel
+from ..sets.views import SupportsSets
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
 from .transduction.calibration import Calibration, calibrated
@@ -49,35 +52,35 @@ class SequenceTransducer(
 
     Parameters
     ----------
-    kernel
+    kernel : LocalWindow or OperatorKernel, default=None
         A `LocalWindow`, or one times an operator on chunks (``LocalWindow() * Covariance(0.5)``);
         None is ``LocalWindow()``.
-    alpha
+    alpha : float, default=1.5
         The ridge.
-    max_chunk
+    max_chunk : int, default=3
         The largest number of output symbols that an input symbol emits.
-    beam
+    beam : int or None, default=8
         The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
-    folds
+    folds : int, "auto" or None, default="auto"
         The number of folds in which pairs are left out to choose the temperature of the softmax and
         the weights of the n-gram models, and to calibrate probabilities. "auto" is 20 up to 300
         pairs, 10 up to 1,000 and 5 beyond; None uses default weights, which is faster.
-    unalignable
+    unalignable : {"raise", "skip"}, default="raise"
         What becomes of a pair whose output is longer than `max_chunk` times its input: "raise"
         refuses it by its index, "skip" leaves it out of the fit (`skipped_` names it; predicting
         is not affected). A few of many pairs are best skipped, many call for a larger `max_chunk`.
-    random_state
+    random_state : int or None, default=0
         Seeds the deal of the folds.
-    verbose
+    verbose : bool, default=False
         Whether a bar shows how far the fit is.
-    tiers
+    tiers : list of str, "learnt" or None, default="learnt"
         Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
         and outputs, and a class of which every output has one symbol; a list such as ``["aeiou"]``
         gives them; None uses no tiers.
-    context_kernel
+    context_kernel : Kernel, default=None
         The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
         counts common labels.
-    direction
+    direction : {"both", "forward", "backward"}, default="both"
         "forward"; "backward" reads and writes from the end; "both" learns a model for either and
         takes the output that both together hold best.
 
@@ -119,7 +122,7 @@ class SequenceTransducer(
     [('c', 'KS'), ('a', 'A'), ('b', 'B')]
     """
 
-    kernel: Any = None
+    kernel: LocalWindow | OperatorKernel | None = None
     alpha: float = 1.5
     max_chunk: int = 3
     beam: int | None = 8
@@ -127,8 +130,8 @@ class SequenceTransducer(
     unalignable: str = "raise"
     random_state: int | None = 0
     verbose: bool = False
-    tiers: Any = "learnt"
-    context_kernel: Any = None
+    tiers: Sequence[str] | str | None = "learnt"
+    context_kernel: Kernel | None = None
     direction: str = "both"
 
     dropped: ClassVar[dict[str, str]] = {"alignment_": "the training pairs and their alignment"}
@@ -245,9 +248,13 @@ class SequenceTransducer(
         p = int(i) - int((self.skipped_ < i).sum())
         source = self.alignment_.source
         symbols = source.flat[source.starts[p] : source.starts[p + 1]]
-        chunks = [self._output(chunk) for chunk in self.alignment_.chunks(p)]
+        step = -1 if self.coder_.backward else 1
+        chunks = [
+            as_given([self.targets_.symbols[c] for c in chunk[::step]], self.sample_)
+            for chunk in self.alignment_.chunks(p)
+        ]
         pairs = [(self.coder_.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
-        return pairs[::-1] if self.coder_.backward else pairs
+        return pairs[::step]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,9 +9,9 @@ import numpy as np
 from .._base.arrays import Array, Items, host, like
 from ..decoders import Direct
 from ..embedding import Embedding
-from .models import PointView
 from .scores import LeftOutScores, Moves, Score
 from .shapes import Ball, Bands
+from .views import PointModel
 from .weights import weighted_quantile
 
 
@@ -21,7 +21,7 @@ class AroundScore(Score):
     complete = True
     scale: np.ndarray = np.ones(())
 
-    def __init__(self, model: PointView):
+    def __init__(self, model: PointModel):
         self.model = model
         self.direct = Direct().fit(model.output_kernel_, model.outputs_)
 
@@ -103,7 +103,7 @@ class BandScore(AroundScore):
 
     by_location = True
 
-    def __init__(self, model: PointView, points: Embedding, y: Items, flat: bool = False):
+    def __init__(self, model: PointModel, points: Embedding, y: Items, flat: bool = False):
         super().__init__(model)
         self.flat = flat
         spread = self._residuals(points, y).std(axis=0)
@@ -135,7 +135,7 @@ class BandScore(AroundScore):
     def _halves(
         self, points: Embedding, move: np.ndarray, scores: np.ndarray, scale: Any
     ) -> np.ndarray:
-        """Half widths by each left-out model, (inputs, rows, locations)."""
+        """Return the half widths by each left-out model, (inputs, rows, locations)."""
         (t, n, q), locations = move.shape, self.scale.size
         flat = points.frame.kernel_features(like(move.reshape(t * n, q), points.coordinates))
         moved = np.abs(host(self.model.output_kernel_.features.inverse(flat)))
@@ -154,7 +154,7 @@ class IntervalScore(BandScore):
     Other than a band, the intervals of an output hold all of its values together less often.
     """
 
-    def __init__(self, model: PointView, points: Embedding, y: Items):
+    def __init__(self, model: PointModel, points: Embedding, y: Items):
         super().__init__(model, points, y, flat=True)
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._base.arrays import Items
+from .._base.errors import NotSupported
 from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
-from ..solvers import Refused
 from .around import AroundScore
 from .certificate import Certificate, of_jackknife, of_loss, of_pool, too_few
 from .lists import as_loss, controlled_radius, risk_at, steps
-from .models import View
 from .radii import CategoryRadii, EqualRadii, Radii, ShiftedRadii, categories, radii_by_category
 from .scales import LeftOutScales, Scale
 from .scores import CandidateScore, LeftOutScores, ListScore, Score
+from .views import View
 from .weights import fewest_groups, row_weights, weighted_quantile
 
 
@@ -205,10 +205,10 @@ def left_out_points(model: RidgeEstimator) -> Embedding:
     fitted = model.fitted_
     try:
         if fitted.want.judge != "closed":
-            raise Refused(f"loss={model.loss_} is judged by refits")
+            raise NotSupported(f"loss={model.loss_} is judged by refits")
         next(fitted.moves(fitted.problem.inputs.items))
         return fitted.left_out_points()
-    except Refused as error:
+    except NotSupported as error:
         raise ValueError(
             f'calibration="jackknife+" has no closed form for {model.kernel_} with '
             f'loss={model.loss_}: use calibration="split".'

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.arrays import Items, count
+from .._base.arrays import Array, Items, count
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
 from .._base.user_warnings import warn
@@ -31,10 +31,10 @@ from .fitting import (
     score_of,
 )
 from .lists import as_loss, positions_in, risk_at, steps
-from .models import Listing, as_points, checked_outputs
 from .scales import Scale
 from .scores import ListScore, Score
 from .shapes import contain, returned, size
+from .views import RankedView, checked_outputs, view_of
 
 
 @parameters
@@ -134,17 +134,17 @@ class ConformalSets(FromFile, BaseEstimator):
     (0.9, 1)
     """
 
-    model: Any
+    model: BaseEstimator
     coverage: float = 0.9
     calibration: str = "split"
     kind: str = "auto"
     candidates: Items | None = None
     held_out: float | None = None
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
     scale: str = "auto"
-    by: Any = None
-    shift: Any = None
-    loss: Any = None
+    by: Callable[[Items], Items] | str | None = None
+    shift: Callable[[Items], Array] | None = None
+    loss: str | Callable[[Items, Items], Array] | None = None
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -250,8 +250,8 @@ class ConformalSets(FromFile, BaseEstimator):
         left_out: bool = False,
     ) -> None:
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
-        self.view_ = as_points(self.model_, y, "candidates" in extras)
-        if left_out and isinstance(self.view_, Listing):
+        self.view_ = view_of(self.model_, y, "candidates" in extras)
+        if left_out and isinstance(self.view_, RankedView):
             raise ValueError('candidates of each input need calibration="split".')
 
     def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
@@ -338,7 +338,8 @@ class ConformalSets(FromFile, BaseEstimator):
         check_is_fitted(self, "calibrated_")
         if self.labels_ is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
-        return self.labels_.predict(self.view_.embed(X))
+        points: Any = self.view_.embed(X)
+        return self.labels_.predict(points)
 
     def positions(self, X: Items) -> np.ndarray:
         """Return the positions that labels may have, a boolean array (inputs, labels, positions).

@@ -15,9 +15,9 @@ from ..estimators.ridge import RidgeEstimator
 from ..kernels import Kernel
 from ..spaces import LabelSets
 from .around import AroundScore, BallScore, BandScore, IntervalScore
-from .models import Listing, Piped, PointView, SupportsSets, View, fit_parameters
 from .scales import PosteriorScale, Scale, left_out_errors, residual_scale
 from .scores import CandidateScore, RankedScore, Score
+from .views import ModelView, RankedView, SupportsSets, View, fit_parameters
 
 
 def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def score_of(
         The groups of the training outputs, where they are to be left out one by one.
     """
     kernel = view.output_kernel_
-    if isinstance(view, Listing):
+    if isinstance(view, RankedView):
         if kind not in ("auto", "candidates"):
             raise ValueError(f'kind="{kind}" is not for lists of candidates.')
         return RankedScore(kernel.space)
@@ -118,7 +118,7 @@ def scale_of(
     name: str,
     score: Score,
     model: Any,
-    view: PointView,
+    view: View,
     X: Items,
     y: Items,
     labels: np.ndarray,
@@ -141,21 +141,15 @@ def scale_of(
     """
     if name not in ("posterior", "residual"):
         return None
-    if not isinstance(score, AroundScore):
+    if not (isinstance(score, AroundScore) and isinstance(view, ModelView)):
         raise ValueError(f'scale="{name}" is for balls and bands, not for lists.')
     if name == "posterior":
-        _keep_variance(view)
+        if isinstance(view.predictor, RidgeEstimator):
+            view.predictor.keep_posterior()  # or sets of loaded models would lack the variance
         return PosteriorScale(view, score.by_location)
     own = np.unique(labels, return_inverse=True)[1]
     errors = left_out_errors(clone(model), view, X, y, own, score.by_location)
     return residual_scale(view, errors, X, own, level, score.scale)
-
-
-def _keep_variance(view: PointView) -> None:
-    """Have the model saved with its posterior variance, which sets of loaded models need."""
-    inner = view.model if isinstance(view, Piped) else view
-    if isinstance(inner, RidgeEstimator):
-        inner.keep_posterior()
 
 
 def label_probabilities(

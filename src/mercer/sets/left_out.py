@@ -16,7 +16,6 @@ from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from .around import BandScore, IntervalScore
 from .checks import fraction
-from .models import PointView
 from .scores import CandidateScore, Score
 from .shapes import returned
 from .weights import row_weights, weighted_quantile
@@ -54,7 +53,7 @@ class LeftOutSets:
     dict_keys(['sin lower', 'sin upper', 'cos lower', 'cos upper'])
     """
 
-    model: PointView
+    model: Any
     score: Score
     scores: np.ndarray
     weights: np.ndarray

@@ -4,17 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._base.arrays import Items, count, take
+from .._base.from_file import Reducible
 from ..decoders.records import Field, fields_of
+from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.pattern_map import some_points
 from .checks import fraction
-from .field_model import FieldModel
 from .left_out import LeftOutSets
+
+
+class FieldModel(Reducible):
+    """One field of a model of records: its training outputs and left-out points.
+
+    Parameters
+    ----------
+    field : Field
+        The field.
+    records : items
+        The training outputs.
+    points : Embedding
+        The left-out points of the model.
+    """
+
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "left_out_": "left-out predictions",
+    }
+
+    def __init__(self, field: Field, records: Items, points: Embedding):
+        self.output_kernel_ = field.kernel
+        self.outputs_ = field.values(records)
+        self.left_out_ = field.points(points)
+
+    def loo_embed(self) -> Embedding:
+        """Return the left-out points of the field."""
+        return self.left_out_
+
+    def _flattened(self, outputs: Items) -> Items:
+        return outputs
+
+    def _one_returned(self, output: Any) -> Any:
+        return output
 
 
 @dataclass(frozen=True)

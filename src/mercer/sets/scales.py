@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, count, host
+from .._base.errors import NotSupported
+from .._base.folds import fold_numbers
 from ..decoders import Direct
-from ..estimators.base import StructuredEstimator
 from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.pairs import folds_of
 from ..estimators.selective import size_model
-from ..solvers import Refused
-from .models import Piped, PointView
+from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
@@ -57,7 +56,7 @@ class PosteriorScale(Scale):
         Whether deviations are needed at each location.
     """
 
-    view: PointView
+    view: ModelView
     band: bool
 
     def at(self, X: Items) -> np.ndarray:
@@ -84,7 +83,7 @@ class ResidualScale(Scale):
         as the pinball loss of the wanted quantile of residuals is least.
     """
 
-    view: PointView
+    view: ModelView
     model: Any
     place: np.ndarray
     power: float
@@ -96,12 +95,12 @@ class ResidualScale(Scale):
         """Return one value for each input, or one at each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
-            size = np.exp(self.trust * host(self.model.predict(_inputs(self.view, X))))
+            size = np.exp(self.trust * host(self.model.predict(self.view.inputs(X))))
         return np.reshape(size, (-1,) + (1,) * self.place.ndim) * self.place**self.power
 
 
 def residual_scale(
-    view: PointView,
+    view: ModelView,
     errors: np.ndarray,
     X: Items,
     labels: np.ndarray,
@@ -124,7 +123,7 @@ def residual_scale(
         What residuals are usual at each place of an output; one number for balls.
     """
     floor = 1e-12 * np.abs(errors).max() + 1e-300
-    weights, seen, best = row_weights(labels), _inputs(view, X), None
+    weights, seen, best = row_weights(labels), view.inputs(X), None
     doubt = 1.0 + DOUBT / len(np.unique(labels))
     for power in POWERS if place.ndim else (0.0,):
         unit = place**power
@@ -162,39 +161,30 @@ def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
 
 
 def left_out_errors(
-    model: Any, view: PointView, X: Items, y: Items, labels: np.ndarray, band: bool
+    model: Any, view: ModelView, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
     """Return left-out residuals of the training outputs, or for balls their lengths."""
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-    inner = view.model if isinstance(view, Piped) else view
-    if isinstance(inner, LeftOutPoints):
-        points = inner.loo_embed()
+    if isinstance(view.predictor, LeftOutPoints):
+        points = view.predictor.loo_embed()
         if not band:
-            return np.sqrt(host(points.sqdistances_to(inner.outputs_)))
-        direct = Direct().fit(inner.output_kernel_, inner.outputs_)
+            return np.sqrt(host(points.sqdistances_to(view.outputs_)))
+        direct = Direct().fit(view.output_kernel_, view.outputs_)
         predicted = host(view._flattened(direct.decode(points)))
     else:
-        folds = PredefinedSplit(folds_of(labels, FOLDS))
+        folds = PredefinedSplit(fold_numbers(labels, FOLDS))
         predicted = host(cross_val_predict(model, X, y, cv=folds))
     errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
     return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
 
 
-def _size_model(view: PointView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
     """Return a ridge model of sizes under the model's input kernel; None if it has no inputs."""
-    inner = view.model if isinstance(view, Piped) else view
-    kernel = inner.input_kernel_ if isinstance(inner, StructuredEstimator) else None
+    kernel = None if view.predictor is None else view.predictor.input_kernel_
     if kernel is not None and kernel.pairwise:
         return None
     return size_model(kernel, X, sizes, labels)
-
-
-def _inputs(view: PointView, X: Items) -> Items:
-    """Return inputs as the model behind the transformers sees them."""
-    if isinstance(view, Piped):
-        return view.before.transform(X)
-    return X if isinstance(view, StructuredEstimator) else np.asarray(X)
 
 
 Scales = Callable[[slice], np.ndarray]
@@ -222,7 +212,7 @@ class LeftOutScales:
         posterior = fitted.posterior()
         self.parts, self.alpha = posterior.factorization, fitted.alpha
         if self.parts.coupled:
-            raise Refused(f"{fitted.problem.kernel} couples all output components.")
+            raise NotSupported(f"{fitted.problem.kernel} couples all output components.")
         self.labels = fitted.problem.left_out_labels
         self.share = posterior.to_outputs() ** 2 if band else None
         self.inverses = [self._inverse(H) for H in self._weights(items)]

@@ -12,7 +12,7 @@ from .._base.arrays import Array, Items, host, object_array, one, take
 from ..decoders.base import Ranked
 from ..embedding import Embedding
 from ..spaces import Records, Space
-from .models import PointView
+from .views import PointModel
 
 Moves = Iterator[tuple[slice, Array]]
 """Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
@@ -85,7 +85,7 @@ class CandidateScore(ListScore):
     """
 
     def __init__(
-        self, model: PointView, candidates: Items | None, labels: np.ndarray | None = None
+        self, model: PointModel, candidates: Items | None, labels: np.ndarray | None = None
     ):
         kernel = self.kernel = model.output_kernel_
         if candidates is None and isinstance(kernel.space, Records):

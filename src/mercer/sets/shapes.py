@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, host, one
+from .._base.arrays import Array, Items, host, one
 from ..kernels import Kernel
 from ..spaces import Space
 
@@ -25,7 +25,7 @@ class Ball:
     True
     """
 
-    center: Any
+    center: Array
     radius: float
     kernel: Kernel = field(repr=False)
 

@@ -7,6 +7,7 @@ terms of the `Part`; what differs between problems is the function that builds t
 `shifts`. Conjugate gradients and refits give solutions without parts.
 """
 
+from .._base.errors import NotSupported
 from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .factorization import Factorization, LeftOut, Solution
@@ -14,12 +15,10 @@ from .left_out import LeaveOneOut
 from .low_rank import ridge
 from .outputs import Cache
 from .part import Part
-from .refused import Refused
-from .route import SOLVERS, factor, route
-from .solver import Solver
+from .route import SOLVERS, Solver, factor, route
 
 __all__ = [
     "SOLVERS", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Factorization",
-    "LeaveOneOut", "LeftOut", "Moments", "Part", "Refused", "Solution", "Solver", "factor",
+    "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "Part", "Solution", "Solver", "factor",
     "ridge", "route",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace, take
-from .._base.symmetric import NotPositiveSemidefinite
+from .._base.linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
 from .preconditioners import Preconditioner, preconditioner, unchanged
 from .reduction import Reduction
@@ -47,15 +47,15 @@ class BlockConjugateGradient:
 
     Parameters
     ----------
-    tolerance
+    tolerance : float, default=1e-06
         The length of the residual, relative to that of the outputs, at which to stop. The fitted
         values are then off by no more than that.
-    rounds
+    rounds : int, default=1000
         The largest number of products; a warning says when they did not suffice.
-    preconditioner
+    preconditioner : str, default="auto"
         "auto": the best separable approximation for a sum of scalar kernels times operators,
         else one of low rank; or "none".
-    rank
+    rank : int, default=None
         Columns of a low-rank preconditioner; None is some six square roots of n·q.
 
     Notes
@@ -192,12 +192,12 @@ class WeightedGram(BlockGram):
         return self.roots * self.gram.apply(self.roots * D)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Columns of the Gram matrix, weighted on both sides."""
+        """Return columns of the Gram matrix, weighted on both sides."""
         columns = namespace(self.roots).matrix_transpose(take(self.roots, index))
         return self.roots * self.gram.some_columns(index) * columns
 
     def landmarks(self, number: int) -> np.ndarray:
-        """As the Gram matrix."""
+        """Return the landmarks of the Gram matrix."""
         return self.gram.landmarks(number)
 
 
@@ -221,11 +221,11 @@ class ConjugateGradient:
 
     Parameters
     ----------
-    tolerance
+    tolerance : float, default=0.001
         The length of a residual, relative to that of its v_j, at which to stop.
-    rounds
+    rounds : int, default=500
         The largest number of products with K_x.
-    warn
+    warn : bool, default=True
         Whether a warning says that the rounds did not suffice.
 
     Examples

@@ -16,14 +16,12 @@ from .._base.memory import available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
-from .basis import Basis
 from .coupled import by_slots, coupled_refusal, fitted_kernel
 from .direction_grams import DirectionKernel, LazyParts
-from .exact_inputs import ExactInputs
+from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
-from .input_gram import InputGram
 from .inputs import Fit
-from .outputs import Cache
+from .outputs import Basis, Cache
 from .part import Part
 from .variances import in_order
 from .weights import CoupledMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._base.arrays import Array, like, namespace, take
+from .._base.arrays import Array, is_array, like, namespace, take
 from .._base.memory import GIB, SHARE, available
 from ..embedding import PointMap
 from ..operators import OperatorKernel
@@ -67,7 +67,8 @@ def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
     X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
     if rows is not None:  # operator features, whose kernel is fitted on the sample
         V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
-    shape = tuple(getattr(problem.outputs.items, "shape", (0,)))[1:]
+    Y = problem.outputs.items
+    shape = tuple(Y.shape[1:]) if is_array(Y) else ()
     return fitted(problem.kernel.for_outputs(shape), X, V, w)
 
 

@@ -44,7 +44,7 @@ class DirectionKernel:
         return self.__dict__ | {"held": None}
 
     def __call__(self, A: Items, B: Items) -> Array:
-        """Kernel values."""
+        """Return the kernel values of two batches."""
         return self._along(self._values(A, B))
 
     def _values(self, A: Items, B: Items | None = None) -> Any:

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, take
-from .._base.linalg import adjoint
+from .._base.linalg import NotPositiveSemidefinite, adjoint
 from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
-from .._base.symmetric import NotPositiveSemidefinite
 from ..embedding import PointMap, SpanFrame
 from ..operators import Moments, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from .basis import Basis
-from .exact_inputs import MANY, ExactInputs
+from .exact_inputs import MANY, ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
-from .input_gram import InputGram
 from .inputs import InputSpectrum
-from .outputs import Cache, OutputRows
+from .outputs import Basis, Cache, OutputRows
 from .part import Part
 from .tridiagonal import FactoredMoments
 from .weights import DualWeights
+
+TRIED = 32
+"""Outputs whose kernel values are checked where a fit needs none of them."""
 
 
 def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -104,13 +104,15 @@ def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
 
 def spanned(problem: Problem, inputs: InputSpectrum, method: Method | None = None) -> Factorization:
     """Return the factorisation of outputs without coordinates, under a multiple of the identity."""
-    frame, n = SpanFrame(problem.outputs.kernel, problem.outputs.items), problem.n
-    mean, like_this = None, problem.outputs.kernel.diag(take(problem.outputs.items, [0]))
+    side, n = problem.outputs, problem.n
+    frame, mean = SpanFrame(side.kernel, side.items), None
+    # No other step of a fit computes kernel values of outputs, and so finds that they are NaN.
+    values = side.kernel.checked_gram(take(side.items, np.arange(min(n, TRIED))))
     if problem.intercept:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
-        mean = like(mean, like_this)
+        mean = like(mean, values)
     outputs = OutputRows(None, mean, None, frame)
-    part = Part(inputs, like(np.full(n, problem.uniform), like_this), None)
+    part = Part(inputs, like(np.full(n, problem.uniform), values), None)
     return Factorization(problem, problem.kernel, outputs, [part], method=method)
 
 

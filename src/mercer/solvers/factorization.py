@@ -12,6 +12,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, take
 from .._base.arrays import part as part_of
+from .._base.errors import NotSupported
 from .._base.memory import ENTRIES, held_bytes
 from .._base.threads import one_thread_each, side_by_side
 from ..embedding import Embedding, PointMap
@@ -19,13 +20,11 @@ from ..losses import Loss
 from ..operators import OperatorKernel
 from ..operators.windows import like_index
 from ..problem import Problem
-from .basis import Basis
 from .densities import left_out_density, left_out_noise
 from .inputs import Fit, Located
 from .left_out import LeaveOneOut, pooled, solved_systems
-from .outputs import OutputRows
+from .outputs import Basis, OutputRows
 from .part import Part
-from .refused import Refused
 from .spanned import SpanMoments
 from .variances import UnitVariances, in_order
 from .weights import DualWeights, LeastWeights, NoWeights
@@ -133,8 +132,6 @@ class Factorization:
         multiplied by that number, so that it means the same.
     method
         How a problem without parts is solved.
-    solver
-        The name of the route that made it.
 
     Notes
     -----
@@ -156,7 +153,6 @@ class Factorization:
     images: Problem | None = None
     copies: int = 1
     method: Method | None = None
-    solver: str = ""
 
     # -- what the parts are of -----------------------------------------------------------------
 
@@ -168,7 +164,7 @@ class Factorization:
     def _at(self, alphas: Sequence[float]) -> Iterator[Part]:
         """Yield the parts; for a single ridge by inputs that are valid there, if faster."""
         if not len(self.parts):
-            raise Refused(
+            raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
                 "likelihoods: conjugate gradients, refits and streamed operator features give the "
                 "solution alone."
@@ -258,7 +254,7 @@ class Factorization:
         if self.method is not None and not self.parts:
             found = self.method.residuals(alphas)
             if found is None:
-                raise Refused(f"{self.problem.kernel} solved so has no left-out predictions.")
+                raise NotSupported(f"{self.problem.kernel} solved so has no left-out predictions.")
             yield from found
             return
         ridges = [self.copies * alpha for alpha in alphas]
@@ -451,7 +447,7 @@ class Factorization:
     def left_out_noises(self, alpha: float) -> np.ndarray:
         """Return σ² along each direction of the operator, as left-out predictions show it."""
         if self.problem.gathered is not None:
-            raise Refused('noise="left out" needs all pairs, and a stream keeps a sample.')
+            raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
         ridge = self.copies * alpha
         noise = left_out_noise(self._at([ridge]), self.posed, ridge, self.order)
         return self.basis.pooled(noise)
@@ -459,12 +455,13 @@ class Factorization:
     def evidence(self, alpha: float) -> float:
         """Return −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT, over n - 1 rows if centred.
 
-        Refused where outputs have no finite features: the number of directions is arbitrary then.
+        Not supported where outputs have no finite features, because the number of directions is
+        arbitrary then.
         """
         problem = self.problem
         self._require_likelihood("evidence")
         if problem.gathered is not None and problem.weights is not None:
-            raise Refused("the evidence of weighted pairs is not known on a stream.")
+            raise NotSupported("the evidence of weighted pairs is not known on a stream.")
         misfit = logs = number = extra = 0.0
         for part in self._at([alpha]):
             r, q = part.inside.shape
@@ -481,26 +478,26 @@ class Factorization:
         """Return −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
         self._require_likelihood("density")
         if self.problem.gathered is not None:
-            raise Refused(
+            raise NotSupported(
                 "the density of left-out outputs needs all pairs, and a stream keeps a sample."
             )
         return left_out_density(self._at([alpha]), self.problem, alpha)
 
     def _require_coordinates(self, what: str) -> None:
         if len(self.parts) and self.outputs.rows is None:
-            raise Refused(f"{what} need outputs in coordinates.")
+            raise NotSupported(f"{what} need outputs in coordinates.")
 
     def _require_likelihood(self, name: str) -> None:
         """Refuse likelihoods over infinitely many directions, and of images of pairs."""
         outputs = self.problem.outputs
         if self.problem.symmetry is not None:
-            raise Refused(f"the {name} would count images of a pair as pairs of their own.")
+            raise NotSupported(f"the {name} would count images of a pair as pairs of their own.")
         if self.outputs.rows is None or (
             outputs.kernel.features is None
             and outputs.features is None
             and self.problem.gathered is None
         ):
-            raise Refused(
+            raise NotSupported(
                 f"{outputs.kernel} has infinitely many directions, over which the {name} is not "
                 "defined: use finite output features."
             )

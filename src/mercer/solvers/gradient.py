@@ -103,7 +103,7 @@ class RidgeObjective:
         return Slopes(value, alpha, B, (within + self.turn(within)) / 2.0, beyond)
 
     def of_evidence(self) -> Slopes:
-        """Minus the log evidence.
+        """Return the negative log evidence.
 
         F = ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
         """

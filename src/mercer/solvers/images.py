@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import concatenated
+from .._base.arrays import concatenated, is_array
 from ..problem import Problem, Want
 from .factorization import Factorization
 from .outputs import Cache
@@ -33,10 +33,10 @@ def with_images(problem: Problem) -> Problem:
 
 
 def image_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why images are not added to the pairs: they are of arrays in memory."""
+    """Return why symmetric images are not added to the pairs, or None if they are."""
     sides = problem.inputs.items, problem.outputs.items
-    whole = all(hasattr(items, "shape") for items in sides)  # items may be of any type
-    return None if whole and problem.gathered is None else "symmetries are of arrays in memory"
+    arrays = all(map(is_array, sides))
+    return None if arrays and problem.gathered is None else "symmetries are of arrays in memory"
 
 
 def images(problem: Problem, want: Want, cache: Cache) -> Factorization:

@@ -41,7 +41,7 @@ class Located(NamedTuple):
     slots: Slots | None = None
 
     def join(self, A: Array) -> Array:
-        """Return values of all rows as one row per input."""
+        """Return the values of all rows, reshaped to one row for each input."""
         return A if self.slots is None else self.slots.join(A)
 
     def some(self, inputs: np.ndarray) -> Located:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, namespace, put, take
+from .._base.linalg import factor_with_ridge
 from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
-from .cholesky import factored
 from .coupled import fitted_kernel
 from .left_out import divided, members_by_size
 from .outputs import OutputRows
@@ -26,7 +26,7 @@ from .weights import DualWeights
 
 
 def by_inverse(problem: Problem) -> bool:
-    """Whether a problem is exact, under the identity or with a kernel for each component."""
+    """Return whether a problem is exact under the identity, or has a kernel for each component."""
     alike = problem.separable and isinstance(problem.kernel.operator, Identity)
     return (alike or not problem.separable) and problem.inputs.features is None
 
@@ -73,7 +73,7 @@ def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Pie
     turn = namespace(outputs.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
-        factor = factored(reduction.reduced(K + 0.0), alpha)
+        factor = factor_with_ridge(reduction.reduced(K + 0.0), alpha)
         T = turn(take(turn(outputs.rows), which))
         yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 

@@ -1,132 +1,155 @@
-"""The ridge regression that finds a law of neighbours: sums over windows of fields."""
+"""The ridge regression that finds a local law, by the moments of the windows of all fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 
-from .._base.arrays import Array, blocks, count, host, is_foreign, namespace
-from .._base.linalg import PositiveDefinite, ridged, solve_triangular
-from ..operators.windows import like_index
-from .local_law import DEVICE_ROWS, ROWS, LocalLawMap
-from .place_moments import factor_of
+from .._base.arrays import Array, blocks, host, like, namespace, take
+from .._base.folds import fold_rows
+from .._base.linalg import PositiveDefinite, add_ridge
+from ..features import FeatureMap
+from ..operators import Moments
+from .local_law import FieldSolver, Stencil, fields_at_once, with_constants
 
 DAMPED = 0.02
 """The damping of solutions over the squared violation of the law by left-out fields."""
-JITTER = 1e-10
-"""What is added to the diagonal of the landmarks' Gram matrix."""
 
 
-def binary_unit(A: Array) -> float:
-    """Return the power of two below the largest absolute value, or 1."""
-    top = float(namespace(A).max(abs(A)))
-    return float(np.ldexp(1.0, int(np.frexp(top)[1]) - 1)) if top else 1.0
+class Law(NamedTuple):
+    """A local law: weights of the features of a window (features, number), and constants."""
+
+    weights: Array
+    constants: Array
 
 
-class LawMoments(NamedTuple):
-    """Sums over windows of some fields: D ᵀD, Dᵀt, and at each place those of D and t."""
+class LawRegression:
+    """Regression of each output value on its neighbours, with coefficients that windows determine.
 
-    S: Array
-    b: Array
-    rows: Array
-    targets: Array
-    n: int
+    A row has the features of the window of a grid point times each regressor of `Stencil`, and
+    with an intercept a column for each grid point, which the ridge does not shrink.
 
-    def __add__(self, other: Any) -> LawMoments:
-        return LawMoments(*(a + b for a, b in zip(self, other, strict=True)))
+    Parameters
+    ----------
+    stencil, features
+        What a law relates, and the features of a window.
+    X, Y
+        Inputs, and outputs (n, size).
+    intercept
+        Whether each grid point has a constant.
+    """
 
-    def __sub__(self, other: Any) -> LawMoments:
-        return LawMoments(*(a - b for a, b in zip(self, other, strict=True)))
+    def __init__(self, stencil: Stencil, features: FeatureMap, X: Array, Y: Array, intercept: bool):
+        self.stencil, self.features, self.intercept = stencil, features, intercept
+        self.X, self.Y = X, Y
+        regressors, target = stencil.regression(Y)
+        xp = namespace(regressors)
+        self.scales = xp.sqrt(xp.mean(regressors**2, axis=0)) + 1e-300
+        self.scale = float(xp.sqrt(xp.mean(target**2))) or 1.0
 
-    def path(self, alphas: Sequence[float], intercept: bool) -> Iterator[tuple[Array, Array]]:
-        """Coefficients and the constants of places for every α; NaN where α is lost in rounding."""
-        turn = namespace(self.S).matrix_transpose
-        mean, level = self.rows / self.n, self.targets / self.n
-        S, b = self.S + 0.0, self.b
-        if intercept:
-            S -= self.n * (turn(mean) @ mean)
-            b = b - self.n * (turn(mean) @ level)
-        for alpha in alphas:
-            try:
-                coef = PositiveDefinite.of(ridged(S + 0.0, alpha)).solve(b[:, None])[:, 0]
-            except np.linalg.LinAlgError:
-                coef = b * np.nan
-            yield coef, level - mean @ coef if intercept else 0.0 * level
+    def moments(self, fields: np.ndarray) -> Moments:
+        """Return the moments of the rows of some fields."""
+        steps = blocks(len(fields), fields_at_once(self.stencil, self.X))
+        parts = (self._moments(take(self.X, fields[s]), take(self.Y, fields[s])) for s in steps)
+        return reduce(add, parts)
 
+    def _moments(self, X: Array, Y: Array) -> Moments:
+        U = self.features.transform(self.stencil.windows(X))
+        xp, n = namespace(U), U.shape[0]
+        regressors, target = self.stencil.regression(Y)
+        D = xp.reshape((regressors / self.scales)[:, :, None] * U[:, None, :], (n, -1))
+        if self.intercept:
+            one = like(np.eye(self.stencil.points), D)
+            D = xp.concat([D, xp.concat([one] * int(X.shape[0]))], axis=1)
+        return Moments.of(D, target[:, None] / self.scale)
 
-class LawFit:
-    """The moments of some fields on some landmarks."""
-
-    def __init__(self, map: LocalLawMap, X: Array, Y: Array):
-        self.map, self.X, self.Y = map, X, Y
-        own, over = map.neighbours(Y)
-        xp = namespace(own)
-        self.scales = xp.sqrt(xp.mean(own * own, axis=0)) + 1e-300
-        self.scale = float(xp.sqrt(xp.mean(over * over))) or 1.0
-        K = map.kernel._gram(map.marks, map.marks)
-        self.root = factor_of(ridged(K, JITTER * float(xp.max(xp.linalg.diagonal(K)))))
-
-    def moments(self, fields: np.ndarray) -> LawMoments:
-        """Those of some of the fields."""
-        map, step = self.map, DEVICE_ROWS if is_foreign(self.X) else ROWS
-        step = max(1, step // len(map._grid.live))
-        total: Any = None
-        for rows in blocks(len(fields), step):
-            at = like_index(fields[rows], self.X)
-            own = self._moments(self.X[at, ...], self.Y[at, ...])
-            total = own if total is None else total + own
-        return total
-
-    def _moments(self, X: Array, Y: Array) -> LawMoments:
-        xp, places = namespace(X), len(self.map._grid.live)
-        turn = xp.matrix_transpose
-        Z = turn(
-            solve_triangular(
-                self.root, turn(self.map.kernel._gram(self.map.windows(X), self.map.marks))
-            )
-        )
-        own, over = self.map.neighbours(Y)
-        factors = xp.concat([xp.ones_like(own[:, :1]), own / self.scales], axis=1)
-        D = xp.reshape(factors[:, :, None] * Z[:, None, :], (Z.shape[0], -1))
-        t = over / self.scale
-        at_places = xp.sum(xp.reshape(D, (-1, places, D.shape[1])), axis=0)
-        levels = xp.sum(xp.reshape(t, (-1, places)), axis=0)
-        return LawMoments(turn(D) @ D, turn(D) @ t, at_places, levels, count(X))
-
-    def weights(self, coef: Array) -> Array:
-        """Coefficients of the map from those of a fit."""
-        xp = namespace(coef)
-        W = xp.reshape(coef, (-1, self.root.shape[0]))
-        W = solve_triangular(xp.matrix_transpose(self.root), xp.matrix_transpose(W), lower=False)
-        scales = xp.concat([xp.ones_like(self.scales[:1]), self.scales])
-        return W * (self.scale / scales)
+    def law(self, moments: Moments, alpha: float) -> Law:
+        """Return the law of some moments at one ridge; NaN where the ridge is lost in rounding."""
+        xp, points = namespace(moments.uu), self.stencil.points
+        width = moments.uu.shape[0] - (points if self.intercept else 0)
+        ridge = like(np.where(np.arange(moments.uu.shape[0]) < width, alpha, 0.0), moments.uu)
+        try:
+            system = PositiveDefinite.of(add_ridge(moments.uu + 0.0, ridge))
+            coef = system.solve(xp.matrix_transpose(moments.vu))[:, 0]
+        except np.linalg.LinAlgError:
+            coef = moments.vu[0, :] * np.nan
+        weights = xp.reshape(coef[:width], (self.scales.shape[0], -1))
+        weights = xp.matrix_transpose(weights * (self.scale / self.scales)[:, None])
+        constants = coef[width:] * self.scale if self.intercept else like(np.zeros(points), coef)
+        return Law(weights, constants)
 
     def judged(
-        self, fields: np.ndarray, path: Iterable[tuple[Array, Array]]
+        self, fields: np.ndarray, laws: Sequence[Law], solver: FieldSolver
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Relative errors of solved fields (row) for each of some fits, infinite without one.
+        """Return the errors of the solutions of laws for some fields, and violations of the laws.
 
-        And by how much the fields themselves violate the law of each fit.
+        One row for each field, one column for each law. Errors are relative to the length of the
+        output, and infinite without a solution. Violations are those of the true outputs.
         """
-        map, at = self.map, like_index(fields, self.X)
-        K = map.kernel._gram(map.windows(self.X[at, ...]), map.marks)
-        laws = [map.law(K, self.weights(c), d * self.scale) for c, d in path]
-        violated = np.stack([map.violations(C, self.Y[at, ...]) for C in laws], axis=1)
-        damping = np.repeat(damping_of(violated), len(fields))
-        solved = map.solved(namespace(K).concat(laws), damping)
-        truth, found = host(self.Y[at, ...]), host(solved)
-        wrong = found.reshape(len(laws), *truth.shape) - truth
-        lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
-        with np.errstate(over="ignore"):  # too large to be squared is infinite
-            relative = (np.linalg.norm(wrong, axis=2) / lengths).T
-        return np.where(np.isfinite(relative), relative, np.inf), violated
+        X, Y = take(self.X, fields), take(self.Y, fields)
+        U = self.features.transform(self.stencil.windows(X))
+        C = [with_constants(U @ law.weights, law.constants) for law in laws]
+        violations = np.stack([self.stencil.violations(one, Y) for one in C], axis=1)
+        damping = zip(C, damping_of(violations), strict=True)
+        errors = [_relative_errors(solver.solve(one, level), host(Y)) for one, level in damping]
+        return np.stack(errors, axis=1), violations
 
 
-def damping_of(violated: np.ndarray) -> np.ndarray:
-    """Return the damping of solutions of each law, from how far true fields violate it.
+class LeftOutLaws(NamedTuple):
+    """The laws that leave each fold of fields out.
 
-    A field of typical length is as likely to violate the law by so much as to be that long.
+    Attributes
+    ----------
+    regression, solver
+        The regression over all fields, and what solves its laws.
+    folds
+        The fold of each field.
+    moments
+        The moments of the fields in each fold.
     """
-    return DAMPED * np.median(violated, axis=0) ** 2
+
+    regression: LawRegression
+    solver: FieldSolver
+    folds: np.ndarray
+    moments: list[Moments]
+
+    @classmethod
+    def of(cls, regression: LawRegression, solver: FieldSolver, folds: np.ndarray) -> LeftOutLaws:
+        """Gather the moments of each fold."""
+        moments = [regression.moments(out) for _, out in fold_rows(folds)]
+        return cls(regression, solver, folds, moments)
+
+    @property
+    def total(self) -> Moments:
+        """The moments of all fields."""
+        return reduce(add, self.moments)
+
+    def judged(self, fields: np.ndarray, alphas: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return errors and violations of some fields (rows) at some ridges (columns)."""
+        found = []
+        for fold in np.unique(self.folds[fields]):
+            others = reduce(add, [m for i, m in enumerate(self.moments) if i != fold])
+            laws = [self.regression.law(others, alpha) for alpha in alphas]
+            out = fields[self.folds[fields] == fold]
+            found.append(self.regression.judged(out, laws, self.solver))
+        errors, violations = zip(*found, strict=True)
+        return np.concatenate(errors), np.concatenate(violations)
+
+
+def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
+    with np.errstate(over="ignore"):  # too large to be squared is infinite
+        errors = np.linalg.norm(found - truth, axis=1) / lengths
+    return np.where(np.isfinite(errors), errors, np.inf)
+
+
+def damping_of(violations: np.ndarray) -> np.ndarray:
+    """Return the damping of the solutions of each law, from how far true outputs violate it.
+
+    An output of typical length is as likely to violate the law by so much as to be that long.
+    """
+    return DAMPED * np.median(violations, axis=0) ** 2

@@ -1,8 +1,9 @@
-"""Laws that fields obey place by place: learnt from windows, solved for whole fields."""
+"""Local laws: equations between the grid points of a field and their neighbours, and solutions."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,256 +15,255 @@ from .._base.arrays import Array, Items, blocks, count, host, is_foreign, like, 
 from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..features import FeatureMap
-from ..kernels import Kernel
 from ..operators.windows import Windows, like_index, stencil
 from ..spaces import Fields
 from ..spaces.fields import Grid
 
 ROWS, DEVICE_ROWS = 2**14, 2**18
-"""Windows that are compared with the landmarks at once."""
-DENSE = 2**28
-"""Numbers of the systems that are solved together on a device."""
+"""Windows whose features are computed at once."""
 ROUNDING = 1e-15
 """The least damping of a singular system, relative to it."""
 BORDER = 2.0
-"""How far apart a place inside the field and one outside are, in standard deviations."""
+"""The distance of a grid point inside the field from one outside, in standard deviations."""
 
 
 class Neighbours(NamedTuple):
-    """The positions of the places around each place that counts, and which of them there are."""
+    """The neighbours of each grid point that counts.
 
-    places: np.ndarray
+    Attributes
+    ----------
+    positions
+        The positions of the neighbours, (points, neighbours).
+    inside
+        Whether each of them is inside the field.
+    """
+
+    positions: np.ndarray
     inside: np.ndarray
 
     @classmethod
-    def of(cls, grid: Grid, radius: float, centre: bool) -> Neighbours:
-        """Those up to a distance, with or without the place itself."""
+    def within(cls, grid: Grid, radius: float, centre: bool) -> Neighbours:
+        """Return the neighbours up to a distance, with or without the grid point itself."""
         offsets, relative = stencil(grid, grid, radius)
         offsets = offsets if centre else offsets[(offsets != 0).any(axis=1)]
         if not len(offsets):
-            raise ValueError(f"no place has a neighbour up to a distance of {radius!r}.")
+            raise ValueError(f"no grid point has a neighbour up to a distance of {radius!r}.")
         windows = Windows.of(grid, grid, offsets, relative)
         return cls(windows.index[windows.centre][:, :, 0], windows.inside[windows.centre])
 
-    def on(self, A: Array) -> Array:
-        """Their values in fields (n, size, channels): (n, places, neighbours, channels), or 0."""
-        xp, (P, S) = namespace(A), self.places.shape
-        seen = xp.take(A, like_index(self.places.reshape(-1), A), axis=1)
-        seen = xp.reshape(seen, (A.shape[0], P, S, A.shape[2]))
-        return seen * like(self.inside[:, :, None].astype(float), A)
+    def values(self, A: Array) -> Array:
+        """Return (n, points, neighbours, channels) of fields (n, size, channels); 0 outside."""
+        xp, (points, number) = namespace(A), self.positions.shape
+        found = xp.take(A, like_index(self.positions.reshape(-1), A), axis=1)
+        found = xp.reshape(found, (A.shape[0], points, number, A.shape[2]))
+        return found * like(self.inside[:, :, None].astype(float), A)
 
 
-@parameters
-class LocalLawMap(FeatureMap):
-    """The fields y with y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p) at every place p.
+@dataclass(frozen=True)
+class Stencil:
+    """What a local law relates at each grid point: a window of inputs, and output neighbours.
 
-    Parameters
+    Attributes
     ----------
-    kernel
-        The kernel on windows, fitted.
     fields, shape
-        What inputs are fields on, and the shape of an input.
+        The space of the inputs, and the shape of one input.
     radius, reach
-        How far windows of inputs and neighbours of outputs go.
-    device
-        Where fields are computed; None for numpy.
+        The radius of the input window and of the output neighbourhood.
     shift, spread
-        The mean and standard deviation of each channel of the inputs.
-    marks
-        The windows that others are compared with.
-    weights
-        (marks, 2 + neighbours): for the constant, the deviations of neighbours from their mean,
-        and that mean, to which one is added.
-    constant
-        What is added to c at each place.
-    centre, bound
-        The mean of the training fields at the places that count, and how far from it they are.
-    damping
-        What solutions beyond the bound are damped by, as `damped_solution` says.
+        The mean and the standard deviation of each channel of the inputs.
     """
 
-    kernel: Kernel
     fields: Fields
     shape: tuple[int, ...]
     radius: float
     reach: float
-    device: str | None = None
-    shift: Any = None
-    spread: Any = None
-    marks: Any = None
-    weights: Any = None
-    constant: Any = None
-    centre: Any = None
-    bound: float = 1.0
-    damping: float = 0.0
+    shift: np.ndarray
+    spread: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """One row a mark, one constant a place; neighbours are no more than a file may ask for."""
-        must(
-            isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4,
-            "shape is not a tuple of sizes",
-        )
+        """Refuse a grid or neighbourhoods that are larger than a file may request."""
+        sizes = isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4
+        must(sizes, "shape is not a tuple of sizes")
         for size in self.shape:
             bounded(size, "shape", 1, limits.size)
-        must(isinstance(self.fields, Fields), "fields are none")
-        grid, number = self._grid, float(np.prod([float(s) for s in self.shape]))
+        must(isinstance(self.fields, Fields), "fields is not a space of fields")
+        number = float(np.prod([float(s) for s in self.shape]))
         for radius in (self.radius, self.reach):
             must(isinstance(radius, float) and radius > 0, "radius and reach are not lengths")
-            lines = zip(grid.shape, grid.spacing, strict=True)
+            lines = zip(self.grid.shape, self.grid.spacing, strict=True)
             around = np.prod([2.0 * min(radius / h, n) + 1.0 for n, h in lines])
-            must(number * around <= limits.size, "places and their neighbours are too many")
-        m = len(array(self.marks, "marks", np.float64, None, None))
-        array(self.weights, "weights", np.float64, m, 2 + self._near.places.shape[1])
-        for name in ("constant", "centre"):
-            array(getattr(self, name), name, np.float64, len(grid.live))
-        must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
-        must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")
-        for name in ("shift", "spread"):
-            array(getattr(self, name), name, np.float64, grid.channels)
-        must(self.device is None or isinstance(self.device, str), "device is not a name")
-
-    # -- what places see ------------------------------------------------------------------------
+            must(number * around <= limits.size, "grid points and neighbours are too many")
+        array(self.shift, "shift", np.float64, self.grid.channels)
+        array(self.spread, "spread", np.float64, self.grid.channels)
 
     @cached_property
-    def _grid(self) -> Grid:
+    def grid(self) -> Grid:
+        """The grid of the inputs."""
         return self.fields.grid(self.shape)
 
     @cached_property
-    def _seen(self) -> Neighbours:
-        return Neighbours.of(self._grid, self.radius, centre=True)
+    def window(self) -> Neighbours:
+        """The grid points of the input window of each grid point."""
+        return Neighbours.within(self.grid, self.radius, centre=True)
 
     @cached_property
-    def _near(self) -> Neighbours:
-        return Neighbours.of(self._grid, self.reach, centre=False)
+    def neighbours(self) -> Neighbours:
+        """The output neighbours of each grid point."""
+        return Neighbours.within(self.grid, self.reach, centre=False)
 
-    def __getstate__(self) -> dict:
-        return {name: value for name, value in vars(self).items() if name[0] != "_"}
+    @property
+    def points(self) -> int:
+        """The number of grid points that count."""
+        return len(self.grid.live)
 
     def windows(self, A: Array) -> Array:
-        """Standardised values around every place, and where the field ends, (n · places, …)."""
-        xp = namespace(A)
-        A = (self._grid.split(A) - like(self.shift, A)) / like(self.spread, A)
-        shown = self._seen.on(A)
-        inside = like(BORDER * self._seen.inside[None, :, :, None], A)
-        inside = inside + 0.0 * shown[:, :, :, :1]
-        return xp.reshape(
-            xp.concat([shown, inside], axis=3), (-1, shown.shape[2] * (A.shape[2] + 1))
-        )
+        """Return the standardised window around each grid point, and where the field ends.
 
-    def neighbours(self, Y: Array) -> tuple[Array, Array]:
-        """Of outputs (n, size): deviations of neighbours, their mean; and what is over that mean.
-
-        (n · places, neighbours + 1) and (n · places,).
+        One row for each grid point of each field.
         """
-        xp, live = namespace(Y), like_index(self._grid.live, Y)
-        near = self._near.on(Y[:, :, None])[:, :, :, 0]
-        mean = xp.mean(near, axis=2)[:, :, None]
-        over = xp.take(Y, live, axis=1) - mean[:, :, 0]
-        own = xp.concat([near - mean, mean], axis=2)
-        return xp.reshape(own, (-1, own.shape[2])), xp.reshape(over, (-1,))
+        xp = namespace(A)
+        A = (self.grid.split(A) - like(self.shift, A)) / like(self.spread, A)
+        values = self.window.values(A)
+        inside = like(BORDER * self.window.inside[None, :, :, None], A) + 0.0 * values[:, :, :, :1]
+        width = values.shape[2] * (A.shape[2] + 1)
+        return xp.reshape(xp.concat([values, inside], axis=3), (-1, width))
 
-    # -- fields -------------------------------------------------------------------------------
+    def at_points(self, Y: Array) -> Array:
+        """Return outputs (n, size) at the grid points that count."""
+        return namespace(Y).take(Y, like_index(self.grid.live, Y), axis=1)
+
+    def neighbour_values(self, Y: Array) -> Array:
+        """Return the neighbours of each grid point in outputs (n, size), (n, points, number)."""
+        return self.neighbours.values(Y[:, :, None])[:, :, :, 0]
+
+    def regression(self, Y: Array) -> tuple[Array, Array]:
+        """Return the regressors and the target that outputs (n, size) give a law.
+
+        The regressors are 1, the deviations of the neighbours from their mean, and that mean; the
+        target is the output less the mean of its neighbours. One row for each grid point.
+        """
+        xp, values = namespace(Y), self.neighbour_values(Y)
+        mean = xp.mean(values, axis=2)[:, :, None]
+        regressors = xp.concat([xp.ones_like(mean), values - mean, mean], axis=2)
+        target = self.at_points(Y) - mean[:, :, 0]
+        return xp.reshape(regressors, (-1, regressors.shape[2])), xp.reshape(target, (-1,))
+
+    def equation(self, C: Array) -> tuple[Array, Array]:
+        """Return the weights of the neighbours and the constants, of coefficients of regressors."""
+        xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
+        weights = deviations - xp.mean(deviations, axis=2)[:, :, None]
+        return weights + (1.0 + mean) / weights.shape[2], C[:, :, 0]
+
+    def violations(self, C: Array, Y: Array) -> np.ndarray:
+        """Return by how much outputs (n, size) violate a law, relative to their lengths."""
+        xp, (weights, constants) = namespace(C), self.equation(C)
+        outputs = self.at_points(Y)
+        rest = host(outputs - xp.sum(weights * self.neighbour_values(Y), axis=2) - constants)
+        lengths = np.maximum(np.linalg.norm(host(outputs), axis=1), np.finfo(float).tiny)
+        return np.linalg.norm(rest, axis=1) / lengths
+
+    @cached_property
+    def pattern(self) -> tuple[np.ndarray, np.ndarray]:
+        """The equations (rows) and unknowns (columns) of the nonzero entries of a system."""
+        inside, points = self.neighbours.inside, np.arange(self.points)
+        unknowns = np.searchsorted(self.grid.live, self.neighbours.positions[inside])
+        return np.append(np.nonzero(inside)[0], points), np.append(unknowns, points)
+
+    def system(self, weights: np.ndarray) -> csc_array:
+        """Return the matrix of the equations of one field."""
+        values = np.append(-weights[self.neighbours.inside], np.ones(self.points))
+        return csr_array((values, self.pattern), shape=(self.points,) * 2).tocsc()
+
+
+@dataclass(frozen=True)
+class FieldSolver:
+    """Solves a local law for whole fields, and damps solutions that are unlike any output.
+
+    Attributes
+    ----------
+    stencil
+        What the law relates.
+    centre, bound
+        The mean of the training outputs at the grid points that count, and the distance from it
+        beyond which solutions are damped.
+    """
+
+    stencil: Stencil
+    centre: np.ndarray
+    bound: float
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Refuse a centre that is not on the grid, and a bound that is not a length."""
+        array(self.centre, "centre", np.float64, self.stencil.points)
+        must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
+
+    def solve(self, C: Array, damping: Any) -> np.ndarray:
+        """Return the fields (n, size) of coefficients (n, points, number); 0 where masked."""
+        weights, constants = map(host, self.stencil.equation(C))
+        centre = self.centre / self.bound
+        Y = np.zeros((len(weights), self.stencil.grid.size))
+        for i, level in enumerate(np.broadcast_to(damping, len(weights))):
+            right = constants[i] / self.bound
+            found = damped_solution(self.stencil.system(weights[i]), right, centre, level)
+            Y[i, self.stencil.grid.live] = found * self.bound
+        return Y
+
+
+@parameters
+class LocalLawMap(FeatureMap):
+    """The fields y with y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p) at every grid point p.
+
+    Parameters
+    ----------
+    solver : FieldSolver
+        What solves the law for whole fields.
+    law : FeatureMap
+        The coefficients of the law as a function of a window.
+    constant : array of shape (points,)
+        What is added to c at each grid point.
+    damping : float
+        The damping of solutions beyond the bound, as in `damped_solution`.
+    unit : float
+        The unit of the outputs that the solver returns.
+    """
+
+    solver: FieldSolver
+    law: FeatureMap
+    constant: Any
+    damping: float
+    unit: float
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Refuse coefficients or constants that do not fit the stencil."""
+        stencil = self.solver.stencil
+        number = 2 + stencil.neighbours.positions.shape[1]
+        array(self.law.coefficients, "law", np.float64, None, number)
+        array(self.constant, "constant", np.float64, stencil.points)
+        must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")
+        must(isinstance(self.unit, float) and self.unit > 0, "unit is not a positive number")
 
     def transform(self, A: Items) -> Array:
         """Return the fields that obey the law, one row each."""
-        given, A = A, self.moved(A)
-        marks, weights = like(self.marks, A), like(self.weights, A)
-        step = max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // len(self.constant))
+        own, stencil = like(A, self.law.coefficients), self.solver.stencil
         found = []
-        for rows in blocks(count(A), step):
-            K = self.kernel._gram(self.windows(A[rows, ...]), marks)
-            found.append(self.solved(self.law(K, weights, like(self.constant, A))))
-        return namespace(A).concat(found) if is_foreign(given) else host(namespace(A).concat(found))
+        for rows in blocks(count(A), fields_at_once(stencil, own)):
+            values = self.law.transform(stencil.windows(own[rows, ...]))
+            C = with_constants(values, like(self.constant, own))
+            found.append(self.solver.solve(C, self.damping))
+        Y = self.unit * np.concatenate(found)
+        return like(Y, A) if is_foreign(A) else Y
 
-    def moved(self, A: Array) -> Array:
-        """Return an array on the device, where there is one."""
-        if self.device is None or is_foreign(A):
-            return A
-        import torch
 
-        return torch.asarray(A, device=self.device)
+def fields_at_once(stencil: Stencil, A: Array) -> int:
+    """Return the number of fields whose windows are held at once."""
+    return max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // stencil.points)
 
-    def law(self, K: Array, weights: Array, constant: Array) -> Array:
-        """Those of the law at every place, (n, places, 2 + neighbours), of kernel values."""
-        C = namespace(K).reshape(K @ weights, (-1, constant.shape[0], weights.shape[1]))
-        C[:, :, 0] += constant
-        return C
 
-    def equation(self, C: Array) -> tuple[Array, Array]:
-        """Return the weights of the neighbours of each place, and the constant, of a law."""
-        xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
-        own = deviations - xp.mean(deviations, axis=2)[:, :, None]
-        return own + (1.0 + mean) / own.shape[2], C[:, :, 0]
-
-    def violations(self, C: Array, Y: Array) -> np.ndarray:
-        """By how much fields (n, size) violate a law, relative to their lengths."""
-        xp, (own, right) = namespace(C), self.equation(C)
-        live = xp.take(Y, like_index(self._grid.live, Y), axis=1)
-        near = self._near.on(Y[:, :, None])[:, :, :, 0]
-        rest = host(live - xp.sum(own * near, axis=2) - right)
-        lengths = np.maximum(np.linalg.norm(host(live), axis=1), np.finfo(float).tiny)
-        return np.linalg.norm(rest, axis=1) / lengths
-
-    def solved(self, C: Array, damping: Any = None) -> Array:
-        """Return the fields of coefficients, flat; zero at masked places."""
-        own, right = self.equation(C)
-        damping = np.broadcast_to(self.damping if damping is None else damping, len(C))
-        solve = self._by_tables if is_foreign(C) else self._by_rows
-        Y = solve(own, right, damping)
-        if self._grid.mask is None:
-            return Y
-        full = like(np.zeros((Y.shape[0], self._grid.size)), Y)
-        full[:, like_index(self._grid.live, Y)] = Y
-        return full
-
-    @cached_property
-    def _columns(self) -> np.ndarray:
-        """The unknown that each neighbour of each place is."""
-        number = np.zeros(self._grid.size, dtype=np.intp)
-        number[self._grid.live] = np.arange(len(self._grid.live))
-        return number[self._near.places]
-
-    def _by_rows(self, own: np.ndarray, right: np.ndarray, damping: np.ndarray) -> np.ndarray:
-        """One sparse system after the other."""
-        right, centre = right / self.bound, self.centre / self.bound
-        systems = zip(own, right, damping, strict=True)
-        found = [damped_solution(self._system(a), b, centre, d) for a, b, d in systems]
-        return np.stack(found) * self.bound
-
-    def _system(self, own: np.ndarray) -> csc_array:
-        """Return the matrix of the law of one field."""
-        inside, P = self._near.inside, own.shape[0]
-        rows = np.append(np.nonzero(inside)[0], np.arange(P))
-        columns = np.append(self._columns[inside], np.arange(P))
-        values = np.append(-own[inside], np.ones(P))
-        return csr_array((values, (rows, columns)), shape=(P, P)).tocsc()
-
-    def _within_bound(self, Y: Array, own: Array, right: Array, damping: np.ndarray) -> Array:
-        """Solutions of dense systems; those beyond the bound are solved again, damped."""
-        with np.errstate(over="ignore"):
-            lengths = np.linalg.norm((host(Y) - self.centre) / self.bound, axis=1)
-        for i in np.flatnonzero(~(lengths <= 1.0)):
-            one = slice(i, i + 1)
-            again = self._by_rows(host(own[one, ...]), host(right[one, ...]), damping[one])
-            Y[one, ...] = like(again, Y)
-        return Y
-
-    def _by_tables(self, own: Array, right: Array, damping: np.ndarray) -> Array:
-        """Several systems at once, written out."""
-        xp, (n, P) = namespace(own), right.shape
-        inside, last = self._near.inside, P * own.shape[2]
-        table = np.full((P, P), last)
-        at = np.nonzero(inside)
-        table[at[0], self._columns[inside]] = at[0] * own.shape[2] + at[1]
-        table[np.arange(P), np.arange(P)] = last + 1
-        where, found = like_index(table.reshape(-1), own), []
-        ends = like(np.array([[0.0, 1.0]]), own)
-        for rows in blocks(n, max(1, DENSE // P**2)):
-            flat = xp.reshape(-own[rows, ...], (-1, last))
-            flat = xp.concat([flat, ends + 0.0 * flat[:, :1]], axis=1)
-            systems = xp.reshape(xp.take(flat, where, axis=1), (-1, P, P))
-            found.append(xp.linalg.solve(systems, right[rows, :, None])[:, :, 0])
-        return self._within_bound(xp.concat(found), own, right, damping)
+def with_constants(values: Array, constants: Array) -> Array:
+    """Return coefficients of all windows as (n, points, number), constants of points added."""
+    C = namespace(values).reshape(values, (-1, constants.shape[0], values.shape[1]))
+    C[:, :, 0] += constants
+    return C
 
 
 def damped_solution(

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, namespace, part, take
-from .._base.linalg import congruent
-from .._base.symmetric import eigh
+from .._base.linalg import congruent, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
 from ..embedding import PointMap
 from ..features import FeatureMap
@@ -18,7 +17,6 @@ from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
-from .cholesky import factored
 from .direction_grams import LazyParts
 from .exact import separated, spanned, spectral_moments
 from .factorization import Factorization, Method, Solution
@@ -86,14 +84,15 @@ class MomentSolution(Method):
 
     def solution(self, alpha: float) -> Solution | None:
         """Return the map g at one ridge; None where that is lost in rounding."""
-        rank = getattr(self.problem.inputs.features, "rank", None)  # custom maps may lack it
+        features = self.problem.inputs.features
+        rank = None if features is None else features.rank
         with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
             return self._solution(alpha)
 
     def _solution(self, alpha: float) -> Solution | None:
         map, moment, mean, cross = self.sums
         try:
-            coef = factored(moment + 0.0, alpha / self.problem.uniform).solve(cross)
+            coef = factor_with_ridge(moment + 0.0, alpha / self.problem.uniform).solve(cross)
         except np.linalg.LinAlgError:
             return None
         problem, frame = self.problem, self.outputs.frame

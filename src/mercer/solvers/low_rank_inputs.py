@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from .._base.arrays import Array, Items, dense, like, namespace
-from .._base.symmetric import EPS, eigh
+from .._base.linalg import EPS, eigh
 from ..features import FeatureMap
 from .inputs import Fit, InputSpectrum, Located
 from .reduction import Reduction, weighted_mean

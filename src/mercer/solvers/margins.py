@@ -23,11 +23,11 @@ class JointMargins:
         self.J, self.F = np.ascontiguousarray(J), np.zeros(J.shape[:2])
 
     def scores(self) -> np.ndarray:
-        """Of all inputs and candidates, (n, m)."""
+        """Return the scores of all inputs and candidates, (n, m)."""
         return self.F
 
     def sweep(self, losses: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:
-        """Pairwise steps for each example in the order given, `weights` changed in place.
+        """Take pairwise steps for the examples in the given order; change `weights` in place.
 
         A step moves weight from the example's least to its most violated candidate (a to c), by
         exact line search, and so adds step · (Φ(x_i, y_a) - Φ(x_i, y_c)) to w.

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, take
+from .._base.linalg import eigh
 from .._base.memory import ROWS
-from .._base.symmetric import eigh
 from ..operators import Moments
 from ..operators.slots import Slots
 from ..problem import Problem, Want

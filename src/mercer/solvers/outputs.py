@@ -1,4 +1,4 @@
-"""Outputs in coordinates, and what the trials of a choice share."""
+"""Outputs in coordinates, directions in these, and what the trials of a choice share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, dense, like
+from .._base.linalg import adjoint
 from .._base.plan import OUTPUT_SQUARES
 from ..embedding import Embedding, Frame, OrthonormalFrame
 from ..features import Explicit
@@ -70,6 +71,37 @@ class OutputRows:
         """The coordinates of the outputs, neither centred nor weighted."""
         V = self.unweighted(self.rows)
         return V if self.mean is None else V + self.mean
+
+
+class Basis:
+    """Orthonormal directions as columns in output coordinates.
+
+    Parameters
+    ----------
+    Q
+        The columns; None where the directions are the output coordinates.
+    """
+
+    Q: Array | None
+
+    def __init__(self, Q: Array | None = None):
+        self.Q = Q
+
+    def real(self, C: Array) -> Array:
+        """Return columns of the parts as real rows of the same lengths."""
+        return C
+
+    def back(self, C: Array) -> Array:
+        """Return real rows in output coordinates."""
+        return C if self.Q is None else C @ adjoint(self.Q)
+
+    def each(self, values: Array) -> Array:
+        """Return one value per column of the parts as one per real direction."""
+        return values
+
+    def pooled(self, noises: np.ndarray) -> np.ndarray:
+        """Return the noise of each column of the parts as that of each direction."""
+        return noises
 
 
 @dataclass

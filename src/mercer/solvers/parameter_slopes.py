@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._base.arrays import Array, blocks, count, namespace, part
+from .._base.errors import NotSupported
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..operators.moments import Terms
@@ -13,7 +14,6 @@ from .exact import spectral_moments
 from .factorization import Factorization
 from .gradient import Slopes, slopes
 from .low_rank_inputs import LowRankInputs
-from .refused import Refused
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""
@@ -71,7 +71,7 @@ def _moments(parts: Factorization) -> Any:
 
 
 def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
-    """Add what reaches the Gram matrix through the operator."""
+    """Add the slopes that come from the dependence of the operator on the Gram matrix."""
     if not terms:
         return found
     inputs, EV = parts.parts[0].inputs, _rows(parts)
@@ -103,7 +103,7 @@ def _low_rank(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dic
     if isinstance(map, Explicit):
         return _by_features(kernel, X, inputs, AE)
     if not isinstance(map, LandmarkMap) or isinstance(map, KernelPCA):
-        raise Refused(
+        raise NotSupported(
             f"features={map} have no derivatives: use Nystroem, RandomPivotedCholesky or "
             "IncompleteCholesky, whose landmarks are kept, or features=None."
         )

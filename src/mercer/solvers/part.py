@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from .._base.arrays import Array, blocks, host, is_foreign, like, namespace, put, take
-from .._base.linalg import adjoint
+from .._base.linalg import adjoint, exceeds_rounding
 from ..operators.slots import Slots
 from ..problem import Problem
-from .cholesky import stands_out
 from .exact_inputs import REFINED
 from .inputs import InputSpectrum, Located
 
@@ -198,7 +197,7 @@ class Part:
         D = s[:, None] * b
         refined = self.inputs.refines and 0 not in D.shape  # one pair under an intercept has no row
         largest = float(namespace(D).max(D)) if refined else 0.0
-        small = alpha < REFINED * largest and stands_out(alpha, int(s.shape[0]), largest)
+        small = alpha < REFINED * largest and exceeds_rounding(alpha, int(s.shape[0]), largest)
         D = D + alpha
         C = self.inside / D
         if small:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, is_foreign, like, namespace, take
-from .._base.linalg import PositiveDefinite, ridged, solve_triangular
-from .._base.symmetric import eigh
+from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
 from ..features import FeatureMap
 from ..operators.shared import Shared
-from ..operators.views import Marks, View
+from ..operators.views import LandmarkWindows, View
 from ..operators.windows import like_index
 from ..problem import Problem
 from .outputs import OutputRows
@@ -58,14 +57,14 @@ class PlaceData:
         self.weighted = w is not None
 
     @cached_property
-    def marks(self) -> Marks:
+    def marks(self) -> LandmarkWindows:
         """All landmarks; the first of them are as good a draw."""
         places = len(self.view.windows.centre)
         rows, at = self.kernel.drawn(self.n, places, self.kernel.rank)
-        return self.view.marks(self.X, rows, at)
+        return self.view.landmark_windows(self.X, rows, at)
 
-    def by_place(self, rows: np.ndarray, marks: Marks) -> Array:
-        """Kernel values of some fields, (fields, places, m), times the roots of their weights."""
+    def by_place(self, rows: np.ndarray, marks: LandmarkWindows) -> Array:
+        """Return weighted kernel values of some fields, (fields, places, m)."""
         K = stacked(self.view.values(take(self.X, rows), marks))
         return K * like(np.sqrt(self.w[rows])[:, None, None], K) if self.weighted else K
 
@@ -74,7 +73,7 @@ class PlaceData:
 class LandmarkSummary:
     """What predictions need of the moments of landmarks."""
 
-    marks: Marks
+    marks: LandmarkWindows
     means: Array | None
     root: Array
 
@@ -82,7 +81,7 @@ class LandmarkSummary:
 class PlaceMoments:
     """What a fit on some landmarks needs: K_mn K_nm, K_mn T and the means of each place."""
 
-    def __init__(self, data: PlaceData, marks: Marks):
+    def __init__(self, data: PlaceData, marks: LandmarkWindows):
         self.data, self.marks = data, marks
         xp, m = namespace(data.X), marks.shown.shape[0]
         P, channels = int(data.T.shape[1]), int(data.T.shape[2])
@@ -124,7 +123,7 @@ class PlaceMoments:
         if kernel.position_ is not None:
             K = K * kernel.position_(marks.positions)
         mean = float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
-        return ridged(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
+        return add_ridge(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
 
     def summary(self) -> LandmarkSummary:
         """Return what predictions need."""
@@ -170,12 +169,12 @@ def _squares(A: Array) -> Array:
 
 
 def at_once(A: Array, entries: int) -> int:
-    """How many fields are taken at once, where each has so many kernel values."""
+    """Return the number of fields in a block, given the kernel values of each."""
     return max(1, (DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES) // entries)
 
 
 def stacked(values: Iterable[tuple[int, Array]]) -> Array:
-    """Values at places in any order, (fields, …) each, as (fields, places, …)."""
+    """Return values at places in any order, (fields, …) each, stacked as (fields, places, …)."""
     found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
     return namespace(*found).stack(found, axis=1)
 
@@ -186,14 +185,14 @@ def factor_of(K: Array) -> Array:
     level, mean = 0.0, float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
     for _ in range(8):
         try:
-            return PositiveDefinite.of(ridged(K + 0.0, level * mean)).factor
+            return PositiveDefinite.of(add_ridge(K + 0.0, level * mean)).factor
         except np.linalg.LinAlgError:
             level = max(10.0 * level, 1e-13)
     raise ValueError("the landmarks are too much alike: give a smaller rank or length scale.")
 
 
 def joined(R: Array, grid: Any) -> Array:
-    """Values at the places of a grid that count as rows over all places; others are zero."""
+    """Return values at live places as rows over all places of the grid, zero elsewhere."""
     xp = namespace(R)
     if grid.mask is not None:
         full = like(np.zeros((R.shape[0], grid.size, grid.channels)), R)
@@ -205,7 +204,7 @@ def joined(R: Array, grid: Any) -> Array:
 class PlaceMap(FeatureMap):
     """g(x)_p = Σ_l K((x, p), l) c_l over landmarks l."""
 
-    def __init__(self, kernel: Shared, marks: Marks, coef: Array):
+    def __init__(self, kernel: Shared, marks: LandmarkWindows, coef: Array):
         self.kernel = kernel
         self.marks = marks
         self.coef = coef

@@ -11,10 +11,9 @@ from .._base.arrays import Array, host, like, namespace
 from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
-from .basis import Basis
 from .factorization import Factorization
 from .inputs import Fit
-from .outputs import Cache, OutputRows
+from .outputs import Basis, Cache, OutputRows
 from .part import Part
 from .place_moments import PlaceData, PlaceMap, joined
 from .window_inputs import Landmarks, WindowInputs, slots_of

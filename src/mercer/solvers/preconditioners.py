@@ -8,8 +8,8 @@ from math import ceil, sqrt
 import numpy as np
 
 from .._base.arrays import Array, namespace, take
-from .._base.linalg import PositiveDefinite, check_gram, ridged
-from .._base.symmetric import EPS, eigh, full
+from .._base.linalg import EPS, PositiveDefinite, add_ridge, check_gram, eigh
+from .._base.symmetric import full
 from ..operators import BlockGram
 
 Preconditioner = Callable[[Array], Array]
@@ -27,7 +27,7 @@ def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Pr
 
 
 def unchanged(D: Array) -> Array:
-    """No preconditioner at all."""
+    """Return the residual unchanged: no preconditioner."""
     return D
 
 
@@ -100,7 +100,7 @@ def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Precondi
     Ct = xp.matrix_transpose(C)
     core = Ct @ C
     rounding = 10 * len(index) * EPS * float(xp.max(xp.linalg.diagonal(core)))
-    core = PositiveDefinite.of(ridged(core + alpha * W, rounding))
+    core = PositiveDefinite.of(add_ridge(core + alpha * W, rounding))
 
     def apply(D: Array) -> Array:
         return (D - C @ core.solve(Ct @ D)) / alpha

@@ -16,15 +16,14 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, dense, like, namespace, put, take
-from .._base.parameters import whole as whole_number
+from .._base.folds import fold_numbers
 from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
-from ..losses import Loss, middle, shortened
+from ..losses import Loss, column_medians, shorten_rows
 from ..problem import Problem, Side, Want
 from .exact import exact_inputs, separated, spectral_moments
-from .exact_inputs import ExactInputs
+from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
-from .input_gram import InputGram
 from .inputs import InputSpectrum
 from .low_rank import low_rank_inputs
 from .low_rank_inputs import LowRankInputs, LowRankRows
@@ -174,20 +173,6 @@ def closed(
     return separated(problem, inputs, outputs, moments, EV, alpha)
 
 
-def fold_numbers(labels: np.ndarray, folds: int) -> np.ndarray:
-    """Return the fold of each example: groups stay whole, and are dealt out by a fixed shuffle."""
-    from sklearn.model_selection import GroupKFold  # slow to import, seldom needed
-
-    if whole_number(folds, "cv") < 2:
-        raise ValueError("cv must be at least 2: with one fold nothing is left to learn from.")
-    groups = len(np.unique(labels))
-    splits = GroupKFold(min(folds, groups), shuffle=True, random_state=0)
-    numbers = np.empty(len(labels), dtype=np.intp)
-    for i, (_, test) in enumerate(splits.split(labels, groups=labels)):
-        numbers[test] = i
-    return numbers
-
-
 class RobustRefit(Refit):
     """A ridge problem under a robust loss: factored once, outputs cleaned for each α.
 
@@ -200,16 +185,16 @@ class RobustRefit(Refit):
 
     @cached_property
     def tamed(self) -> OutputRows:
-        """The outputs, shortened to at most three median lengths."""
+        """The outputs, shorten_rows to at most three median lengths."""
         V = self.outputs.coordinates
-        return self._centred(shortened(V, middle(V) if self.problem.intercept else None))
+        return self._centred(shorten_rows(V, column_medians(V) if self.problem.intercept else None))
 
     def _centred(self, V: Array) -> OutputRows:
         return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
 
     @cached_property
     def _unlearnt(self) -> Factorization:
-        """The factorisation of the shortened outputs for all α, where B is not learnt."""
+        """The factorisation of the shorten_rows outputs for all α, where B is not learnt."""
         return closed(self.problem, self.inputs, self.tamed, 1.0)
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
@@ -219,7 +204,7 @@ class RobustRefit(Refit):
             base = closed(self.problem, self.inputs, self.tamed, alpha)
         else:
             base = self._unlearnt
-        parts = _with_outputs(base, self.tamed)  # the shortened ones, to start with
+        parts = _with_outputs(base, self.tamed)  # the shorten_rows ones, to start with
         loss = given.resolved(self._left_out_lengths(parts, alpha))
         for _ in range(ROUNDS):
             parts, used = self._cleaned(base, loss, alpha), loss

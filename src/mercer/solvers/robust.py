@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace
-from ..losses import Loss, typical
+from ..losses import Loss, median_length
 from .part import Part
 
 RELAXED = 1.6
@@ -62,7 +62,7 @@ def clean_outputs(
     else:
         R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
     # As large as outputs usually are: wrong ones must not make the rest look small.
-    size = math.sqrt(V.shape[0]) * typical(lengths(V))
+    size = math.sqrt(V.shape[0]) * median_length(lengths(V))
     for step in range(1, loss.max_iter + 1):
         G = smoother.smooth(V - R + S, alpha / tau)
         mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
@@ -96,7 +96,7 @@ def _length(R: Array) -> float:
 
 
 def _to_length(R: Array, function: Callable[[Array], Array]) -> Array:
-    """Rows of new lengths, in their own directions."""
+    """Return rows rescaled to new lengths."""
     r = lengths(R)
     xp = namespace(r)
     some = r > 0

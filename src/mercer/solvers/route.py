@@ -1,10 +1,12 @@
-"""The only place where the way to solve a problem is chosen."""
+"""The ways to solve ridge problems, and the only place where one is chosen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .._base.plan import Plan, Sizes
+from .._base.plan import Plan, Route, Sizes
 from ..operators import Covariance
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
@@ -20,8 +22,40 @@ from .outputs import Cache
 from .places import place_refusal, places
 from .refit import refit
 from .shifts import shift_refusal, shifts
-from .solver import Solver
 from .streamed import stream_refusal, streamed
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A way to solve a kind of problem.
+
+    Attributes
+    ----------
+    name
+        What `solver=` and `plan` call it.
+    build
+        The function that factors a problem.
+    refuses
+        Returns the reason why it does not take a problem of its kind, or None; None for no reason.
+    costs
+        The method of `Sizes` that counts what it costs; empty for the one of its own name.
+    single
+        Whether it is only for one ridge.
+    """
+
+    name: str
+    build: Callable[[Problem, Want, Cache], Factorization]
+    refuses: Callable[[Problem, Want], str | None] | None = None
+    costs: Callable[[Sizes], Route] = Sizes.spectral
+    single: bool = False
+
+    def reason(self, problem: Problem, want: Want) -> str | None:
+        """Return why it does not take a problem of its kind; None if it does."""
+        return None if self.refuses is None else self.refuses(problem, want)
+
+    def cost(self, sizes: Sizes) -> Route:
+        """Return memory and multiplications for a problem of these sizes."""
+        return replace(self.costs(sizes), name=self.name)
 
 
 def _several(problem: Problem, want: Want) -> str | None:
@@ -129,7 +163,7 @@ def route(problem: Problem, want: Want) -> Solver:
 
 def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factorization:
     """Factor a problem by the solver that `route` chooses."""
-    return route(problem, want).factor(problem, want, Cache() if cache is None else cache)
+    return route(problem, want).build(problem, want, Cache() if cache is None else cache)
 
 
 def check_name(solver: Any, problem: Problem | None = None) -> None:
@@ -180,7 +214,7 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
     uniform = operator is not None and operator.uniform is not None
     rank = None
     if problem.inputs.features is not None:
-        rank = problem.inputs.features.get_params(deep=False).get("rank")
+        rank = problem.inputs.features.rank
     return Sizes(
         n=problem.n,
         p=problem.inputs.entries,

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, put, take
+from .._base.linalg import eigh, factor_with_ridge
 from .._base.memory import GIB, SHARE, available
-from .._base.symmetric import eigh
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
-from .cholesky import factored
 from .inputs import Fit, InputSpectrum, Located
 from .reduction import Reduction
 from .weights import CoupledMap
@@ -190,7 +189,7 @@ class GramInputs(SlotInputs):
             some = None if w is None else w[own]
             reduction = Reduction.of(some, self.intercept, G, places[own])
             A = reduction.reduced(G)
-            ridge = factored(A + 0.0 if A is G else A, alpha)
+            ridge = factor_with_ridge(A + 0.0 if A is G else A, alpha)
             solved = reduction.back(ridge.solve(reduction.inside(take(T, own))))
             C = put(C, own, reduction.weighted(solved))
         return C

@@ -41,7 +41,7 @@ class OutputGram:
         parts = [
             self.kernel._gram(part(self.y, rows), self.y) @ M for rows in blocks(n, ENTRIES // n)
         ]
-        return namespace(*parts).concat(parts, axis=0)
+        return self.kernel.finite_values(namespace(*parts).concat(parts, axis=0))
 
     def times(self, M: Array) -> Array:
         """Return √w ∘ L̄ (√w ∘ M), for M orthogonal to the constants if there is an intercept."""

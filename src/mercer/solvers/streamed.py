@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
-from .._base.symmetric import EPS, trace
+from .._base.linalg import EPS, factor_with_ridge
+from .._base.symmetric import trace
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments
 from ..problem import Problem, Want
-from .cholesky import factored
 from .direction_grams import LazyParts
 from .exact import separated
 from .factorization import Factorization, Method, Solution
@@ -151,7 +151,7 @@ class StreamSolution(FeatureSolution):
         """Return the map g at one ridge; None where that is lost in rounding."""
         m, kernel = self.stream.moments, self.problem.kernel
         try:
-            ridge = factored(m.uu + 0.0, alpha / self.problem.uniform)
+            ridge = factor_with_ridge(m.uu + 0.0, alpha / self.problem.uniform)
         except np.linalg.LinAlgError:
             return None
         return Solution(self._points(ridge.solve(namespace(m.vu).matrix_transpose(m.vu))), kernel)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, lapack
 
-from .._base.linalg import solve_triangular, tridiagonalized
-from .._base.symmetric import INDEFINITE
+from .._base.linalg import INDEFINITE, factor_with_ridge, solve_triangular, tridiagonalized
 from ..operators.separable import SpectralMoments
-from .cholesky import factored
 
 
 def solve_directions(
@@ -41,7 +39,7 @@ class FactoredMoments(SpectralMoments):
         """
         shift = self.n * epsilon
         assert self.gram is not None
-        X = solve_triangular(factored(self.gram() + 0.0, shift).factor, self.EV)
+        X = solve_triangular(factor_with_ridge(self.gram() + 0.0, shift).factor, self.EV)
         return (X.T @ X) * shift
 
 

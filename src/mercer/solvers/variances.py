@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._base.arrays import Array, Items, namespace, take
-from .basis import Basis
 from .inputs import InputSpectrum
+from .outputs import Basis
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, count, like, namespace
-from .._base.linalg import PositiveDefinite
+from .._base.errors import NotSupported
+from .._base.linalg import PositiveDefinite, factor_with_ridge
 from ..embedding import Embedding, Frame, SpanFrame
 from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
-from .cholesky import factored
-from .input_gram import InputGram
+from .exact_inputs import InputGram
 from .left_out import divided
 
 
@@ -40,7 +40,7 @@ class DualWeights(FeatureMap):
 
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
-        """Those of an exact problem under a multiple of the identity."""
+        """Return the weights of an exact problem under a multiple of the identity."""
         side, alpha = problem.inputs, alpha / problem.uniform
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
@@ -51,7 +51,7 @@ class DualWeights(FeatureMap):
         Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
         """
         gram = InputGram(self.kernel, self.X, self.sample_weight, self.intercept)
-        return gram, factored(gram.reduced(), self.alpha)
+        return gram, factor_with_ridge(gram.reduced(), self.alpha)
 
     def solve(self, T: Array) -> Array:
         """Return (√w K √w + αI)⁻¹ T on what is not constant."""
@@ -85,7 +85,7 @@ class DualWeights(FeatureMap):
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
-        """Kept: the map stands on the same inputs."""
+        """Return itself: the map needs the same inputs."""
         return self
 
 
@@ -105,9 +105,8 @@ class LeastWeights:
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
-        """Kept where the map has a row for every training example anyway."""
-        coefficients = getattr(map, "coefficients", None)  # not every map is linear
-        kept = coefficients is None or coefficients.shape[0] >= count(self.y)
+        """Return itself if the map has a row for every training example."""
+        kept = map.coefficients is None or map.coefficients.shape[0] >= count(self.y)
         return self if kept else None
 
 
@@ -115,14 +114,14 @@ class NoWeights:
     """The weights of a streamed model, which has released its training outputs."""
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Refused."""
-        raise ValueError(
-            "a model of a stream keeps no weights on the training outputs: fit on arrays held "
-            "whole for points.weights and points.expect."
+        """Refuse: the training outputs were not kept."""
+        raise NotSupported(
+            "a model of a stream keeps no weights on the training outputs: fit on arrays in "
+            "memory for points.weights and points.expect."
         )
 
     def without_training_data(self, map: FeatureMap) -> NoWeights:
-        """Nothing to drop."""
+        """Return itself, because it holds no training data."""
         return self
 
 

@@ -14,10 +14,10 @@ from .dask_stream import DaskStream
 from .gathering import Gathering, gathered
 from .sample import Sample, sample_size, sampled_rows
 from .shards import Shards
-from .stream import Rows, Stream, as_source, is_dask
+from .stream import RowBlocks, Stream, as_source, is_dask
 
 __all__ = [
-    "BadBlock", "BadCheckpoint", "Checkpoint", "DaskStream", "Expected", "Gathering", "Rows",
+    "BadBlock", "BadCheckpoint", "Checkpoint", "DaskStream", "Expected", "Gathering", "RowBlocks",
     "Sample", "Shards", "Source", "Stream", "as_source", "gathered", "is_dask", "mapped",
     "sample_size", "sampled_rows",
 ]  # fmt: skip

@@ -42,7 +42,7 @@ class DaskStream(Source):
         The outputs, if `X` has only the inputs.
     sample_weight : array or Dask collection, default=None
         One number for each pair: an array, or a Dask collection in the blocks of `X`.
-    sample, random_state, precision
+    sample, random_state, precision : as in `Stream`
         As in `Stream`.
 
     Examples

@@ -31,7 +31,7 @@ FRESH = (
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowBlocks:
     """Two arrays of equal length, read some rows at a time: they may lie on disk (`np.memmap`)."""
 
     X: Items
@@ -292,7 +292,7 @@ def _readable(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Ite
     if not isinstance(block, int | np.integer) or block < 1:
         raise ValueError(f"block must be a positive integer number of rows, got {block!r}.")
     if y is not None:
-        return Rows(source, y, int(block))
+        return RowBlocks(source, y, int(block))
     if isinstance(source, str | Path):
         return Shards(source)
     if callable(source) or (isinstance(source, Iterable) and not is_array(source)):

@@ -31,4 +31,5 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _is_sequence(item: Any) -> bool:
+    """Return whether an item is a list, a tuple or an array."""
     return isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim > 0)

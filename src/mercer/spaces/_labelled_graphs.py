@@ -37,7 +37,7 @@ class Form:
 
     @classmethod
     def of(cls, graphs: Items, node_label: str | None, edge_label: str | None) -> Form:
-        """Return the form of a batch."""
+        """Return the form of a batch of graphs."""
         return cls(hasattr(graphs[0], "nodes"), node_label, edge_label)
 
     def read(self, graphs: Items, name: str = "y") -> list[LabelledGraph]:
@@ -49,6 +49,7 @@ class Form:
         return self._networkx(graph) if self.networkx else self._tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
+        """Read one graph."""
         nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         for i, j, mark in marks:  # of networkx in a tuple: an edge without label is an edge
@@ -56,6 +57,7 @@ class Form:
         return LabelledGraph(nodes, edges)
 
     def _networkx(self, graph: LabelledGraph) -> Any:
+        """Convert a graph to networkx."""
         import networkx as nx
 
         made = nx.Graph()
@@ -66,6 +68,7 @@ class Form:
         return made
 
     def _tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
+        """Convert a graph to a tuple (adjacency, labels)."""
         n = len(graph)
         A = np.array([[e or 0 for e in row] for row in graph.edges]).reshape(n, n)
         return A, None if n and graph.nodes[0] is None else list(graph.nodes)
@@ -111,6 +114,7 @@ class GraphLabels:
 
 
 def _attributes(name: str | None, value: Any) -> dict[str, Any]:
+    """Return the attribute of a node or an edge, if it has a name and a value."""
     return {} if name is None or value is None else {name: value}
 
 
@@ -127,13 +131,14 @@ def graph_distances(
 
 
 def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_off: float) -> float:
+    """Return the fused Gromov–Wasserstein distance of two graphs, the best of two starts."""
     if not len(a) or not len(b):
         return float(len(a) != len(b))
     X, Y = alphabet.features(a), alphabet.features(b)
     C, D = alphabet.channels(a).sum(axis=0), alphabet.channels(b).sum(axis=0)
     M = sqdistances(X, Y)
     starts = [None, *([np.eye(len(a)) / len(a)] if len(a) == len(b) else [])]
-    return min(fused(M, C, D, trade_off, start)[1] for start in starts)
+    return min(fused_coupling(M, C, D, trade_off, start)[1] for start in starts)
 
 
 def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -141,7 +146,7 @@ def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2)
 
 
-def fused(
+def fused_coupling(
     M: np.ndarray, C: np.ndarray, D: np.ndarray, trade_off: float, start: Any = None
 ) -> tuple[np.ndarray, float]:
     """Return a locally optimal coupling of two graphs, and its fused Gromov–Wasserstein cost."""

@@ -43,13 +43,14 @@ class Curves(Vectors):
         return rows
 
     def join(self, other: Space) -> Space:
-        """Return the curves that have a grid, if only one of both has one."""
+        """Return the space that has a grid, if only one of the two has one."""
         if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)
 
 
 def _no_curves(name: str, shape: tuple, owner: str) -> str:
+    """Return the message for items that are not curves."""
     return (
         f"{name} must hold curves for {owner}, a row of at least 2 values each; "
         f"got shape {tuple(shape)}."

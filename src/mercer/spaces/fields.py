@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, namespace
 from .._base.checks import Limits, must
-from .._base.parameters import parameters, same, whole
+from .._base.parameters import integer, parameters, same
 from .base import Space
 from .vectors import Vectors
 
@@ -75,7 +75,7 @@ class Fields(Vectors):
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
         """Return the grid of fields whose arrays have this shape, channels included."""
-        channels = whole(self.channels, "channels")
+        channels = integer(self.channels, "channels")
         if channels > 1 and (len(shape) < 2 or shape[-1] != channels):
             raise ValueError(f"fields of {channels} channels end in an axis of them, got {shape}.")
         size = tuple(int(s) for s in (shape[:-1] if channels > 1 else shape))
@@ -119,7 +119,7 @@ class Fields(Vectors):
             must(fine, "mask and points of fields are arrays")
 
     def join(self, other: Space) -> Space:
-        """Return the other space if one of both has default parameters."""
+        """Return the other space if one of the two has default parameters."""
         if isinstance(other, Fields):
             if same(self, Fields()):
                 return other
@@ -232,6 +232,7 @@ class Grid:
         return np.where(weight > 0, index, 0), weight
 
     def _corners(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the corners of the cell around each point, and their weights."""
         index = np.zeros((*at.shape[:-1], 1), dtype=np.int64)
         weight = np.ones((*at.shape[:-1], 1))
         for axis, n in enumerate(self.shape):
@@ -256,6 +257,7 @@ class Grid:
         return index, weight
 
     def _scattered(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nearest scattered points of each point, and their weights."""
         from scipy.spatial import cKDTree
 
         assert self.points is not None

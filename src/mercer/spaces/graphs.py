@@ -73,6 +73,7 @@ def read_graph(
 def _from_networkx(
     graph: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
+    """Return labels and edges of a networkx graph."""
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError(
             f"{name} is a {type(graph).__name__}: expected an undirected graph with at most one "
@@ -85,6 +86,7 @@ def _from_networkx(
 
 
 def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges]:
+    """Return labels and edges of a graph given by its adjacency matrix."""
     A = coo_array(adjacency if issparse(adjacency) else np.atleast_2d(np.asarray(adjacency)))
     n = 0 if A.shape == (1, 0) else A.shape[0]
     if n and (A.shape != (n, n) or (A != A.T).nnz):
@@ -100,6 +102,7 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
 
 
 def _of_python(value: Any) -> Any:
+    """Convert a scalar of NumPy to one of Python."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -81,6 +81,7 @@ class LabelSets(Space):
 
 
 def _check_set(item: Any, index: int, name: str) -> None:
+    """Refuse an item that is not a collection of labels."""
     if isinstance(item, str | bytes | Mapping) or not isinstance(item, Iterable):
         raise ValueError(
             f"{name}[{index}] must be a collection of labels, got {item!r:.60}: write a single "
@@ -97,6 +98,7 @@ def _check_set(item: Any, index: int, name: str) -> None:
 
 
 def _checked_indicators(Y: Array, name: str) -> Array:
+    """Check that a matrix has zeros and ones only."""
     if Y.ndim != 2:
         raise ValueError(
             f"{name} must hold label sets: an indicator matrix with a column for each label, or a "
@@ -116,6 +118,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
 
 
 def _first_row(Y: Array, wrong: np.ndarray) -> int:
+    """Return the first row with a wrong entry."""
     if issparse(Y):
         return int(np.searchsorted(Y.indptr, np.flatnonzero(wrong)[0], side="right")) - 1
     return int(np.argwhere(wrong)[0, 0])

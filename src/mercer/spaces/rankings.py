@@ -67,6 +67,7 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
 
 
 def _matrix(A: Items, name: str) -> np.ndarray:
+    """Return ranks as a matrix of numbers, with a row for each item."""
     refuse_masked(A, name)
     if not hasattr(A, "shape") or np.ndim(A) == 1:
         A = _stacked(A, name)
@@ -81,6 +82,7 @@ def _matrix(A: Items, name: str) -> np.ndarray:
 
 
 def _stacked(A: Any, name: str) -> np.ndarray:
+    """Return rows of ranks as an array; refuse rows of unequal length."""
     refuse_empty(len(A), name)
     for i, row in enumerate(A):
         if not isinstance(row, list | tuple | np.ndarray):

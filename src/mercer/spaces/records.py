@@ -86,6 +86,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether a value is a floating-point number."""
     return isinstance(value, float | np.floating)
 
 
@@ -105,6 +106,7 @@ def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarra
 
 
 def _in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return values with the missing ones replaced by known ones in turn."""
     found, lost = values.copy(), np.flatnonzero(~known)
     for place, source in zip(lost, np.resize(np.flatnonzero(known), len(lost)), strict=True):
         found[place] = values[source]
@@ -163,6 +165,7 @@ class TableForm:
         return "<f8" if np.dtype(kind).kind in "iu" else kind
 
     def _series(self, name: Any, cells: list) -> Any:
+        """Return the cells of a field as a column of its type."""
         kind = self.types.get(name)
         if isinstance(kind, list):
             return pd.Series(pd.Categorical(cells, categories=kind))

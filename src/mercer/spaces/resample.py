@@ -62,6 +62,7 @@ class Resample(TransformerMixin, BaseEstimator):
         return True
 
     def _reader(self) -> Callable:
+        """Return the function that interpolates or smooths one curve."""
         if self.penalty is None:
             return np.interp
         penalty = None if isinstance(self.penalty, str) else self.penalty
@@ -171,6 +172,7 @@ def _are_pairs(A: Items) -> bool:
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Check one curve, a pair of points and values."""
     if not isinstance(item, list | tuple | np.ndarray) or len(item) != 2:
         raise ValueError(f"curve {i} of {name} must be a pair (t, values), got {item!r:.60}.")
     refuse_masked(tuple(item), f"curve {i} of {name}")
@@ -205,6 +207,7 @@ def _measured(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.
 
 
 def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
+    """Return a smoothing spline at the points x; interpolate where there are few points."""
     if len(t) < SPLINE_POINTS:
         return np.interp(x, t, v)
     return make_smoothing_spline(t, v, lam=penalty)(x)

@@ -46,6 +46,7 @@ class Rows(Space):
         return object_array([dict(zip(columns, values, strict=True)) for values in parts])
 
     def _checked(self, A: Items, name: str) -> np.ndarray:
+        """Check that every row has all columns."""
         for i, row in enumerate(A):
             for column in self.columns:
                 if column not in row:
@@ -64,6 +65,7 @@ class Rows(Space):
 
 
 def _are_rows(A: Any) -> bool:
+    """Return whether a batch holds one dictionary per row."""
     batch = isinstance(A, list | tuple) or (isinstance(A, np.ndarray) and A.dtype == object)
     return bool(batch and len(A)) and all(isinstance(row, Mapping) for row in A)
 
@@ -84,6 +86,7 @@ def _column(table: Any, column: Any, name: str) -> Any:
 
 
 def _names(table: Any) -> list | None:
+    """Return the names of the columns of a table, or None if it has none."""
     if isinstance(table, Mapping):
         return list(table)
     if isinstance(table, np.ndarray):
@@ -95,5 +98,6 @@ def _names(table: Any) -> list | None:
 
 
 def _absent(name: str, column: Any, names: list) -> str:
+    """Return the message for a column that a table does not have."""
     known = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return f"{name} has no column {column!r}: its columns are {known}."

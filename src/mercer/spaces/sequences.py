@@ -100,6 +100,7 @@ def as_matrices(A: Items, name: str) -> np.ndarray:
 
 
 def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
+    """Check one sequence of vectors; return it as a matrix."""
     try:
         matrix = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError):

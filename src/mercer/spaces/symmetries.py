@@ -172,6 +172,7 @@ def _channels(
 
 
 def _channel(text: str, name: str, grid: Grid) -> int:
+    """Return the number of a channel that a symmetry names."""
     if grid.channels == 1:
         return 0
     if not text.isdigit() or int(text) >= grid.channels:

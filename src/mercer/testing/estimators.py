@@ -121,6 +121,7 @@ def same_outputs(a: Items, b: Items) -> bool:
 
 
 def _same(x: Any, y: Any) -> bool:
+    """Return whether two predictions are equal up to rounding."""
     if isinstance(x, Mapping):
         return x.keys() == y.keys() and all(_same(x[name], y[name]) for name in x)
     if isinstance(x, np.ndarray | float) and np.asarray(x).dtype.kind == "f":
@@ -129,6 +130,7 @@ def _same(x: Any, y: Any) -> bool:
 
 
 def _refuses(call: Any, what: str) -> None:
+    """Claim that a call raises a ValueError or a TypeError."""
     try:
         call()
     except (ValueError, TypeError):

@@ -55,6 +55,7 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
 
 
 def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
+    """Check a copy and twice the kernel by their values, and a clone by its parameters."""
     fitted = copy.deepcopy(kernel)
     close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
     claim(str(clone(kernel)) == str(kernel), "clone changes the kernel's parameters")
@@ -95,6 +96,7 @@ def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
 
 
 def _check_slope(function: Any, derivative: Any, otherwise: str) -> None:
+    """Check a derivative against a difference quotient."""
     at, step = np.array([0.3, 1.0, 2.7]), 1e-5
     rise = (function(at + step) - function(at - step)) / (2 * step)
     for found, wanted in zip(-derivative(at), rise, strict=True):
@@ -102,6 +104,7 @@ def _check_slope(function: Any, derivative: Any, otherwise: str) -> None:
 
 
 def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> None:
+    """Check derivatives in the items against difference quotients."""
     rng = np.random.default_rng(0)
     A = np.array(host(kernel.check(items, "A")), dtype=float)
     A = A + 0.1 * rng.normal(size=A.shape)  # away from kinks at equal items

@@ -22,7 +22,8 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     operator : Operator
         The operator.
     moments : Moments, default=None
-        Moments of the data; None is simulated data with three output coordinates.
+        Moments of data that are checked next to those of six simulated data sets; None for these
+        alone, with three output coordinates.
 
     Examples
     --------
@@ -30,9 +31,33 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     >>> from mercer.testing import check_operator
     >>> check_operator(Covariance())
     """
-    if moments is None:
-        rng = np.random.default_rng(0)
-        moments = Moments.of(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
+    samples = _samples(3 if moments is None else int(moments.vu.shape[0]))
+    for sample in samples if moments is None else [moments, *samples]:
+        _check_on(operator, sample)
+    _check_diagonal_moments(operator)
+
+
+def _samples(q: int) -> list[Moments]:
+    """Return moments of simulated data with q output coordinates.
+
+    Outputs are independent of the inputs, explained by them, in units far apart, almost equal or
+    opposite to each other, small, and fewer than their coordinates.
+    """
+    rng = np.random.default_rng(0)
+    U, V = rng.normal(size=(20, 4)), rng.normal(size=(20, q))
+    alike = V[:, :1] * (-1.0) ** np.arange(q) + 1e-3 * V
+    outputs = [
+        V,
+        U @ rng.normal(size=(4, q)) + 0.01 * V,
+        V * np.logspace(-3, 3, q),
+        alike,
+        -0.01 * V,
+    ]
+    return [Moments.of(U, Y) for Y in outputs] + [Moments.of(U[:2], V[:2])]
+
+
+def _check_on(operator: Operator, moments: Moments) -> None:
+    """Check the matrix of an operator on the moments of one data set."""
     operator = operator.learn(moments, 1.0)
     B = host(full(operator.matrix(moments)))
     q = int(moments.vu.shape[0])
@@ -43,7 +68,6 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
     again = full(clone(operator).learn(moments, 1.0).matrix(moments))
     close(host(again), B, 0.0, "a clone gives another matrix")
-    _check_diagonal_moments(operator)
 
 
 def _check_diagonal_moments(operator: Operator) -> None:

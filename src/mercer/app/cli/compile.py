@@ -10,6 +10,7 @@ from .terminal import one_sentence
 
 
 def _transducer() -> None:
+    """Fit transducers on a few pairs, without and with context."""
     from ...sequences import SequenceTransducer
 
     X = ["ab", "ba", "aab", "bba", "abab", "b"]
@@ -19,6 +20,7 @@ def _transducer() -> None:
 
 
 def _chains() -> None:
+    """Fit a chain model on three short sequences."""
     from ...sequences import MaxMarginMarkovNetwork
 
     X = [[[0.0], [1.0]], [[1.0], [0.0], [1.0]], [[0.0], [0.0]]]
@@ -26,6 +28,7 @@ def _chains() -> None:
 
 
 def _string_kernels() -> None:
+    """Evaluate the string kernels, and decode strings by n-grams."""
     from ... import KernelDependency
     from ...decoders import NGramPath
     from ...kernels import Spectrum, Subsequences, WeightedDegree
@@ -38,6 +41,7 @@ def _string_kernels() -> None:
 
 
 def _rankings() -> None:
+    """Fit and decode rankings of nine labels."""
     import numpy as np
 
     from ... import KernelDependency

@@ -34,6 +34,7 @@ def fetch(names: tuple[str, ...]) -> None:
 
 
 def _state(load: object) -> str:
+    """Return whether a data set is present, or the sentence that says what is missing."""
     try:
         load()  # type: ignore[operator]
     except (OSError, ValueError) as problem:

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from .options import FRACTION, SECONDS, data, reading, table_of
-from .out import STDOUT, check_model_out, check_report_out, written
-from .terminal import facts_of, one_sentence, show_columns, tell, to_stdout, verdict
+from .out import STDOUT, check_model_out, check_report_out, write_file
+from .terminal import facts_of, one_sentence, show_columns, show_facts, to_stdout, verdict
 
 LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
 """Options that are parameters of `AutoDependency`."""
@@ -116,15 +116,15 @@ def fit(
     model.fit(table)
     model.verbose = False
     to_stderr = out == STDOUT
-    written(out, partial(_save, model, out))
+    write_file(out, partial(_save, model, out))
     if report is not None:
-        written(report, lambda: model.report(report))
+        write_file(report, lambda: model.report(report))
     if not as_json:
         show_columns(model, table.columns, err=to_stderr)
     facts = {"read as": table.read_as} | facts_of(model, as_json)
     facts |= {"seconds": round(model.seconds_, 2), "model": str(out)}
     facts |= {} if report is None else {"report": str(report)}
-    tell(facts, table.source, as_json, err=to_stderr)
+    show_facts(facts, table.source, as_json, err=to_stderr)
     if not as_json:
         click.echo(verdict(model), err=to_stderr)
 
@@ -154,6 +154,7 @@ def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, 
 
 
 def _save(model: Any, out: Path) -> None:
+    """Write the model to a file, or to standard output."""
     from ...persistence import save
 
     if out != STDOUT:

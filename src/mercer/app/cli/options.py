@@ -72,7 +72,7 @@ def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: 
 
 
 def as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
-    """Return how to read new rows: empty cells are marked as in training by default."""
+    """Return the options for reading new rows, with the empty cells of the training by default."""
     return how | {"missing": how["missing"] or model.missing_}
 
 
@@ -93,6 +93,7 @@ def model_of(path: str) -> Any:
 
 
 def _from_stdin(load: Callable[[Path], Any]) -> Any:
+    """Load a model from the bytes of standard input."""
     if sys.stdin is None:
         raise ValueError("standard input is closed: name a file.")
     with TemporaryDirectory() as folder:

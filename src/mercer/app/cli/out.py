@@ -37,7 +37,7 @@ def check_model_out(out: Path, *read: str) -> None:
     """Check the path of a model, which may replace a model but no other file."""
     check_out(out, *read)
     if _has_content(out) and not _is_model(out):
-        raise _kept(out, "mercer model", "-o")
+        raise _not_replaced(out, "mercer model", "-o")
 
 
 def check_table_out(out: Path, *read: str) -> None:
@@ -59,21 +59,23 @@ def check_report_out(out: Path, *read: str) -> None:
     require("jinja2", "plots")
     require("matplotlib", "plots")
     if str(out) in read or (_has_content(out) and not _is_report(out)):
-        raise _kept(out, "mercer report", "--report")
+        raise _not_replaced(out, "mercer report", "--report")
 
 
 def _has_content(out: Path) -> bool:
+    """Return whether a path is a file that is not empty."""
     return out.is_file() and out.stat().st_size > 0
 
 
-def _kept(out: Path, wanted: str, option: str) -> ValueError:
+def _not_replaced(out: Path, wanted: str, option: str) -> ValueError:
+    """Return the error for a file that exists and is not of the kind to be written."""
     return ValueError(
         f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
         f"{option}, or delete it first."
     )
 
 
-def written(out: Path, write: Callable[[], object]) -> None:
+def write_file(out: Path, write: Callable[[], object]) -> None:
     """Write a file; an error names the file and says that the old one is unchanged."""
     try:
         write()
@@ -86,6 +88,7 @@ def written(out: Path, write: Callable[[], object]) -> None:
 
 
 def _is_same(out: Path, source: str) -> bool:
+    """Return whether an output path is the file that is read."""
     if source == "-":
         try:
             return os.path.samestat(os.fstat(sys.stdin.fileno()), out.stat())
@@ -98,6 +101,7 @@ def _is_same(out: Path, source: str) -> bool:
 
 
 def _is_model(path: Path) -> bool:
+    """Return whether a file is a model of mercer."""
     from ...persistence import TREE
 
     try:
@@ -108,6 +112,7 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_report(path: Path) -> bool:
+    """Return whether a file is a report of mercer."""
     try:
         with open(path, "rb") as file:
             return REPORT in file.read(500)

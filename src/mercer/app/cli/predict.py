@@ -12,8 +12,8 @@ import click
 
 from .options import FRACTION, data, model_and_table, model_file, model_of, reading
 from .options import as_json as json_option
-from .out import STDOUT, check_table_out, written
-from .terminal import busy, facts_of, one_sentence, tell, to_stdout
+from .out import STDOUT, check_table_out, write_file
+from .terminal import busy, facts_of, one_sentence, show_facts, to_stdout
 
 
 @click.command()
@@ -63,7 +63,7 @@ def predict(
     with busy(f"predicting {len(table)} rows"):
         rows = _predicted(learnt, table, top, coverage, probabilities)
     if to != STDOUT:
-        written(to, partial(write, rows, to))
+        write_file(to, partial(write, rows, to))
         return
     text = write(rows, None, "jsonl" if as_json else "csv")
     to_stdout(str(text).encode())
@@ -82,7 +82,7 @@ def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: An
     with busy(f"predicting {len(table)} rows"):
         measures = learnt.evaluate(table)
     _note_unseen(learnt, table)
-    tell({"rows": len(table), **measures}, table.source, as_json)
+    show_facts({"rows": len(table), **measures}, table.source, as_json)
 
 
 @click.command()
@@ -99,7 +99,7 @@ def info(model: str, as_json: bool) -> None:
             f"{model} is damaged: its summary cannot be shown ({problem!s:.100}). Save the model "
             "again."
         ) from problem
-    tell(facts, model, as_json)
+    show_facts(facts, model, as_json)
 
 
 def _note_unseen(model: Any, table: Any) -> None:
@@ -141,14 +141,14 @@ def _predicted(
         new = [[{n: cells[i] for n, cells in columns.items()}] for i in range(len(table))]
     _check_finite(new, table)
     return [
-        row | {_free(name, row): value for name, value in cells.items()}
+        row | {_free_name(name, row): value for name, value in cells.items()}
         for row, predicted in zip(given, new, strict=True)
         for cells in predicted
     ]
 
 
 def _ranked(model: Any, ranked: list) -> list[dict]:
-    """One row for each of the best outputs."""
+    """Return one row for each of the best outputs."""
     names = model.outputs_.columns_
     return [
         {"rank": i + 1, "score": score}
@@ -158,6 +158,7 @@ def _ranked(model: Any, ranked: list) -> list[dict]:
 
 
 def _check_finite(predicted: list[list[dict]], table: Any) -> None:
+    """Raise an error that names the first row whose prediction is not finite."""
     import numpy as np
 
     for i, cells in enumerate(predicted):
@@ -170,7 +171,7 @@ def _check_finite(predicted: list[list[dict]], table: Any) -> None:
             )
 
 
-def _free(name: str, row: dict) -> str:
+def _free_name(name: str, row: dict) -> str:
     """Return a name that no column of the table has: predictions never replace a column."""
     others = (f"{name} ({number})" for number in count(2))
     return next(free for free in chain([name], others) if free not in row)

@@ -19,10 +19,11 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 
 def shown(text: Any, keep: str = "") -> str:
     r"""Return a text with its control characters written out, as `\x1b`, except those to keep."""
-    return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _written(m[0]), str(text))
+    return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _escaped(m[0]), str(text))
 
 
-def _written(character: str) -> str:
+def _escaped(character: str) -> str:
+    """Return a control character as an escape sequence."""
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
@@ -88,7 +89,7 @@ def busy(what: str) -> Any:
     return Console(stderr=True).status(f"{what} …")
 
 
-def tell(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) -> None:
+def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) -> None:
     """Show facts as a table, or as JSON for scripts."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=not _is_safe(facts)), err=err)
@@ -110,6 +111,7 @@ def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: An
 
 
 def _is_safe(facts: dict[str, Any]) -> bool:
+    """Return whether facts contain no control characters."""
     return not UNSAFE.search("".join(f"{name}{value}" for name, value in facts.items()))
 
 
@@ -175,6 +177,7 @@ def show_columns(model: Any, names: Iterable, err: bool) -> None:
 
 
 def _kinds(model: Any) -> str:
+    """Return the kinds of the inputs with their numbers, in words."""
     counts = Counter(kind for kind in model.inputs_.kinds_.values() if kind != "nothing")
     if len(counts) == 1:
         return next(iter(counts))
@@ -182,5 +185,6 @@ def _kinds(model: Any) -> str:
 
 
 def _short(names: list[Any]) -> list[str]:
+    """Return the names of columns, the middle ones as an ellipsis if there are many."""
     texts = [str(name) for name in names]
     return texts if len(texts) <= 4 else [*texts[:2], "…", texts[-1]]

@@ -27,6 +27,7 @@ class Connection(H11Protocol):
             oldest.transport.abort()
 
     def _close_if_idle(self) -> None:
+        """Close the connection if no request has arrived."""
         if self.cycle is None:
             self.transport.abort()
 

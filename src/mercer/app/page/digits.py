@@ -60,12 +60,12 @@ class Digits:
         choices = {"identity": None, "covariance": None, "conditional covariance": epsilon}
         return {
             "completions": [
-                {"operator": name, **self._by(name, parameter, *scales, alpha, upper)}
+                {"operator": name, **self._completed_by(name, parameter, *scales, alpha, upper)}
                 for name, parameter in choices.items()
             ]
         }
 
-    def _by(
+    def _completed_by(
         self,
         operator: str,
         epsilon: float | None,
@@ -74,6 +74,7 @@ class Digits:
         alpha: float,
         upper: np.ndarray,
     ) -> dict[str, Any]:
+        """Return the completions of an upper half by one operator, its risks and its spectrum."""
         model, seen = self.fitted(operator, epsilon, scale, output_scale)
         points = model.solve(alpha).points(upper.reshape(1, -1))
         outputs, halves = model.problem.outputs, {}
@@ -83,6 +84,7 @@ class Digits:
         return {"halves": halves, **seen}
 
     def _fitted(self, name: str, epsilon: float | None, scale: float, output_scale: float) -> Any:
+        """Return the factorisation of a model, and its risks, its spectrum and its best ridge."""
         operator = OPERATORS[name] if epsilon is None else ConditionalCovariance(epsilon)
         X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
@@ -98,6 +100,7 @@ class Digits:
 
 
 def _between(request: dict, name: str, low: float, high: float) -> float:
+    """Return a number of a request after a check of its range."""
     value = float(request[name])
     if not low <= value <= high:
         raise ValueError(f"{name} must be between {low} and {high}, got {value}.")

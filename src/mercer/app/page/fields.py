@@ -32,7 +32,7 @@ def solve(conductivity: np.ndarray) -> np.ndarray:
     return np.linalg.solve(matrix, np.full(len(conductivity), h * h))
 
 
-class Fields:
+class FieldsTab:
     """A model of simulated bars, fitted when it is first needed."""
 
     def __init__(self) -> None:

@@ -14,6 +14,7 @@ def plain(value: Any) -> Any:
 
 
 def _simple(value: Any) -> Any:
+    """Return arrays and sets as lists, and other values as text."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)

@@ -22,24 +22,16 @@ from starlette.staticfiles import StaticFiles
 
 from . import connection
 from .digits import Digits
-from .fields import Fields
+from .fields import FieldsTab
 from .plain import plain
 from .strings import Strings
 from .table import Tables
-from .words import Words
+from .words import WordsTab
 
 LARGEST = 2**22
 """Bytes of a request."""
 WAITING = 8
 """Costly requests that may be in progress or wait; further ones are refused."""
-QUESTIONS = {
-    "digits": ("some", "complete"),
-    "words": ("some", "read"),
-    "strings": ("learn", "answer"),
-    "fields": ("some", "predict"),
-    "table": ("look", "fit", "progress", "row", "predict"),
-}
-"""The tabs of the page, and the questions that each of them answers."""
 COSTLY = {
     "/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/fields/predict",
     "/table/predict",
@@ -81,11 +73,21 @@ class Answers:
     """Endpoint for the questions of all tabs: a JSON object in, a JSON object out."""
 
     def __init__(self, tables: Tables):
-        tabs = {"digits": Digits(), "words": Words(), "strings": Strings(), "fields": Fields()}
+        digits, words, strings, fields = Digits(), WordsTab(), Strings(), FieldsTab()
         self.by_path: dict[str, Callable[[dict], dict]] = {
-            f"/{tab}/{question}": getattr(tabs.get(tab, tables), question)
-            for tab, questions in QUESTIONS.items()
-            for question in questions
+            "/digits/some": digits.some,
+            "/digits/complete": digits.complete,
+            "/words/some": words.some,
+            "/words/read": words.read,
+            "/strings/learn": strings.learn,
+            "/strings/answer": strings.answer,
+            "/fields/some": fields.some,
+            "/fields/predict": fields.predict,
+            "/table/look": tables.look,
+            "/table/fit": tables.fit,
+            "/table/progress": tables.progress,
+            "/table/row": tables.row,
+            "/table/predict": tables.predict,
         }
         self.one_at_a_time, self.waiting = CapacityLimiter(1), 0
 
@@ -111,6 +113,7 @@ class Answers:
 
 
 def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
+    """Return the reply to a question, or the sentence of an error with status 400."""
     try:
         request = json.loads(body or b"{}")
         if not isinstance(request, dict):
@@ -127,15 +130,19 @@ def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
 
 
 def _problem(sentence: str, status: int = 400) -> Response:
+    """Return a reply with an error message."""
     return _reply({"error": sentence}, status)
 
 
 def _reply(content: dict, status: int = 200) -> Response:
+    """Return a JSON response."""
     text = json.dumps(content)  # in ASCII: a lone surrogate of a table has no UTF-8
     return Response(text, status, media_type="application/json")
 
 
 def _download(make: Callable[[], bytes], media_type: str) -> Callable[[Request], Response]:
+    """Return an endpoint that sends what a function makes."""
+
     def endpoint(request: Request) -> Response:
         try:
             return Response(make(), media_type=media_type, headers=INERT)

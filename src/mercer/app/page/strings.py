@@ -52,6 +52,7 @@ class Strings:
 
 
 def _pair(number: int, line: str) -> tuple[str, str]:
+    """Split a line into two strings."""
     for separator in ("\t", ";", ",", None):
         parts = [part.strip() for part in line.split(separator)]
         if len(parts) == 2 and all(parts):

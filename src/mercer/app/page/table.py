@@ -41,6 +41,7 @@ class Fit:
         self.thread.start()
 
     def _run(self) -> None:
+        """Fit the model, and keep the message if that fails."""
         try:
             self.model.fit(self.table)
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as problem:
@@ -169,6 +170,7 @@ class Tables:
             return save(self._fitted().model, Path(folder) / "model.mercer").read_bytes()
 
     def _fitted(self) -> Fit:
+        """Return the fit that has ended successfully; raise an error if there is none."""
         if self.job is None or self.job.running or self.job.error:
             raise ValueError("There is no model yet: fit one first.")
         return self.job
@@ -183,7 +185,7 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
         if model.coverage is not None:
             found = model.predict_set(row)
             answer["band"] = [
-                _joined([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
+                _band_end([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
                 for end in ("lower", "upper")
             ]
         return answer
@@ -197,8 +199,8 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
     return answer
 
 
-def _joined(ends: list) -> Any:
-    """Return the ends of several columns as a list; those of one array alone."""
+def _band_end(ends: list) -> Any:
+    """Return one end of a band: a number for each column, or the array of a single column."""
     return plain(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
 
 
@@ -214,6 +216,7 @@ def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
 
 
 def _read(name: str, encoded: Any) -> Table:
+    """Read a table that was sent in base64, under a safe file name."""
     try:
         data = base64.b64decode(str(encoded), validate=True)
     except (binascii.Error, ValueError):
@@ -223,6 +226,7 @@ def _read(name: str, encoded: Any) -> Table:
 
 
 def _checked(table: Table) -> Table:
+    """Refuse a table with too many columns for the page."""
     if len(table.columns) > COLUMNS:
         raise BadTable(
             f"The table has {len(table.columns)} columns, and this page takes {COLUMNS}. Use "
@@ -232,6 +236,7 @@ def _checked(table: Table) -> Table:
 
 
 def _names(request: dict, role: str) -> list[str]:
+    """Return the column names of a request after a check of their types."""
     names = request[role]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{role} must be a list of column names.")
@@ -239,6 +244,7 @@ def _names(request: dict, role: str) -> list[str]:
 
 
 def _given_kinds(request: dict, used: list) -> dict[Any, str]:
+    """Return the kinds that a request gives for the columns in use."""
     kinds = request.get("kinds", {})
     if not isinstance(kinds, dict) or not all(isinstance(kind, str) for kind in kinds.values()):
         raise ValueError("kinds must be an object from column names to kinds.")
@@ -257,6 +263,7 @@ def _kinds(table: Table, name: Any) -> dict[str, str]:
 
 
 def _cell(value: Any, kind: str) -> Any:
+    """Convert a value of the form to a cell of a column of some kind."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if kind == "labels" and isinstance(value, str):
@@ -267,6 +274,7 @@ def _cell(value: Any, kind: str) -> Any:
 
 
 def _text(output: Any) -> str:
+    """Return an output as text."""
     value = plain(output)
     if isinstance(value, dict):
         return " · ".join(f"{name}: {cell}" for name, cell in value.items())

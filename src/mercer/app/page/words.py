@@ -1,4 +1,4 @@
-"""The tab "Handwritten words": real ones where the data set is installed, generated otherwise."""
+"""The tab "Handwritten words": the OCR data set where it is installed, else numbers of digits."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 from ... import KernelDependency
+from ..._base.arrays import object_array
 from ...datasets import DataNotFound, WrongData, load_ocr_words
 from ...decoders import Lexicon, PerPosition
 from ...kernels import Normalized, Polynomial, Positions
-from .letters import HEIGHT, VOCABULARY, WIDTH, written
 
-COPIES = 6
-"""Times that each word of the vocabulary is written where words are generated."""
+NUMBERS, COPIES = 60, 6
+"""Distinct numbers where there are no words, and how often each of them is written."""
+WIDTH = 8
+"""Pixels of a row of a letter."""
 
 
-class Words:
+class WordsTab:
     """A model of a part of the words, fitted when it is first needed."""
 
     @cached_property
@@ -27,10 +30,7 @@ class Words:
             images, words, folds = load_ocr_words()
             return images, words, folds == 0, "Words written by people (the OCR data set)."
         except (DataNotFound, WrongData):
-            words = np.array(VOCABULARY * COPIES)
-            images = written(list(words), np.random.default_rng(0))
-            learnt = np.arange(len(words)) < len(words) // 2
-            return images, words, learnt, "Words written by a program with an unsteady hand."
+            return *_numbers(), "Numbers of four handwritten digits (of scikit-learn)."
 
     @cached_property
     def model(self) -> KernelDependency:
@@ -70,4 +70,27 @@ class Words:
 
 
 def _pixels(letters: np.ndarray) -> list:
-    return np.asarray(letters, dtype=float).reshape(len(letters), HEIGHT, WIDTH).tolist()
+    """Return the letters of a word as rows of pixels."""
+    return np.asarray(letters, dtype=float).reshape(len(letters), -1, WIDTH).tolist()
+
+
+def _numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return images of numbers, the numbers, and which are learnt from.
+
+    Both halves have the same numbers, written with different images of digits.
+    """
+    digits, rng = load_digits(), np.random.default_rng(0)
+    chosen = rng.integers(1000, 10_000, NUMBERS).astype(str)
+    words = np.tile(chosen, COPIES)
+    learnt = np.arange(len(words)) < len(words) // 2
+    images = [
+        np.stack([_digit(digits, int(letter), own, rng) for letter in word])
+        for word, own in zip(words, learnt, strict=True)
+    ]
+    return object_array(images), words, learnt
+
+
+def _digit(digits: Any, digit: int, learnt: bool, rng: np.random.Generator) -> np.ndarray:
+    """Return an image of a digit, from the even images to learn from, else from the odd ones."""
+    known = np.flatnonzero(digits.target == digit)[0 if learnt else 1 :: 2]
+    return digits.data[rng.choice(known)] / 16.0

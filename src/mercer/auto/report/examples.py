@@ -49,6 +49,7 @@ def _spread_over(errors: np.ndarray, k: int) -> np.ndarray:
 
 
 def _numbers(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
+    """Return pictures of predicted against true numbers."""
     Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
     names = list(model.outputs_.columns_)
     names = names if len(names) == Y.shape[1] else [f"value {j + 1}" for j in range(Y.shape[1])]
@@ -57,6 +58,7 @@ def _numbers(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Pi
 
 
 def _curves(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
+    """Return pictures of predicted and true curves."""
     Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
     half = _half_width(model)
     error = pictures.line("root mean squared error", np.sqrt(((Y - G) ** 2).mean(axis=0)))
@@ -73,6 +75,7 @@ def _half_width(model: Any) -> np.ndarray | None:
 
 
 def _images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
+    """Return pictures of predicted and true images."""
     Y = np.asarray(truth, dtype=float)
     G = np.asarray(left_out, dtype=float).reshape(Y.shape)
     limits = (float(Y.min()), float(Y.max()))
@@ -80,11 +83,13 @@ def _images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Pic
 
 
 def _classes(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
+    """Return the confusion matrix, if there are few classes."""
     few = len({str(item) for item in truth}) <= CLASSES
     return [pictures.confusion("", truth, left_out)] if few else []
 
 
 def _rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
+    """Return pictures of predicted and true rankings."""
     names = model.outputs_.cells_.names(np.shape(truth)[1])
     orders = [
         [[names[j] for j in np.argsort(np.asarray(items)[i], kind="stable")] for i in rows]
@@ -100,11 +105,13 @@ _DRAWN: dict[str, Any] = {
 
 
 def _label_rows(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[dict[str, Any]]:
+    """Return predicted and true label sets of some rows."""
     pairs = ([as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
     return [{"row": int(i), "labels": _chips(*pair)} for i, *pair in zip(rows, *pairs, strict=True)]
 
 
 def _chips(true: set, predicted: set) -> Chips:
+    """Return the labels that are right, missing and wrong."""
     parts = (true & predicted, true - predicted, predicted - true)
     return Chips(*([str(label) for label in sorted(part, key=str)[:LABELS]] for part in parts))
 
@@ -158,4 +165,5 @@ def _output(model: Any, item: Any) -> Any:
 
 
 def _short(cell: Any) -> str:
+    """Return a cell as short text."""
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

@@ -61,6 +61,7 @@ def write_report(model: Any, path: Path) -> Path:
 
 
 def _content(model: Any) -> dict[str, Any]:
+    """Return the values that the template shows."""
     content = {
         "names": ", ".join(map(str, model.outputs_.columns_[:5])),
         "tiles": _tiles(model),
@@ -74,6 +75,7 @@ def _content(model: Any) -> dict[str, Any]:
 
 
 def _tiles(model: Any) -> dict[str, Any]:
+    """Return the scores at the top of the report."""
     tiles = {f"mercer, {model.metric_name_} of left-out rows": f"{model.loo_score_:.3f}"}
     if model.baselines_:
         best = max(model.baselines_, key=lambda name: model.baselines_[name])
@@ -96,6 +98,7 @@ def column_rows(model: Any, names: Iterable[Any]) -> list[dict[str, str]]:
 
 
 def _candidates(model: Any) -> list[dict[str, Any]]:
+    """Return the table of the models that were compared."""
     return [
         {"family": row["family"], "model": row["model"], "rows": row["rows"],
          model.metric_name_: row["score"], "": _bar(row["score"])}
@@ -104,6 +107,7 @@ def _candidates(model: Any) -> list[dict[str, Any]]:
 
 
 def _baselines(model: Any) -> list[dict[str, Any]]:
+    """Return the table of the baselines."""
     scores = sorted(model.baselines_.items(), key=lambda item: -item[1])
     metric = model.metric_name_
     return [
@@ -123,6 +127,7 @@ def _importances(model: Any) -> list[dict[str, Any]]:
 
 
 def _bar(score: float, kind: str = "") -> Bar:
+    """Return a bar of the length of a score between 0 and 1."""
     return Bar(min(max(float(np.nan_to_num(score)), 0.0), 1.0), kind)
 
 

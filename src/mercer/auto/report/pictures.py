@@ -57,6 +57,7 @@ def drawn(
 
 
 def _uri(kind: str, data: bytes) -> str:
+    """Return an image as a data URI."""
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 

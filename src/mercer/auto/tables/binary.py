@@ -38,9 +38,10 @@ def npz(data: bytes, name: str) -> Table:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in columns.items())
         raise BadTable(f"{name}: the arrays have unequal lengths ({shapes}): one row an example.")
     for key, array in columns.items():
-        if array.dtype.kind not in "biufUM":
+        if array.dtype.kind not in "biufUMm":
             raise BadTable(
-                f"{name}: the array {key!r} holds {array.dtype}, but numbers or text are needed."
+                f"{name}: the array {key!r} holds {array.dtype}, but numbers, dates or text are "
+                "needed."
             )
         if array.dtype.kind == "U" and not _is_text(array):
             raise BadTable(f"{name}: the array {key!r} holds numbers that are not characters.")
@@ -49,6 +50,7 @@ def npz(data: bytes, name: str) -> Table:
 
 
 def _check_zip(data: bytes, name: str, way_out: str) -> None:
+    """Refuse a zip file that unpacks to far more than its size."""
     with zipfile.ZipFile(io.BytesIO(data)) as members:
         size = sum(member.file_size for member in members.infolist())
     check_unpacked(name, size, len(data), way_out)
@@ -143,6 +145,7 @@ def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, t
 
 
 def _is_full(cell: Any) -> bool:
+    """Return whether a cell has content."""
     return cell is not None and str(cell).strip() != ""
 
 

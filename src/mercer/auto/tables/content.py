@@ -80,6 +80,7 @@ def check_room(name: str, needed: int) -> None:
 
 
 def _bytes(path: str | Path, name: str) -> bytes:
+    """Read a file or standard input."""
     if str(path) == "-":
         if sys.stdin is None:
             raise BadTable("standard input is closed: name a file, or pipe a table in.")
@@ -113,6 +114,7 @@ def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
 
 
 def _gunzipped(data: bytes, name: str) -> bytes:
+    """Unpack a gzip file within the limits of memory."""
     try:
         with gzip.open(io.BytesIO(data)) as file:
             return _bounded(file, name, len(data))

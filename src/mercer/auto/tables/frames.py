@@ -126,8 +126,8 @@ def _plain(series: nw.Series) -> Any:
     """Return a Series as an array of numbers, dates or durations, or as a list."""
     kind = series.dtype
     if kind.is_numeric() or kind == nw.Boolean:
-        gaps = series.is_null().any()
-        return (series.cast(nw.Float64) if gaps else series).to_numpy()
+        wide = kind in (nw.Int128, nw.UInt128) or series.is_null().any()
+        return (series.cast(nw.Float64) if wide else series).to_numpy()
     if isinstance(kind, nw.Duration) or (isinstance(kind, nw.Datetime) and not kind.time_zone):
         return series.to_numpy()
     if isinstance(kind, nw.Unknown) and series.to_numpy().dtype.kind == "c":
@@ -142,6 +142,7 @@ def _are_arrays(cells: list) -> bool:
 
 
 def _is_missing(cell: Any) -> bool:
+    """Return whether a cell of a frame is missing."""
     return cell is None or cell is pd.NA or cell is pd.NaT or (cell != cell) is True
 
 
@@ -156,6 +157,7 @@ def _with_gaps(table: Table) -> Table:
 
 
 def _gaps(cells: Any) -> Any:
+    """Return a column with texts such as "NA" as None, if the other cells are numbers."""
     if isinstance(cells, np.ndarray):
         return cells
     holes = [isinstance(c, str) and c.strip().lower() in MISSING for c in cells]

@@ -45,6 +45,7 @@ PLAIN = {str, int, float, bool, np.float64}
 
 
 def _pattern(mark: str, blank: str) -> re.Pattern:
+    """Return the pattern of numbers with a decimal mark and separators of thousands."""
     between = f"[{re.escape(THOUSANDS[mark])}{NARROW}{blank}]"
     grouped = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+"
     mark = re.escape(mark)
@@ -160,6 +161,7 @@ def _is_graph(cell: Any) -> bool:
 
 
 def _of_text(text: str, notation: str) -> list[float] | None:
+    """Return the numbers in a text in some notation; None if it has none."""
     if notation not in NUMBERS:
         value = duration(text) if notation == DURATION else day(text, notation)
         return None if value is None else [value]
@@ -245,6 +247,7 @@ def _has_dates(cells: list[Any]) -> bool:
 
 
 def _has_spans(cells: list[Any]) -> bool:
+    """Return whether one of the first three cells is a duration."""
     return any(
         isinstance(cell, timedelta | time)
         or (isinstance(cell, str) and len(cell) < 40 and duration(cell.strip()) is not None)

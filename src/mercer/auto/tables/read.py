@@ -16,6 +16,10 @@ from .values import decimal_mark
 
 GUESS = "cp1252"
 """The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
+_NO_ROWS = dict.fromkeys(
+    ("csv", "tsv", "xlsx"),
+    "a header and no rows: add rows, or pass header=False if that line is data",
+)
 
 
 def read(
@@ -34,26 +38,26 @@ def read(
 
     Parameters
     ----------
-    path
+    path : str or Path
         The file.
-    format
+    format : str, default=None
         "csv", "tsv", "json", "jsonl", "parquet", "npz" or "xlsx"; None goes by content and suffix.
-    encoding
+    encoding : str, default=None
         Of text files; None for a guess: UTF-8, UTF-16, or else Windows-1252, which `read_as` names.
-    header
+    header : bool, default=None
         Whether the first row names the columns, which are 1, 2, … otherwise. If None, a first row
         of values above values, or in a script other than Latin like those below, is data.
-    separator
+    separator : str, default=None
         Between the cells of a line of a CSV file; None for a guess.
-    sheet
+    sheet : str, default=None
         The sheet of a spreadsheet; None for the only one that has cells.
-    missing
+    missing : sequence of str, default=None
         Text that means an empty cell; None for `MISSING` ("", "NA", "None", …).
-    decimal
+    decimal : str, default=None
         "." or ",": the decimal mark of numbers in text; None for a guess.
-    day_first
+    day_first : bool, default=None
         Whether 3/4/2024 is a day in April; None for a guess by the other dates.
-    data
+    data : bytes, default=None
         The bytes of the file, if they were read before: `path` is then only its name.
 
     Examples
@@ -88,9 +92,7 @@ def read(
         if encoding is None and found == GUESS:
             table = replace(table, read_as=f"{table.read_as}, encoding {GUESS}")
     if not len(table):
-        raise BadTable(
-            f"{name} has a header and no rows: add rows, or pass header=False if that line is data."
-        )
+        raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
     given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
     table = replace(table, missing=given, day_first=day_first)
     decimal = decimal or decimal_mark(table)
@@ -99,6 +101,7 @@ def read(
 
 
 def _text(data: bytes, name: str, encoding: str) -> str:
+    """Decode the bytes of a text file."""
     try:
         text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:

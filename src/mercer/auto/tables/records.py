@@ -35,6 +35,7 @@ def json_records(text: str, name: str) -> Table:
 
 
 def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
+    """Return the records of a JSON object of columns."""
     lists = [value for value in columns.values() if isinstance(value, list)]
     if len(lists) < len(columns) or len({len(value) for value in lists}) != 1:
         raise BadTable(
@@ -45,6 +46,7 @@ def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
 
 
 def _parsed(text: str, where: str) -> Any:
+    """Parse JSON; raise an error that names the line."""
     try:
         value = json.loads(text)
         if "\\u" in text:
@@ -62,6 +64,7 @@ def _parsed(text: str, where: str) -> Any:
 
 
 def _table(records: list[Any], lines: list[int], name: str, unit: str, seen: str) -> Table:
+    """Return the table of records."""
     for record, line in zip(records, lines, strict=True):
         if not isinstance(record, dict):
             raise BadTable(

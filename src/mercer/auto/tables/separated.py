@@ -72,6 +72,7 @@ def with_header(
 
 
 def _reader(text: str, separator: str, strict: bool = False) -> Any:
+    """Return a reader of rows of cells."""
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 
@@ -104,6 +105,7 @@ def _is_one(line: str) -> bool:
 
 
 def _head(text: str, separator: str) -> list[list[str]]:
+    """Return the first rows that are not empty."""
     full = (row for row in _reader(text, separator) if "".join(row).strip())
     try:
         return list(islice(full, LOOK))
@@ -112,11 +114,13 @@ def _head(text: str, separator: str) -> list[list[str]]:
 
 
 def _is_even(text: str, separator: str) -> bool:
+    """Return whether the first rows have the same number of cells, more than one."""
     widths = {len(row) for row in _head(text, separator)}
     return len(widths) == 1 and max(widths) > 1
 
 
 def _share_of_values(text: str, separator: str) -> float:
+    """Return the fraction of numbers and dates among the first cells."""
     cells = [cell for row in _head(text, separator)[1:] for cell in row]
     return sum(is_value(cell) for cell in cells) / max(len(cells), 1)
 
@@ -143,6 +147,7 @@ def _is_data(rows: list[list[str]]) -> bool:
 
 
 def _is_of_another_script(cell: str) -> bool:
+    """Return whether a cell has letters, and none of them is Latin."""
     letters = [c for c in cell if c.isalpha()]
     return bool(letters) and not any(c.isascii() for c in letters)
 

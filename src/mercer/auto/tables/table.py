@@ -89,6 +89,7 @@ class Table:
         return [name for one in requested for name in self._named(one)]
 
     def _named(self, requested: Name) -> list[Name]:
+        """Return the columns that a name, a number or a range stands for."""
         known = list(self.columns)
         if requested in self.columns:
             return [requested]
@@ -134,6 +135,7 @@ class Table:
         return self.rows(kept)
 
     def _incomplete(self, empty: dict[int, Name]) -> BadTable:
+        """Return the error for rows with empty cells."""
         i = min(empty)
         others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
         cell = self.columns[empty[i]][i]
@@ -151,6 +153,7 @@ class Table:
         return self.memo["empty", name]
 
     def _empty(self, cells: Any) -> list[int]:
+        """Return the rows in which a column is empty."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
             bad = np.isnan(cells) if cells.dtype.kind in "fc" else np.isnat(cells)
             return np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))).tolist()
@@ -193,9 +196,11 @@ def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
 
 
 def _number(text: str) -> int:
+    """Return a column number, or 0 for a text that is not one."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _listed(names: Sequence[Name]) -> str:
+    """Return names as a list in words."""
     shown = ", ".join(f"{name!r:.60}" for name in names[:12])
     return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"

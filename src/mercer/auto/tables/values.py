@@ -131,6 +131,7 @@ class Column:
         raise self.refused(i, self._ambiguous(self.cells[i], is_date(first)))
 
     def _ambiguous(self, cell: Any, dates: bool) -> str:
+        """Return the message for a cell that can be read in two ways."""
         what, how = "numbers", "decimal='.' or decimal=','"
         if dates:
             what, how = "days", "day_first=True or day_first=False"
@@ -173,6 +174,7 @@ class Column:
         return rows
 
     def _matrix(self, notation: str) -> np.ndarray:
+        """Return all cells as rows of numbers of one length."""
         rows = self.rows(notation)
         if isinstance(rows, np.ndarray):
             return rows
@@ -188,10 +190,12 @@ class Column:
 
 
 def _what(notation: str) -> str:
+    """Return the word for a value in a notation: number, date or duration."""
     return DURATION if notation == DURATION else "date" if is_date(notation) else "number"
 
 
 def _float(text: str) -> float | None:
+    """Return a text as a float, or None."""
     try:
         return float(text)
     except ValueError:
@@ -199,6 +203,7 @@ def _float(text: str) -> float | None:
 
 
 def _numbers_of(cells: np.ndarray) -> np.ndarray:
+    """Return an array as rows of numbers; dates and durations in days."""
     rows = cells.reshape(len(cells), int(np.prod(cells.shape[1:])))
     if rows.dtype.kind in "Mm":
         return rows.astype(f"{rows.dtype.kind}8[us]").astype(float) / MICROSECONDS

@@ -27,11 +27,11 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
 
     Parameters
     ----------
-    rows
+    rows : dict of columns
         One dictionary a row, all with the same keys.
-    path
+    path : str or Path
         The file, which is replaced when the new one is complete; or None.
-    format
+    format : str, default=None
         The format, in place of the suffix; CSV if there is neither.
 
     Examples
@@ -77,6 +77,7 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, boo
 
 
 def _separated(rows: Rows, delimiter: str) -> str:
+    """Return rows as CSV with a delimiter."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(rows[0])
@@ -94,10 +95,12 @@ def _cell(value: Any) -> str:
 
 
 def _json(value: Any, **how: Any) -> str:
+    """Return a value as JSON."""
     return json.dumps(value, ensure_ascii=False, default=_simple, **how)
 
 
 def _simple(value: Any) -> Any:
+    """Convert a value of NumPy or a date to one that JSON has."""
     if isinstance(value, np.datetime64):
         value = pd.Timestamp(value)
     if isinstance(value, np.timedelta64 | timedelta):
@@ -106,6 +109,7 @@ def _simple(value: Any) -> Any:
 
 
 def _parquet(rows: Rows, path: Path) -> None:
+    """Write rows as Parquet."""
     from pyarrow import ArrowException, Table
     from pyarrow.parquet import write_table
 
@@ -120,6 +124,7 @@ def _parquet(rows: Rows, path: Path) -> None:
 
 
 def _npz(rows: Rows, path: Path) -> None:
+    """Write rows as NPZ, one array per column."""
     arrays: dict[str, Any] = {}
     for name in rows[0]:
         values = [row[name] for row in rows]
@@ -130,6 +135,7 @@ def _npz(rows: Rows, path: Path) -> None:
 
 
 def _xlsx(rows: Rows, path: Path) -> None:
+    """Write rows as a spreadsheet."""
     simple = (str, bool, int, float, date, type(None))
     cells = [{n: v if isinstance(v, simple) else _cell(v) for n, v in row.items()} for row in rows]
     write_sheet(cells, path)

@@ -83,7 +83,7 @@ def copy_path(path, to):
 
 @compiled
 def place_of(path, paths):
-    """Where a labelling stands among others; their number where it does not."""
+    """Return the index of a labelling among others, or their number if it is new."""
     for a in range(len(paths)):
         differs = False
         for t in range(len(path)):
@@ -95,7 +95,7 @@ def place_of(path, paths):
 
 @compiled
 def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps):
-    """Pairwise steps with exact line search, from the worst active labelling to the best."""
+    """Move weight from the worst active labelling to the best, by exact line search."""
     for step in range(steps):
         best, worst = np.argmax(values), -1
         for a in range(len(weights)):
@@ -117,7 +117,7 @@ def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change
 
 @compiled
 def compact(paths, weights, size):
-    """Forget the labellings of no weight; return how many are left."""
+    """Remove labellings without weight; return how many are left."""
     kept = 0
     for a in range(size):
         if weights[a] > 0.0:
@@ -129,7 +129,7 @@ def compact(paths, weights, size):
 
 @compiled
 def push(rows, first, change, W, A):
-    """Bring A and W up to date with the change of one chain."""
+    """Update A and W after the weights of one chain have changed."""
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]
@@ -141,7 +141,7 @@ def push(rows, first, change, W, A):
 
 @compiled
 def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps):
-    """Ask the oracle about one chain, step towards its answer; return gap and active labellings.
+    """Find the best labelling of one chain and step towards it; return gap and active labellings.
 
     The gap is the chain's own share of the duality gap; where it is small, nothing is done.
     """

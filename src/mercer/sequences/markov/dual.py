@@ -39,7 +39,7 @@ class DualityGap:
 
 
 @dataclass(frozen=True)
-class Problem:
+class DualProblem:
     """Chains to be labelled, with a margin.
 
     Attributes
@@ -84,8 +84,8 @@ class Point:
     edges: np.ndarray
 
     @classmethod
-    def origin(cls, problem: Problem) -> Point:
-        """All weight on the right labellings: the scores are zero."""
+    def origin(cls, problem: DualProblem) -> Point:
+        """Return the point with all weight on the right labellings, whose scores are zero."""
         size, (places, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
 
@@ -94,12 +94,12 @@ class Point:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Point(*((1.0 - share) * a + share * b for a, b in pairs))
 
-    def refreshed(self, problem: Problem) -> Point:
+    def refreshed(self, problem: DualProblem) -> Point:
         """Return the same point without the rounding errors that W has accumulated."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
-    def certificate(self, problem: Problem) -> DualityGap:
-        """Primal and dual value; the primal by the best labelling of every chain."""
+    def certificate(self, problem: DualProblem) -> DualityGap:
+        """Return the primal and dual values of a point."""
         from ._chain_loops import total_hinge
 
         nodes = problem.nodes(self.W)
@@ -130,7 +130,9 @@ class Ascent:
         one has all weight.
     """
 
-    def __init__(self, problem: Problem, goal: float, average: bool, rng: np.random.RandomState):
+    def __init__(
+        self, problem: DualProblem, goal: float, average: bool, rng: np.random.RandomState
+    ):
         self.problem, self.goal, self.average, self.rng = problem, goal, average, rng
         lengths = np.diff(problem.starts)
         n, longest = len(lengths), int(lengths.max(initial=0))
@@ -140,7 +142,7 @@ class Ascent:
         self.sizes = np.ones(n, dtype=np.int64)
 
     def passes(self) -> Iterator[tuple[Point, DualityGap]]:
-        """After every pass the point reached and its certificate."""
+        """Yield the point after every pass, with its certificate."""
         point = mean = Point.origin(self.problem)
         small = 0.0
         for k in count():

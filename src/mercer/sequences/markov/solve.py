@@ -14,14 +14,14 @@ from ..._base.plan import require_exact
 from ...features import FeatureMap
 from ...features.landmarks import Spanned
 from ...kernels import Kernel
-from .dual import Ascent, DualityGap, Point, Problem
+from .dual import Ascent, DualityGap, DualProblem, Point
 
 SQUARES = 3.0
 """Matrices of the size of the Gram matrix that making it takes."""
 
 
 def solve(
-    problem: Problem,
+    problem: DualProblem,
     gap: float,
     max_passes: int,
     average: bool,

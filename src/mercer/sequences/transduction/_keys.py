@@ -22,6 +22,8 @@ def seed(number: int) -> np.ndarray:
     return mix(SEED, number)
 
 
-def table_size(n: int) -> int:
-    """Return the size of a hash table for n keys: a power of two, at most two thirds full."""
-    return 1 << max(int(np.ceil(np.log2(1.5 * n + 2))), 1)
+def hash_table_of(keys: np.ndarray) -> np.ndarray:
+    """Return the table by which compiled loops find distinct keys; at most two thirds are full."""
+    from ._key_loops import hash_table
+
+    return hash_table(keys, 1 << max(int(np.ceil(np.log2(1.5 * len(keys) + 2))), 1))

@@ -12,8 +12,10 @@ import numpy as np
 
 from ..._base.loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
+from ._feature_loops import paired_key
 from ._key_loops import found, place_of
-from ._tier_loops import tier_after, tier_key
+from ._ngram_loops import ngram_step
+from ._tier_loops import tier_after
 from .emission import COPY
 
 Places = namedtuple("Places", "starts symbols copied spans chunks")
@@ -63,15 +65,8 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
     values = local.values[i % len(local.values)]
     for f in range(len(local.pairs)):
         h, kind = local.pairs[f, 0], local.pairs[f, 1]
-        window = local.features[i, kind]
-        if window == 0:
-            continue
-        if h <= len(histories):
-            history = histories[h - 1]
-        else:
-            history = tier_key(tier, n_symbols, h - len(histories))
-        if history != 0:
-            key = mixed(mixed(history, 1), window)
+        key = paired_key(h, local.features[i, kind], histories, tier, n_symbols)
+        if key != 0:
             weight = local.pair_weights[f] * values[kind]
             add_row(key, weight, local.keys, local.table, local.offset, local.coef, scores)
     top, total = -np.inf, 0.0
@@ -87,30 +82,25 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 def advance(places, i, c, at, key, language):
     """Return state, tier and node of the trie, key of the output and log-probability after a chunk.
 
-    A copied symbol that the n-gram model does not know has the uniform probability, and the model
-    goes on without a context. The node is -1 where the output is not possible.
+    The node is -1 where the output is not possible.
     """
-    state, tier, node, gain = at[0], at[1], at[2], 0.0
+    state, tier, node, total = at[0], at[1], at[2], 0.0
     known = language.logp.shape[1] - 1
     for a in range(1, places.chunks[c, 0] + 1):
         symbol = places.chunks[c, a]
         if symbol == COPY:
             symbol = places.copied[i]
         key = mixed(key, symbol + 2)
+        gain, state = ngram_step(language.logp, language.nexts, state, symbol)
+        total += gain
+        inside = 0 <= symbol < known
+        if inside and len(language.tier):
+            tier = tier_after(tier, symbol, language.tier)
         if symbol < 0:
             node = -1
-        elif symbol < known:
-            gain += language.logp[state, symbol]
-            state = language.nexts[state, symbol]
-            if len(language.tier):
-                tier = tier_after(tier, symbol, language.tier)
-            if len(language.trie) and node >= 0:
-                node = language.trie[node, symbol]
-        else:
-            gain -= np.log(known + 1.0)
-            state = 0
-            node = -1 if len(language.trie) else node
-    return state, tier, node, key, gain
+        elif len(language.trie) and node >= 0:
+            node = np.int64(language.trie[node, symbol]) if inside else -1
+    return state, tier, node, key, total
 
 
 @compiled

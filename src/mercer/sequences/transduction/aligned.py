@@ -10,9 +10,9 @@ import numpy as np
 from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator
 from .alignment import Alignment
-from .contexts import Contexts
+from .contexts import Contexts, PositionFeatures
 from .emission import Chunks, Emissions, Numbered, fit_emissions
-from .inputs import InputCoder, Inputs, joined, sliced
+from .inputs import EncodedInputs, InputCoder, joined, sliced
 from .joint import JointNGram, outlined
 from .model import Model
 from .ngram import NGram
@@ -40,7 +40,7 @@ class Aligned:
     """
 
     alignment: Alignment
-    inputs: Inputs
+    inputs: EncodedInputs
     contexts: Contexts
     coder: InputCoder
     targets: Alphabet
@@ -58,21 +58,18 @@ class Aligned:
         return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
 
     @cached_property
-    def _shared_keys(self) -> np.ndarray:
-        return self.contexts.shared(self.inputs)
+    def _features(self) -> PositionFeatures:
+        return self.contexts.features(self.inputs)
 
     @cached_property
     def features(self) -> Numbered:
         """All features of all positions, those of the input alone first."""
         from ._key_loops import numbered
 
-        cut, columns = self.alignment, self.contexts.columns(self.inputs)
+        cut, mark = self.alignment, len(self.targets)
         places = np.cumsum(cut.lengths) - cut.lengths + cut.source.rows
-        histories = self.contexts.output_histories(cut.target, len(self.targets))[0][places]
-        pairs, pair_weights = self.contexts.pairs(columns)
-        numbers, distinct = numbered(
-            np.hstack([columns.keys, self.contexts.joint(columns, histories)])
-        )
+        so_far = self.contexts.history_features(self._features, cut.target, places, mark)
+        numbers, distinct = numbered(np.hstack([self._features.keys, so_far]))
         # Every feature includes the symbol of its position: number those of a symbol consecutively.
         owners = np.zeros(len(distinct) + 1, dtype=np.int64)  # the last is that of none, -1
         owners[numbers] = cut.source.flat[:, None]
@@ -80,8 +77,9 @@ class Aligned:
         place = np.full(len(owners), -1, dtype=np.int32)
         place[order] = np.arange(len(order))
         numbers, distinct = place[numbers], distinct[order]
-        values = np.hstack([columns.values, columns.values[:, pairs[:, 1]]])
-        weights = np.concatenate([columns.weights, pair_weights])
+        pairs, pair_weights = self.contexts.pairs
+        values = np.hstack([self._features.values, self._features.values[:, pairs[:, 1]]])
+        weights = np.concatenate([self.contexts.templates.weights, pair_weights])
         return Numbered(numbers, distinct, weights, values)
 
     def fit(self, words: np.ndarray | None = None) -> Model:
@@ -89,7 +87,7 @@ class Aligned:
         words = np.arange(len(self.keep)) if words is None else words
         source, places = sliced(self.alignment.source, words)
         chunks, numbers = self._chunks
-        keys = self._shared_keys[places]
+        keys = self._features.shared[places]
         shared = fit_shared(keys, source.rows, numbers[places], chunks, self.alpha)
         base = None if shared is None else shared.scores(keys)
         emissions = fit_emissions(
@@ -116,7 +114,9 @@ class Aligned:
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
         values = F.values[places] if len(F.values) > 1 else F.values
-        scores, starts = E.scores(source.flat, keys, F.weights, values, self._shared_keys[places])
+        scores, starts = E.scores(
+            source.flat, keys, F.weights, values, self._features.shared[places]
+        )
         gold = E.places(source.flat, self._chunks[1][places])
         known = np.flatnonzero(gold >= 0)
         prior = E.expanded_prior(source.flat, starts)

@@ -40,7 +40,7 @@ def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
 
 
 @dataclass(frozen=True)
-class Grid:
+class AlignmentGrid:
     """The places of all outputs, those of pairs with long inputs first.
 
     Attributes
@@ -62,7 +62,7 @@ class Grid:
     ends: np.ndarray
 
     @classmethod
-    def of(cls, n: np.ndarray, m: np.ndarray) -> Grid:
+    def of(cls, n: np.ndarray, m: np.ndarray) -> AlignmentGrid:
         """Lay out the places of pairs with n input and m output symbols."""
         order = np.argsort(-n, kind="stable")
         sizes = m[order] + 1
@@ -114,7 +114,7 @@ class Lattice:
     source: Codes
     target: Codes
     longest: int
-    grid: Grid
+    grid: AlignmentGrid
     cells: list[np.ndarray]
     symbols: np.ndarray
     chunks: np.ndarray
@@ -131,7 +131,7 @@ class Lattice:
                 "lower max_chunk."
             )
         check_room(n, m, longest)
-        grid = Grid.of(n, m)
+        grid = AlignmentGrid.of(n, m)
         starts = target.starts[grid.pair] + grid.place
         lengths, chunks = np.arange(longest + 1), np.zeros((len(starts), longest + 1), np.int64)
         for k in range(1, longest + 1):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..._base.folds import fold_numbers
 from ..._base.progress import Steps
 from .aligned import Aligned
 from .confidence import Confidence
@@ -93,10 +94,12 @@ LeftOut = list[tuple[Model, np.ndarray]]
 
 def calibrated(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
     """Choose temperature and weights by the likelihood of left-out pairs."""
-    groups = len(np.unique(pairs.labels))
+    labels = np.unique(pairs.labels, return_inverse=True)[1].reshape(-1)
+    groups = int(labels.max()) + 1
     if model.folds is None or groups < 2:  # nothing can be left out
         return Calibration()
-    deal = _dealt(model, pairs) % min(number_of_folds(model.folds, groups), groups)
+    random = np.random.default_rng(model.random_state)
+    deal = fold_numbers(labels, number_of_folds(model.folds, groups), random)
     models = _models(pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out"))
     return _chosen(pairs, models, steps, model.beam)
 
@@ -106,12 +109,6 @@ def number_of_folds(folds: int | str, groups: int) -> int:
     if not isinstance(folds, str):
         return folds
     return next((many for most, many in FOLDS if groups <= most), FEWEST_FOLDS)
-
-
-def _dealt(model: Any, pairs: Aligned) -> np.ndarray:
-    """Return a place in a random order for each pair, the same for pairs of one group."""
-    groups, labels = np.unique(pairs.labels, return_inverse=True)
-    return np.random.default_rng(model.random_state).permutation(len(groups))[labels]
 
 
 def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
@@ -149,8 +146,10 @@ def _best_lists(
     for model, words in models:
         inputs = pairs.inputs.take(words)
         prepared = model.prepare(inputs, temperature)
-        out, sizes, values = model.search(prepared, weight, LISTED, beam)
-        language, joint = model.of_found(prepared, out, sizes, values)
+        found = model.search(prepared, weight, LISTED, beam)
+        out, sizes, values = found.symbols, found.sizes, found.values
+        joint, language = model.joint_of_found(prepared, found), np.zeros(values.shape)
+        language[np.isfinite(values)] = model.ngram.log_probability(found.codes)
         target, _ = sliced(pairs.alignment.target, words)
         padded = np.zeros((len(words), out.shape[2]), dtype=out.dtype)
         padded[target.rows, target.positions] = target.flat

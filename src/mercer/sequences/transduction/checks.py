@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
-from ..._base.parameters import whole
+from ..._base.parameters import integer
 from ...kernels import LocalWindow
 from ...kernels._sequences import as_sequences
 from ...operators import ConditionalCovariance, Operator, as_operator_kernel
@@ -17,12 +17,12 @@ from ...problem import positive_alpha
 
 def checked_kernel(model: Any) -> tuple[LocalWindow, Operator]:
     """Check the parameters of a `SequenceTransducer`; return its window and operator on chunks."""
-    whole(model.max_chunk, "max_chunk", 1)
+    integer(model.max_chunk, "max_chunk", 1)
     positive_alpha(model.alpha)
     if model.beam is not None:
-        whole(model.beam, "beam", 1)
+        integer(model.beam, "beam", 1)
     if model.folds is not None and model.folds != "auto":
-        whole(model.folds, "folds", 2)
+        integer(model.folds, "folds", 2)
     one_of(model.unalignable, "unalignable", ("raise", "skip"))
     one_of(model.direction, "direction", ("forward", "backward", "both"))
     checked_tiers(model.tiers)

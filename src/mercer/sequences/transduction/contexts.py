@@ -3,55 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from ..._base.checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
+from . import templates as made
 from ._keys import mix, seed
-from .inputs import Inputs, before_places
-from .sharing import shared_keys
-from .tiers import DEPTH, Tiers
-from .words import word_features
-
-NEAR = 1
-"""How far the windows reach that are paired with the last output symbols and with the context."""
-OUTLINE = LocalWindow(radius=4, decay=0.6)
-"""Windows that distinguish only the symbols of a tier: what matters of *ate* in *late*, *rate* and
-*dame* is an open syllable. They count half."""
-
+from .columns import input_columns
+from .inputs import EncodedInputs, before_places
+from .templates import Templates
+from .tiers import Tiers
 
 REACH = {1: 1, 2: 2, 3: 1, 4: 3}
 """As how many output symbols the kinds of keys of the output tier count."""
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Kinds of features of every position: their keys, weights and values.
+class PositionFeatures:
+    """Features of positions.
 
     Attributes
     ----------
     keys
-        (positions, kinds); 0 where a position has no feature of that kind.
-    weights
-        The weight of each kind.
+        (positions, templates); 0 where a position has no feature of a template.
     values
-        (positions, kinds), or (1, kinds) where all positions have the same.
-    paired
-        The kinds that are paired with the last output symbols.
+        (positions, templates), or (1, templates) where all positions have the same.
+    shared
+        Keys of the features that do not name the letter, (positions, shared templates).
     """
 
     keys: np.ndarray
-    weights: np.ndarray
     values: np.ndarray
-    paired: np.ndarray
+    shared: np.ndarray
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """The features of positions: a key each, and a weight for each kind.
+    """The features of positions: a key each, and a weight for each template.
 
     The windows of `LocalWindow`; the nearest members of each tier, alone and with the windows that
     reach one symbol at most; windows in which all symbols but the members of a tier are one; the
@@ -75,6 +66,8 @@ class Contexts:
         Whether sequences are read from their end.
     words
         Whether positions see the words of the input, such as those between spaces.
+    coordinates
+        The number of coordinates of the context, 0 without one.
     """
 
     kernel: LocalWindow
@@ -83,47 +76,71 @@ class Contexts:
     ends: int
     backward: bool
     words: bool
+    coordinates: int
 
     def check_loaded(self, limits: Limits) -> None:
         """Check the windows and the length of the history."""
         must(isinstance(self.kernel, LocalWindow), "kernel is not a LocalWindow")
-        bounded(self.history, "history", 0, limits.steps)
-        bounded(self.ends, "ends", 0, limits.steps)
+        for name in ("history", "ends", "coordinates"):
+            bounded(getattr(self, name), name, 0, limits.steps)
 
-    def columns(self, inputs: Inputs) -> Columns:
-        """Return the features that the input alone has."""
-        collected = _Collected(self, inputs)
+    @cached_property
+    def templates(self) -> Templates:
+        """The templates of the features that the input alone has."""
+        decay = float(self.kernel.decay)
+        found = made.window_templates(self.kernel)
+        near = made.near_windows(found)
+        with_context = list(near)
         if self.tiers is not None:
             for c in range(self.tiers.source.shape[1]):
-                collected.add_tier(self.tiers, c)
-                collected.add_outlines(self.tiers, c)
+                own = made.tier_templates(c, near, decay)
+                with_context.append(own[0])
+                found += [*own, *made.outline_templates(c)]
             if self.tiers.source_harmony.any():
-                collected.add_harmony(self.tiers)
-        if self.ends:
-            collected.add_ends(self.ends, self.backward)
+                own = made.harmony_templates(near, decay)
+                with_context += own[:2]
+                found += own
+        own = made.end_templates(self.ends, decay)
+        found += own
+        with_context += own[: self.ends]
         if self.words:
-            collected.add(*word_features(inputs, self.kernel.decay))
-        if inputs.context.shape[1]:
-            collected.add_context()
-        return collected.columns()
+            found += made.word_templates(decay)
+        return Templates([*found, *made.context_templates(with_context, self.coordinates)])
 
-    def shared(self, inputs: Inputs) -> np.ndarray:
-        """Return the features of positions that do not name their letter."""
-        symbols = int(inputs.source.flat.max(initial=0)) + 2
-        vowels: np.ndarray = np.zeros(symbols, bool)
-        if self.tiers is not None:
-            vowels = np.asarray(np.any(self.tiers.source, axis=1))
-        return shared_keys(inputs, vowels)
+    @cached_property
+    def shared_templates(self) -> Templates:
+        """The templates of the features that do not name the letter at a position."""
+        return Templates(made.shared_templates(self.coordinates))
 
-    def pairs(self, columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """Return (history, kind) of each feature of the output so far, and its weight."""
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The (history, template) of each feature of the output so far, and its weight."""
         last = [(h, h) for h in range(1, self.history + 1)]
         if self.tiers is not None:  # the output tier follows the last symbols
             last += [(self.history + kind, REACH[kind]) for kind in self.tiers.kinds]
-        kinds = [(h, f, reach) for h, reach in last for f in columns.paired]
+        kinds = [(h, f, reach) for h, reach in last for f in self.templates.paired]
         table = np.array(kinds, dtype=np.int64).reshape(-1, 3)
-        weights = columns.weights[table[:, 1]] * float(self.kernel.decay) ** (table[:, 2] / 2.0)
+        decay = float(self.kernel.decay)
+        weights = self.templates.weights[table[:, 1]] * decay ** (table[:, 2] / 2.0)
         return np.ascontiguousarray(table[:, :2]), weights
+
+    def features(self, inputs: EncodedInputs) -> PositionFeatures:
+        """Return the features that inputs alone have."""
+        columns = input_columns(inputs, self.tiers, self.ends, self.backward, self.words)
+        where = inputs.source.starts, inputs.source.rows
+        return PositionFeatures(
+            self.templates.keys(columns, *where),
+            self._values(inputs),
+            self.shared_templates.keys(columns, *where),
+        )
+
+    def _values(self, inputs: EncodedInputs) -> np.ndarray:
+        """Return the values of features: coordinates of the context, and 1 for all others."""
+        if inputs.values is None:
+            return np.ones((1, len(self.templates)), dtype=np.float32)
+        ones = np.ones((len(inputs.values), 1))
+        by_context = np.hstack([inputs.values, ones])[:, self.templates.contexts]
+        return by_context.astype(np.float32)[inputs.source.rows]
 
     def histories(self, last: np.ndarray) -> np.ndarray:
         """Return keys of the last h symbols, h = 1, …, history; 0 if there are fewer."""
@@ -143,127 +160,19 @@ class Contexts:
         keys = self.histories(before_places(outputs, max(self.history, 1), mark))
         if self.tiers is None:
             return keys, np.zeros(len(keys), dtype=np.int64)
-        states = self.tiers.before(outputs)
-        return np.hstack([keys, self.tiers.history_keys(states)]), states
+        return keys, self.tiers.states(outputs)
 
-    def joint(self, columns: Columns, histories: np.ndarray) -> np.ndarray:
-        """Return keys of the features of the output so far, (positions, pairs); 0 for none."""
-        pairs, _ = self.pairs(columns)
-        keys = np.zeros((len(columns.keys), len(pairs)), dtype=np.uint64)
-        for f, (h, kind) in enumerate(pairs):
-            window, history = columns.keys[:, kind], histories[:, h - 1]
-            there = (window != 0) & (history != 0)
-            keys[:, f] = np.where(there, mix(mix(history, 1), window), np.uint64(0))
-        return keys
+    def history_features(
+        self, features: PositionFeatures, outputs: Codes, places: np.ndarray, mark: int
+    ) -> np.ndarray:
+        """Return keys of the features of the output so far, (positions, pairs); 0 for none.
 
-
-class _Collected:
-    """Kinds of features, collected one after the other."""
-
-    def __init__(self, contexts: Contexts, inputs: Inputs):
-        self.inputs, self.codes = inputs, inputs.source
-        self.decay = float(contexts.kernel.decay)
-        ends, weights = contexts.kernel.windows()
-        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.size = 0
-        windows = contexts.kernel.keys(self.codes, self.codes.rows, self.codes.positions)
-        self.add(windows, weights)
-        near = (ends[:, 0] >= -NEAR) & (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] <= NEAR)
-        self.paired: list[int] = [int(f) for f in np.flatnonzero(near)]
-        # The position alone comes first: it is what the context is paired with the output by.
-        alone_first = sorted(self.paired, key=lambda f: ends[f, 1] - ends[f, 0])
-        self.near = [(windows[:, f], weights[f]) for f in alone_first]
-        self.with_context = list(self.near)
-
-    def add(self, keys: np.ndarray, weights: Any, values: np.ndarray | None = None) -> int:
-        """Add a kind, or several: keys (positions, kinds) of which each has a weight.
-
-        Return the number of the last.
+        `places` has the place of the output that each position has reached.
         """
-        own = np.ones((1, 1)) if values is None else values[:, None]
-        columns = keys[:, None] if keys.ndim == 1 else keys
-        self.parts.append((columns, np.atleast_1d(weights), own))
-        self.size += len(self.parts[-1][1])
-        return self.size - 1
+        from ._feature_loops import history_keys
 
-    def _symbols(self, kind: int) -> np.ndarray:
-        """Return the first keys of a kind of features, made of the symbol at each position."""
-        return mix(seed(kind), self.codes.flat + 2)
-
-    def add_tier(self, tiers: Tiers, c: int) -> None:
-        """Add the nearest members of a class: to either side, to both, and with near windows."""
-        nearest = tiers.nearest(self.codes, c) + 2
-        one = self.decay**0.5
-        firsts = []
-        for side in range(2):
-            keys, weight = self._symbols(500 + 10 * c + side), 1.0
-            for j in range(DEPTH):
-                keys, weight = mix(keys, nearest[:, side * DEPTH + j]), weight * one
-                self.add(keys, weight)
-                if j == 0:
-                    firsts.append((keys, weight))
-        self.with_context.append(firsts[0])
-        self.add(mix(firsts[0][0], nearest[:, DEPTH]), self.decay)
-        for keys, weight in self.near[1:]:
-            for side in range(2):
-                kind = mix(keys, 502 + 10 * c + side)
-                self.add(mix(kind, nearest[:, side * DEPTH]), weight * one)
-
-    def add_harmony(self, tiers: Tiers) -> None:
-        """Add the harmony classes to either side, alone and with near windows."""
-        around, one = tiers.harmony_around(self.codes), self.decay**0.5
-        for side in range(2):
-            keys = mix(self._symbols(520 + side), around[:, side])
-            self.add(keys, one)
-            self.with_context.append((keys, one))
-            for near, weight in self.near[1:]:
-                self.add(mix(mix(near, 522 + side), around[:, side]), weight * one)
-
-    def add_outlines(self, tiers: Tiers, c: int) -> None:
-        """Add windows around the position that distinguish only the members of a class."""
-        codes = self.codes
-        others = np.where(self.inputs.inside, 1, 0)
-        outline = Codes(np.where(tiers.members(codes, c), codes.flat + 2, others), codes.starts)
-        ends, weights = OUTLINE.windows()
-        chosen = (ends[:, 0] <= 0) & (ends[:, 1] >= 0) & (ends[:, 1] - ends[:, 0] > 1)
-        keys = OUTLINE.keys(outline, codes.rows, codes.positions)[:, chosen]
-        self.add(mix(keys, self._symbols(504 + 10 * c)[:, None]), weights[chosen] / 2.0)
-
-    def add_ends(self, n: int, backward: bool) -> None:
-        """Add the last 1, …, n symbols of the sequence, and the first."""
-        inputs, rows = self.inputs, self.codes.rows
-        for kind, at_last in ((600, not backward), (601, backward)):
-            keys, weight = self._symbols(kind), 1.0
-            for j in range(n):
-                local = inputs.last - 1 - j if at_last else inputs.first + j
-                inside = (local >= inputs.first) & (local < inputs.last)
-                symbols = np.ones(len(local), dtype=np.int64)
-                symbols[inside] = self.codes.flat[(self.codes.starts[:-1] + local)[inside]] + 5
-                keys, weight = mix(keys, symbols[rows]), weight * self.decay**0.5
-                self.add(keys, weight)
-                if kind == 600:
-                    self.with_context.append((keys, weight))
-
-    def add_context(self) -> None:
-        """Add the product of the context with what is near, with the tiers and with the end."""
-        inputs, rows = self.inputs, self.codes.rows
-        for j in range(inputs.context.shape[1]):
-            own = inputs.context[rows, j]
-            values = None if inputs.values is None else inputs.values[rows, j]
-            for number, (keys, base) in enumerate(self.with_context):
-                joined = np.where(own == 0, np.uint64(0), mix(keys, own))
-                kind = self.add(joined, base, values)
-                if number == 0:
-                    self.paired.append(kind)
-
-    def columns(self) -> Columns:
-        """Return what was collected."""
-        keys, weights, values = zip(*self.parts, strict=True)
-        rows = 1 if all(len(v) == 1 for v in values) else len(self.codes.flat)
-        spread = [np.broadcast_to(v, (rows, len(w))) for v, w in zip(values, weights, strict=True)]
-        return Columns(
-            np.ascontiguousarray(np.hstack(keys)),  # other layouts are compiled anew
-            np.concatenate(weights),
-            np.hstack(spread).astype(np.float32, order="C"),
-            np.array(self.paired, dtype=np.int64),
-        )
+        histories, states = (rows[places] for rows in self.output_histories(outputs, mark))
+        pairs, _ = self.pairs
+        keys = np.empty((len(places), len(pairs)), dtype=np.uint64)
+        history_keys(pairs, features.keys, histories, states, mark, keys)
+        return keys

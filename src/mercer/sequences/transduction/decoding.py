@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ LISTED = 6
 """The best outputs of a model that are compared."""
 WIDER = 8
 """How many times the beam of a search through a lexicon is that of a free one."""
+Scores = dict[tuple, float]
+"""The scores of outputs, by the tuple of their symbols."""
 
 
 @dataclass(frozen=True)
@@ -56,39 +59,12 @@ class Decoding:
         finite(self.joint_weight, "joint_weight")
         bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
 
-    def top(
-        self, X: np.ndarray, k: int, context: Items, candidates: Items, lexicon: Items
-    ) -> list[Ranked]:
-        """Return the best `k` outputs of each input with their scores."""
-        self.check(X, context, candidates, lexicon)
-        words = None if lexicon is None else as_sequences(lexicon, "lexicon")
-        trie = NO_TRIE if words is None else self._trie(words)
-        ranked: list[Ranked] = []
-        for rows in _blocks(X):
-            coded = self.coder.encode(take(X, rows), taken(context, rows))
-            batch = Batch(self, self.model.prepare(coded, self.temperature), coded.new)
-            if candidates is not None:
-                lists = [as_sequences(candidates[i], f"candidates[{i}]") for i in rows]
-                ranked.extend(batch.chosen(lists, k))
-            else:
-                ranked.extend(batch.searched(k, trie, words))
-        return ranked
+    def prepared(self, X: np.ndarray, context: Items) -> Batch:
+        """Encode inputs and compute their local scores."""
+        coded = self.coder.encode(X, context)
+        return Batch(self, self.model.prepare(coded, self.temperature), coded.new)
 
-    def check(self, X: np.ndarray, context: Items, candidates: Items, lexicon: Items) -> None:
-        """Refuse what does not go together, or has not one item for each input."""
-        if self.coder.context is not None and context is None:
-            raise ValueError("the model was fitted with a context: pass context=… here too.")
-        if self.coder.context is None and context is not None:
-            raise ValueError("the model was fitted without a context: leave context out here.")
-        if candidates is not None and lexicon is not None:
-            raise ValueError("give candidates for each input or a lexicon for all, not both.")
-        if candidates is not None and len(candidates) != len(X):
-            raise ValueError(
-                f"candidates must have a list for each of {len(X)} inputs, got {len(candidates)}: "
-                "one list for all of them is lexicon=…."
-            )
-
-    def _trie(self, words: np.ndarray) -> np.ndarray:
+    def trie(self, words: np.ndarray) -> np.ndarray:
         """Return the prefix tree of all words without unknown symbols."""
         targets = self.coder.targets
         known = [w for w in words if all(symbol in targets.number for symbol in w)]
@@ -120,103 +96,122 @@ class Batch:
         """The symbols that outputs may have."""
         return Alphabet([*self.decoding.coder.targets.symbols, *self.new])
 
-    def searched(self, k: int, trie: np.ndarray, words: np.ndarray | None) -> list[Ranked]:
-        """Return the best outputs that a search finds, of a lexicon if one is given."""
+    def search(self, k: int, trie: np.ndarray, times: int) -> list[Scores]:
+        """Return the best outputs of each input, by a beam that is some times as wide as usual."""
         fitted = self.decoding
         many = max(k, LISTED) if fitted.joint_weight else k
-        beam = fitted.beam
-        if beam is not None:
-            beam = max(beam, 2 * many) * (1 if words is None else WIDER * k)
-        out, sizes, values = fitted.model.search(self.inputs, fitted.weight, many, beam, trie)
+        beam = None if fitted.beam is None else max(fitted.beam, 2 * many) * times
+        found = fitted.model.search(self.inputs, fitted.weight, many, beam, trie)
+        values = found.values
         if fitted.joint_weight:
-            joint = fitted.model.of_found(self.inputs, out, sizes, values)[1]
-            values = values + fitted.joint_weight * joint
-        ranked = [self._ranked(*row)[:k] for row in zip(out, sizes, values, strict=True)]
-        if words is not None:  # the beam can lose all words, and some are longer than any output
-            for i in [i for i, row in enumerate(ranked) if not row]:
-                ranked[i] = _sorted(words, self._scores([i] * len(words), words))[:k]
-        return ranked
+            values = values + fitted.joint_weight * fitted.model.joint_of_found(self.inputs, found)
+        return [
+            {
+                self._symbols(out[i, : sizes[i]]): float(row[i])
+                for i in np.argsort(-row, kind="stable")[:k]
+                if row[i] > -np.inf
+            }
+            for out, sizes, row in zip(found.symbols, found.sizes, values, strict=True)
+        ]
 
-    def chosen(self, lists: list[np.ndarray], k: int) -> list[Ranked]:
-        """Return the best of a list of outputs for each input."""
-        for i, outputs in enumerate(lists):
-            if not len(outputs):
-                raise ValueError(f"input {i} has an empty list of candidates.")
-        owner = [i for i, outputs in enumerate(lists) for _ in outputs]
-        flat = [output for outputs in lists for output in outputs]
-        scores = self._scores(owner, flat)
-        ends = np.cumsum([len(outputs) for outputs in lists])[:-1]
-        parts = zip(lists, np.split(scores, ends), strict=True)
-        return [_sorted(outputs, values)[:k] for outputs, values in parts]
+    def _symbols(self, codes: np.ndarray) -> tuple:
+        """Return the symbols of an output in the order of the user."""
+        symbols = self.targets.symbols
+        return tuple(symbols[c] for c in (codes[::-1] if self.decoding.coder.backward else codes))
 
-    def _scores(self, owner: list[int], outputs: Items) -> np.ndarray:
-        fitted, numbers = self.decoding, np.array(owner, dtype=np.int64)
+    def add_scores(self, known: list[Scores], lists: list[Any]) -> None:
+        """Add the scores of those outputs in the list of each input that are not known yet."""
+        missing = [
+            (i, output)
+            for i, (own, outputs) in enumerate(zip(known, lists, strict=True))
+            for output in outputs
+            if tuple(output) not in own
+        ]
+        if missing:
+            owners, outputs = zip(*missing, strict=True)
+            scores = self._scores(owners, outputs)
+            for i, output, score in zip(owners, outputs, scores, strict=True):
+                known[i][tuple(output)] = float(score)
+
+    def _scores(self, owners: tuple[int, ...], outputs: tuple) -> np.ndarray:
+        """Return the scores of outputs, each for one of the inputs."""
+        fitted, numbers = self.decoding, np.array(owners, dtype=np.int64)
         codes = directed(self.targets.encode(outputs), fitted.coder.backward)
         exact = fitted.beam is None
         scores = fitted.model.score(self.inputs, fitted.weight, codes, numbers, exact)
         if fitted.joint_weight:
-            joint = fitted.model.joint_scores(self.inputs, codes, numbers)
-            scores += fitted.joint_weight * joint
+            scores += fitted.joint_weight * fitted.model.joint_scores(self.inputs, codes, numbers)
         return scores
 
-    def _ranked(self, out: np.ndarray, sizes: np.ndarray, values: np.ndarray) -> Ranked:
-        """Return the outputs that a search found, best first."""
-        return [
-            (self._output(out[i, : sizes[i]]), float(values[i]))
-            for i in np.argsort(-values, kind="stable")
-            if values[i] > -np.inf
-        ]
 
-    def _output(self, codes: np.ndarray) -> Any:
-        fitted = self.decoding
-        return output_of(codes, self.targets, fitted.coder.backward, fitted.sample)
-
-
-def top_of_both(
-    forward: Decoding, backward: Decoding, X: np.ndarray, k: int, *given: Items
+def best_outputs(
+    models: list[Decoding],
+    X: np.ndarray,
+    k: int,
+    context: Items,
+    candidates: Items,
+    lexicon: Items,
 ) -> list[Ranked]:
-    """Return the best `k` outputs of each input by the mean score of two models.
+    """Return the best `k` outputs of each input by the mean score of all models.
 
-    The outputs are those that either model has among its best, or the candidates given.
+    The outputs are those that any model has among its best, or the candidates given.
     """
-    context, candidates, _ = given
-    models, most = (forward, backward), k
-    if candidates is not None:
-        most = max(len(outputs) for outputs in candidates)
-    tops = [model.top(X, max(most, LISTED), *given) for model in models]
-    scores = [[{tuple(o): score for o, score in row} for row in top] for top in tops]
-    outputs = [{tuple(o): o for o, _ in (*a, *b)} for a, b in zip(*tops, strict=True)]
-    for model, own in zip(models, scores, strict=True):  # what only the other model has found
-        missing = [[o for t, o in row.items() if t not in known]
-                   for row, known in zip(outputs, own, strict=True)]  # fmt: skip
-        rows = np.flatnonzero([bool(each) for each in missing])
-        if len(rows):
-            lists = [missing[i] for i in rows]
-            rest = take(X, rows), max(map(len, lists)), taken(context, rows), lists, None
-            for i, row in zip(rows, model.top(*rest), strict=True):
-                own[i].update((tuple(o), score) for o, score in row)
-    return [
-        sorted(((o, (a[t] + b[t]) / 2.0) for t, o in row.items()), key=lambda each: -each[1])[:k]
-        for row, a, b in zip(outputs, *scores, strict=True)
-    ]
-
-
-def output_of(codes: np.ndarray, targets: Alphabet, backward: bool, sample: Any) -> Any:
-    """Return numbers of symbols as a sequence, in the container of the training outputs."""
-    symbols = [targets.symbols[c] for c in (codes[::-1] if backward else codes)]
-    return as_given(symbols, sample)
-
-
-def _sorted(outputs: Items, scores: np.ndarray) -> Ranked:
-    """Return distinct outputs with their scores, best first."""
-    ranked: Ranked = []
-    seen = set()
-    for i in np.argsort(-scores, kind="stable"):
-        key = tuple(outputs[i])
-        if key not in seen:
-            seen.add(key)
-            ranked.append((outputs[i], float(scores[i])))
+    words = None if lexicon is None else as_sequences(lexicon, "lexicon")
+    tries = [NO_TRIE if words is None else model.trie(words) for model in models]
+    many, times = (max(k, LISTED) if len(models) > 1 else k), (1 if words is None else WIDER * k)
+    ranked: list[Ranked] = []
+    for rows in _blocks(X):
+        batches = [model.prepared(take(X, rows), taken(context, rows)) for model in models]
+        if candidates is not None:
+            scores = [[Scores() for _ in rows] for _ in models]
+            lists: list[Any] = [_candidate_list(candidates, i) for i in rows]
+        else:
+            scores = [b.search(many, trie, times) for b, trie in zip(batches, tries, strict=True)]
+            lists = [_found(own, models[0].sample) for own in zip(*scores, strict=True)]
+        if words is not None:  # a beam can lose all words, and some are longer than any output
+            lists = [outputs or list(words) for outputs in lists]
+        for batch, own in zip(batches, scores, strict=True):
+            batch.add_scores(own, lists)
+        by_input = zip(lists, zip(*scores, strict=True), strict=True)
+        ranked += [_ranked(outputs, own)[:k] for outputs, own in by_input]
     return ranked
+
+
+def _found(scores: tuple[Scores, ...], sample: Any) -> list:
+    """Return the outputs that any model has found, in the container of a sample."""
+    return [as_given(symbols, sample) for symbols in dict.fromkeys(chain(*scores))]
+
+
+def _candidate_list(candidates: Items, i: int) -> np.ndarray:
+    outputs = as_sequences(candidates[i], f"candidates[{i}]")
+    if not len(outputs):
+        raise ValueError(f"input {i} has an empty list of candidates.")
+    return outputs
+
+
+def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
+    """Return distinct outputs with their mean scores, best first."""
+    distinct = {tuple(output): output for output in outputs}
+    means = {key: sum(own[key] for own in scores) / len(scores) for key in distinct}
+    order = sorted(means, key=means.__getitem__, reverse=True)
+    return [(distinct[key], means[key]) for key in order]
+
+
+def check_given(
+    coder: InputCoder, X: np.ndarray, context: Items, candidates: Items, lexicon: Items
+) -> None:
+    """Refuse what does not go together, or has not one item for each input."""
+    if coder.context is not None and context is None:
+        raise ValueError("the model was fitted with a context: pass context=… here too.")
+    if coder.context is None and context is not None:
+        raise ValueError("the model was fitted without a context: leave context out here.")
+    if candidates is not None and lexicon is not None:
+        raise ValueError("give candidates for each input or a lexicon for all, not both.")
+    if candidates is not None and len(candidates) != len(X):
+        raise ValueError(
+            f"candidates must have a list for each of {len(X)} inputs, got {len(candidates)}: "
+            "one list for all of them is lexicon=…."
+        )
 
 
 def _blocks(X: np.ndarray) -> list[np.ndarray]:

@@ -14,7 +14,7 @@ from ..._base.checks import Limits, array, indices, must
 from ..._base.threads import side_by_side
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
-from ._keys import table_size
+from ._keys import hash_table_of
 
 TOLERANCE = 3e-3
 """Of the ridge equation: a tenth of it decodes the same words."""
@@ -109,9 +109,13 @@ class Emissions:
     @cached_property
     def table(self) -> np.ndarray:
         """The hash table by which keys are found."""
-        from ._key_loops import hash_table
+        return hash_table_of(self.keys)
 
-        return hash_table(self.keys, table_size(len(self.keys)))
+    @cached_property
+    def layout(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first chunk and number of chunks of each symbol; lengths and symbols of chunks."""
+        chunks = np.column_stack([self.chunks.lengths, self.chunks.symbols])
+        return np.column_stack([self.first, self.width]), chunks[self.chunk]
 
     def scores(
         self,

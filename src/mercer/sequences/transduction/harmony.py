@@ -96,7 +96,7 @@ def _by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -
 def _neighbours(
     symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of different neighbours in one word, of the symbols kept."""
+    """Return the pairs of different neighbouring symbols, among those kept of a word."""
     symbols, rows = symbols[kept], rows[kept]
     pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
     return symbols[:-1][pairs], symbols[1:][pairs]

@@ -18,7 +18,7 @@ SEPARATOR, LOWER, UPPER, DIGIT = range(4)
 
 
 @dataclass(frozen=True)
-class Inputs:
+class EncodedInputs:
     """Encoded inputs.
 
     Attributes
@@ -55,11 +55,11 @@ class Inputs:
         place, rows = self.source.positions, self.source.rows
         return (place >= self.first[rows]) & (place < self.last[rows])
 
-    def take(self, rows: np.ndarray) -> Inputs:
+    def take(self, rows: np.ndarray) -> EncodedInputs:
         """Return some of the inputs."""
         values = None if self.values is None else self.values[rows]
         source, places = sliced(self.source, rows)
-        return Inputs(
+        return EncodedInputs(
             source, self.first[rows], self.last[rows], self.context[rows], self.copied[places],
             self.classes[places], self.new, values,
         )  # fmt: skip
@@ -159,7 +159,7 @@ class InputCoder:
         labels = dict.fromkeys(label for own in self.context.tokens(given) for label in own)
         return [label for label in labels if (LABEL, label) not in self.symbols.number]
 
-    def encode(self, X: np.ndarray, given: Any = None) -> Inputs:
+    def encode(self, X: np.ndarray, given: Any = None) -> EncodedInputs:
         """Encode inputs and, where there is one, their context."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
@@ -176,7 +176,7 @@ class InputCoder:
         keys, values = np.zeros((len(n), 0), dtype=np.uint64), None
         if self.context is not None:
             keys, values = self.context.keys(given)
-        return Inputs(codes, first, first + n, keys, copied, classes, new, values)
+        return EncodedInputs(codes, first, first + n, keys, copied, classes, new, values)
 
     def shown(self, number: int) -> Any:
         """Return a token as a user knows it."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._base.checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
-from ._keys import mix, seed, table_size
+from ._keys import hash_table_of, mix, seed
 from .emission import COPY, Emissions
 from .inputs import before_places
 from .tiers import Tiers
@@ -60,9 +60,7 @@ class JointNGram:
     @cached_property
     def table(self) -> np.ndarray:
         """The hash table by which keys are found."""
-        from ._key_loops import hash_table
-
-        return hash_table(self.keys, table_size(len(self.keys)))
+        return hash_table_of(self.keys)
 
     @classmethod
     def of(cls, codes: Codes, number: np.ndarray) -> JointNGram:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ...kernels._sequences import Codes
 from .contexts import Contexts
 from .emission import Emissions
-from .inputs import Inputs
+from .inputs import EncodedInputs
 from .joint import JointNGram
 from .ngram import UNSEEN, NGram
 
@@ -29,6 +30,31 @@ class Prepared(NamedTuple):
 
 
 @dataclass(frozen=True)
+class FoundOutputs:
+    """The best outputs of inputs.
+
+    Attributes
+    ----------
+    symbols, sizes
+        Numbers of symbols, (inputs, k, length), of which the first `sizes` are those of an output.
+    values
+        Their scores, (inputs, k); -inf where there are fewer outputs.
+    """
+
+    symbols: np.ndarray
+    sizes: np.ndarray
+    values: np.ndarray
+
+    @property
+    def codes(self) -> Codes:
+        """The outputs that are there, end to end."""
+        there = np.isfinite(self.values)
+        sizes, symbols = self.sizes[there], self.symbols[there]
+        flat = symbols[np.arange(symbols.shape[1]) < sizes[:, None]].astype(np.int64)
+        return Codes(flat, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+@dataclass(frozen=True)
 class Model:
     """What decodes an input: argmax Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
@@ -43,6 +69,11 @@ class Model:
     joint: JointNGram | None = None
     outline: JointNGram | None = None
 
+    @cached_property
+    def _histories(self) -> np.ndarray:
+        """The keys of the last output symbols in each state of the n-gram model."""
+        return self.contexts.histories(self.ngram.last)
+
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
         """Return what the compiled loops need of outputs: n-gram model, tier and trie."""
         from ._search_loops import Language
@@ -51,40 +82,38 @@ class Model:
         tier, closing = np.zeros(0, np.int64), np.zeros(3)
         if tiers is not None and tiers.kinds:
             tier, closing = tiers.symbol_kinds, tiers.closing
-        histories = self.contexts.histories(ngram.last)
         return Language(
-            ngram.logp, ngram.next, int(ngram.start), histories, tier, closing, float(weight), trie
-        )
+            ngram.logp, ngram.next, int(ngram.start), self._histories, tier, closing, float(weight),
+            trie,
+        )  # fmt: skip
 
-    def prepare(self, inputs: Inputs, temperature: float) -> Any:
+    def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
         """Return what the compiled loops need of inputs: positions, and their local scores."""
         from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
         # The last symbol of the emissions stands for those never seen.
         symbols = np.where(source.flat < 0, len(E.width) - 1, source.flat)
-        columns = self.contexts.columns(inputs)
-        shared = self.contexts.shared(inputs)
-        base, starts = E.scores(symbols, columns.keys, columns.weights, columns.values, shared)
+        features, contexts = self.contexts.features(inputs), self.contexts
+        weights = contexts.templates.weights
+        base, starts = E.scores(symbols, features.keys, weights, features.values, features.shared)
         base = base / temperature + E.expanded_prior(symbols, starts)
-        pairs, weights = self.contexts.pairs(columns)
-        spans = np.column_stack([E.first, E.width])
-        chunks = np.column_stack([E.chunks.lengths, E.chunks.symbols])[E.chunk]
-        places = Places(source.starts, symbols, inputs.copied, spans, chunks)
+        pairs, pair_weights = contexts.pairs
+        places = Places(source.starts, symbols, inputs.copied, *E.layout)
         return Prepared(places, LocalScores(
-            columns.keys, columns.values, base, starts, pairs, weights / temperature,
+            features.keys, features.values, base, starts, pairs, pair_weights / temperature,
             E.keys, E.table, E.offset, E.coef,
         ))  # fmt: skip
 
     def search(
         self,
-        inputs: Any,
+        inputs: Prepared,
         weight: float,
         k: int,
         beam: int | None,
         trie: np.ndarray = NO_TRIE,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the `k` best outputs of each input: symbols, lengths, scores (-inf for none)."""
+    ) -> FoundOutputs:
+        """Return the `k` best outputs of each input."""
         from ._search_loops import search_all
 
         lengths = np.diff(inputs.places.starts)
@@ -95,11 +124,11 @@ class Model:
         kept = EVERYTHING if beam is None else int(beam)
         language = self.language(weight, trie)
         search_all(inputs.places, inputs.local, language, k, kept, out, sizes, values)
-        return out, sizes, values
+        return FoundOutputs(out, sizes, values)
 
     def score(
         self,
-        inputs: Any,
+        inputs: Prepared,
         weight: float,
         outputs: Codes,
         owner: np.ndarray,
@@ -125,7 +154,7 @@ class Model:
             values += self.contexts.tiers.closing[states[last] % 3]
         return values
 
-    def joint_scores(self, inputs: Any, outputs: Codes, owner: np.ndarray) -> np.ndarray:
+    def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
         """Return log-probabilities of outputs with their inputs, summed over the joint models."""
         from ._joint_loops import Counts, joint_scores
 
@@ -137,18 +166,9 @@ class Model:
             total += values
         return total
 
-    def of_found(
-        self, inputs: Any, out: np.ndarray, sizes: np.ndarray, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of found outputs by the n-gram model and by the joint models.
-
-        Both are (inputs, k), and 0 where there is no output.
-        """
-        there = np.isfinite(values)
-        starts = np.concatenate([[0], np.cumsum(sizes[there])])
-        flat = out[there][np.arange(out.shape[2]) < sizes[there][:, None]].astype(np.int64)
-        language, joint = np.zeros(values.shape), np.zeros(values.shape)
-        outputs = Codes(flat, starts)
-        language[there] = self.ngram.log_probability(outputs)
-        joint[there] = self.joint_scores(inputs, outputs, np.nonzero(there)[0].copy())
-        return language, joint
+    def joint_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
+        """Return the scores of found outputs by the joint models, (inputs, k); 0 for none."""
+        owner, rank = np.nonzero(np.isfinite(found.values))
+        scores = np.zeros(found.values.shape)
+        scores[owner, rank] = self.joint_scores(inputs, found.codes, owner)
+        return scores

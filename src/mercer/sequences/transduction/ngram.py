@@ -92,18 +92,11 @@ class NGram:
         Symbols beyond the alphabet, which were copied from an input, have the uniform probability
         and leave no context; negative ones are impossible to write and cost `UNSEEN`.
         """
-        state, total = np.full(len(codes.lengths), self.start), np.zeros(len(codes.lengths))
-        for j in range(int(codes.lengths.max(initial=0))):
-            rows = np.flatnonzero(codes.lengths > j)
-            symbols = codes.flat[codes.starts[rows] + j]
-            known = (symbols >= 0) & (symbols < self.end)
-            there, copied = rows[known], rows[symbols >= self.end]
-            total[there] += self.logp[state[there], symbols[known]]
-            state[there] = self.next[state[there], symbols[known]]
-            total[copied] -= np.log(self.end + 1.0)
-            state[copied] = 0
-            total[rows[symbols < 0]] += UNSEEN
-        return total + self.logp[state, self.end]
+        from ._ngram_loops import log_probabilities
+
+        total = np.empty(len(codes.lengths))
+        log_probabilities(self.logp, self.next, self.start, codes.flat, codes.starts, total)
+        return total
 
     @property
     def end(self) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..._base.checks import Limits, array, indices, must
-from ...kernels._sequences import Codes
 from ...solvers import ConjugateGradient
-from ._keys import mix, seed
+from ._keys import hash_table_of
 from .emission import COPY, Chunks, sparse_rows
-from .inputs import SEPARATOR, Inputs
 
 COPIED = 0.5
 """Fraction of letters that must be copied for letters to share anything."""
@@ -21,8 +20,6 @@ PAIRS = 1000
 """Training pairs that the shared map is fitted on; it has few features."""
 OFTEN = 2
 """How often a chunk, or a feature, must occur."""
-FAR = 5
-"""Distances to an end of the input from here on count as one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class SharedMap:
     keys, coef
         Sorted keys of the features, and the coefficients of each, (features, columns).
     column
-        The column of each chunk of the model; -1 for those without a score.
+        The column of each chunk of the model; the last, which is 0, for those without a score.
     """
 
     keys: np.ndarray
@@ -46,66 +43,29 @@ class SharedMap:
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         width = array(self.coef, "coef", np.float32, len(self.keys), None).shape[1]
-        indices(self.column, "column", -1, width)
+        indices(self.column, "column", 0, width)
 
     @property
     def chunks(self) -> np.ndarray:
         """The numbers of the chunks that have a score."""
-        return np.flatnonzero(self.column >= 0)
+        return np.flatnonzero(self.column < self.coef.shape[1] - 1)
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """The hash table by which keys are found."""
+        return hash_table_of(self.keys)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """Return the scores at positions with the given features, one more column of zeros last."""
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        known = (self.keys[at] == keys) & (keys != 0)
-        U = sparse_rows(known, at[known], len(self.keys))
-        return np.hstack([U @ self.coef, np.zeros((len(keys), 1), np.float32)])
+        """Return the scores of all columns at positions with the given features."""
+        from ._search_loops import local_scores
 
-
-def shared_keys(inputs: Inputs, vowels: np.ndarray) -> np.ndarray:
-    """Return the features of positions that do not name their letter, (positions, kinds).
-
-    They are the letters around the position, whether it is a vowel, the distance to the ends, the
-    word and the place in it, the classes of characters around it, and products with the context.
-    Labels and marks of the ends have no features. `vowels` says which input symbols are vowels.
-    """
-    codes, rows = inputs.source, inputs.source.rows
-    around = {offset: _shifted(codes, codes.flat, offset) for offset in (-2, -1, 1, 2, 3)}
-    classes = [_shifted(codes, inputs.classes, offset) for offset in range(-2, 3)]
-    vowel = vowels[codes.flat].astype(np.int64)
-    to_end = np.minimum(inputs.last[rows] - codes.positions, FAR)
-    between = inputs.classes == SEPARATOR
-    before = np.concatenate([[0], np.cumsum(between)])
-    word = np.minimum((before[1:] - before[codes.starts[rows]]) + 1, FAR)
-    breaks = np.where(between | (codes.positions == 0), np.arange(len(between)), 0)
-    in_word = np.minimum(np.arange(len(between)) - np.maximum.accumulate(breaks), 3)
-    to_begin = np.minimum(codes.positions - inputs.first[rows], FAR)
-    kinds = [
-        (), (to_end,), (around[1],), (around[1], around[2]),
-        (vowel,), (around[1], around[2], around[3]), (around[-1],), (around[-1], around[-2]),
-        (around[-1], around[1]), (vowel, around[1]), (vowel, around[-1]), (to_begin,),
-        (word,), (word, in_word), (word, around[1]),
-        tuple(classes[1:4]), tuple(classes[2:]), tuple(classes[:3]), tuple(classes),
-    ]  # fmt: skip
-    keys = []
-    for kind, parts in enumerate(kinds):
-        key = np.full(len(codes.flat), seed(700 + kind))
-        for part in parts:
-            key = mix(key, part)
-        keys.append(key)
-    with_context = [
-        np.where(own == 0, np.uint64(0), mix(key, own))
-        for own in inputs.context[rows].T
-        for key in keys[:4]
-    ]
-    return np.where(inputs.inside[:, None], np.column_stack([*keys, *with_context]), np.uint64(0))
-
-
-def _shifted(codes: Codes, values: np.ndarray, offset: int) -> np.ndarray:
-    """Return the value of the symbol at a distance from each, plus 10; 1 beyond the sequence."""
-    place = codes.positions + offset
-    inside = (place >= 0) & (place < codes.lengths[codes.rows])
-    at = np.clip(np.arange(len(values)) + offset, 0, max(len(values) - 1, 0))
-    return np.where(inside, values[at], -9) + 10
+        n, width = len(keys), self.coef.shape[1]
+        scores, starts = np.zeros(n * width), width * np.arange(n + 1)
+        ones = np.ones((1, keys.shape[1]), dtype=np.float32)
+        offset = width * np.arange(len(self.keys))
+        learnt = self.keys, self.table, offset, self.coef.ravel()
+        local_scores(ones[0].astype(float), ones, *learnt, starts, scores, keys)
+        return scores.reshape(n, width)
 
 
 def fit_shared(
@@ -135,7 +95,7 @@ def fit_shared(
     letters = letters[rows[letters] < rows[letters[0]] + PAIRS]
     counts = np.bincount(numbers[letters], minlength=len(chunks.lengths))
     common = np.flatnonzero(counts >= OFTEN)
-    column = np.full(len(chunks.lengths), -1)
+    column = np.full(len(chunks.lengths), len(common))
     column[common] = np.arange(len(common))
     names, at, often = np.unique(keys[letters], return_inverse=True, return_counts=True)
     kept = (often >= OFTEN) & (names != 0)
@@ -145,4 +105,5 @@ def fit_shared(
     U = sparse_rows(there, new[at[there]], int(kept.sum()))
     V = (numbers[letters][:, None] == common).astype(np.float32)
     coef = ConjugateGradient(TOLERANCE, warn=False).solve(U, V, alpha, np.ones(len(common)))
-    return SharedMap(names[kept], np.asarray(coef, dtype=np.float32), column)
+    coef = np.pad(np.asarray(coef, dtype=np.float32), ((0, 0), (0, 1)))
+    return SharedMap(names[kept], coef, column)

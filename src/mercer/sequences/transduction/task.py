@@ -16,7 +16,7 @@ from ...spaces import Sequences
 from .aligned import Aligned
 from .alignment import align
 from .checks import alignable
-from .contexts import OUTLINE, Contexts
+from .contexts import Contexts
 from .inputs import InputCoder, directed, separating, sliced
 from .side_information import context_coder
 from .tiers import make_tiers
@@ -75,8 +75,9 @@ class Task:
         if model.tiers is not None:
             bare = coder.symbols.encode(self.X)
             tiers = make_tiers(model.tiers, coder.symbols, targets, bare, target)
-        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, words)
-        check_features(contexts, inputs.source, inputs.context.shape[1])
+        coordinates = inputs.context.shape[1]
+        contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, words, coordinates)
+        check_features(contexts, inputs.source)
         return Aligned(
             alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,
             float(model.alpha), model.max_chunk, ORDER, self._more_outputs(targets, backward),
@@ -91,10 +92,9 @@ class Task:
         return sliced(codes, np.flatnonzero(unknown == 0))[0]
 
 
-def check_features(contexts: Contexts, source: Codes, context_kinds: int) -> None:
+def check_features(contexts: Contexts, source: Codes) -> None:
     """Refuse features that do not fit into memory."""
-    windows = sum(len(kernel.windows()[1]) for kernel in (contexts.kernel, OUTLINE))
-    kinds = windows + 12 * (1 + context_kinds) * (1 + contexts.history)
+    kinds = len(contexts.templates) + len(contexts.shared_templates) + len(contexts.pairs[1])
     need, free = BYTES * len(source.flat) * kinds, SHARE * available()
     if need > free:
         raise MemoryError(

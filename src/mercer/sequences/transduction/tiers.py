@@ -8,12 +8,8 @@ import numpy as np
 
 from ..._base.checks import Limits, array, bounded, indices
 from ...kernels._sequences import Alphabet, Codes
-from ._keys import mix, seed
-from .harmony import harmonic_class, harmony_classes
-from .inputs import before_places, reversed_codes
+from .harmony import PARTITIONS, harmonic_class, harmony_classes
 
-DEPTH = 2
-"""How many members of a class are seen to either side of a position, and in the output."""
 REPEATED, HELD, EVIDENCE, GROWN = 10, 0.9, 10, 1000
 """Of a class that occurs once: what one with two members costs, the fraction of outputs that must
 have exactly one, how many outputs a symbol there must be, and how many it is grown on."""
@@ -74,74 +70,23 @@ class Tiers:
         """Return which symbols are in class c; the last row is that of unknown ones."""
         return self.source[np.where(codes.flat < 0, len(self.source) - 1, codes.flat), c]
 
-    def nearest(self, codes: Codes, c: int) -> np.ndarray:
-        """Return the nearest members of class c to the left and right of every position.
+    @property
+    def is_vowel(self) -> np.ndarray:
+        """Whether each input symbol is in any class."""
+        return np.any(self.source, axis=1)
 
-        (positions, 2 DEPTH): to the left from near to far, then to the right; -1 for none.
-        """
-        back, places = reversed_codes(codes), np.arange(len(codes.flat)) + codes.rows
-        left = last_members(codes, self.members(codes, c))[places]
-        right = last_members(back, self.members(back, c))[places]
-        mirrored = reversed_codes(Codes(np.arange(len(right)), codes.starts)).flat
-        return np.hstack([left[:, ::-1], right[mirrored, ::-1]])
+    @property
+    def harmony_partitions(self) -> list[np.ndarray]:
+        """The class of each input symbol in each partition, 0 for none."""
+        return [self.source_harmony // 3**p % 3 for p in range(PARTITIONS)]
 
-    def before(self, target: Codes) -> np.ndarray:
-        """Return the state of the output tier before each place, as in `before_places`.
+    def states(self, outputs: Codes) -> np.ndarray:
+        """Return the state of the output tier before each place, as in `before_places`."""
+        from ._feature_loops import tier_states
 
-        It is that of `tier_after`, symbol after symbol; unknown symbols change nothing.
-        """
-        known = (target.flat >= 0) & (target.flat < len(self.target))
-        codes = np.where(known, target.flat, 0)
-        rows = np.repeat(np.arange(len(target.lengths)), target.lengths + 1)
-        last = last_members(target, known & self.target[codes]) + 1
-        total = np.concatenate([[0], np.cumsum(known & self.once[codes])])
-        seen = total[np.arange(len(rows)) - rows] - total[target.starts[rows]]
-        members = last[:, 0] * (len(self.target) + 1) + last[:, 1]
-        harmony = last_class(target, np.where(known & self.target[codes], self.harmony[codes], 0))
-        return (members * 9 + harmony) * 3 + np.minimum(seen, 2)
-
-    def history_keys(self, states: np.ndarray) -> np.ndarray:
-        """Return the keys that `tier_key` gives to states, (states, 4)."""
-        members = states // 27
-        parts = [members % (len(self.target) + 1), members, (states // 3) % 9, states % 3]
-        keys = [mix(seed(1001 + i), part) for i, part in enumerate(parts)]
-        return np.stack(keys, axis=1)
-
-    def harmony_around(self, codes: Codes) -> np.ndarray:
-        """Return the class of the nearest symbol that has one, left and right of each position."""
-        places = np.arange(len(codes.flat)) + codes.rows
-        mirrored = reversed_codes(Codes(np.arange(len(codes.flat)), codes.starts)).flat
-        back = reversed_codes(codes)
-        left = last_class(codes, self.source_harmony[codes.flat])[places]
-        right = last_class(back, self.source_harmony[back.flat])[places]
-        return np.column_stack([left, right[mirrored]])
-
-
-def last_class(codes: Codes, harmony: np.ndarray) -> np.ndarray:
-    """Return the harmony of the last symbols before each place, for both partitions.
-
-    `harmony` belongs to the symbols; the rows are those of `before_places`.
-    """
-    rows = np.repeat(np.arange(len(codes.lengths)), codes.lengths + 1)
-    total = np.zeros(len(rows), dtype=np.int64)
-    for p, factor in enumerate((1, 3)):
-        classes = harmony // 3**p % 3
-        marked = np.where(classes > 0, np.arange(1, len(classes) + 1), 0)
-        last = np.concatenate([[0], np.maximum.accumulate(marked)])[np.arange(len(rows)) - rows]
-        there = last > codes.starts[rows]
-        total += factor * np.where(there, np.append(classes, 0)[last - 1], 0)
-    return total
-
-
-def last_members(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the last DEPTH symbols that are members before each place, the nearest last.
-
-    The rows are those of `before_places`; -1 where there are not so many.
-    """
-    total = np.concatenate([[0], np.cumsum(member)])
-    rows = np.repeat(np.arange(len(codes.lengths)), codes.lengths + 1)
-    members = Codes(codes.flat[member], total[codes.starts])
-    return before_places(members, DEPTH, -1)[total[np.arange(len(rows)) - rows] + rows]
+        states = np.empty(len(outputs.flat) + len(outputs.lengths), dtype=np.int64)
+        tier_states(outputs.flat, outputs.starts, self.symbol_kinds, states)
+        return states
 
 
 def learnt_class(codes: Codes, n: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, one, part, take
-from .._base.parameters import whole
+from .._base.parameters import integer
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
 
@@ -16,7 +16,7 @@ BLOCK = 1024
 """Inputs whose weights are held at once."""
 
 
-class BehindPredictions:
+class OutputSpaceMethods:
     """What a fitted model knows of its points: their coordinates, and the examples behind them."""
 
     points_: Any
@@ -70,13 +70,17 @@ class BehindPredictions:
 
     def _coordinate_frame(self) -> Frame:
         check_is_fitted(self)
-        frame = vars(self).get("frame_") or self.points_.frame
+        frame = self._point_frame()
         if not frame.compact:
             raise ValueError(
                 f"points under {self.output_kernel_} are weights on the training outputs: give "
                 "output_features=KernelPCA(rank) for finite coordinates."
             )
         return frame
+
+    def _point_frame(self) -> Frame:
+        """Return the frame of the points that the model predicts."""
+        return self.points_.frame
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
         """Return ⟨g(x), g(x')⟩ for all pairs: large if two inputs likely have similar outputs.
@@ -123,7 +127,7 @@ class BehindPredictions:
         [(2, ['rain'])]
         """
         check_is_fitted(self)
-        k = whole(k, "k")
+        k = integer(k, "k")
         outputs = self.outputs_  # says so where a saved model does without
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []

@@ -1,0 +1,8 @@
+"""The error of an ability that an object does not have."""
+
+
+class NotSupported(ValueError):
+    """Error of an optional ability that is not available, such as a closed form.
+
+    The message says what is not available and what to use instead.
+    """

@@ -1,0 +1,86 @@
+"""One output kernel and one frame for several models, so that their points can be averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from .._base.arrays import Items, count, host, take
+from .._base.parameters import same
+from ..embedding import Embedding, Frame
+from ..kernels.base import as_output_kernel
+from ..problem import repeats
+
+CHECKED = 5
+"""Training outputs that the frames of two models must agree on."""
+
+
+def with_one_output_kernel(
+    models: Sequence[Any], y: Items, weights: np.ndarray | None
+) -> list[Any]:
+    """Return clones of the models that share one output kernel, fitted on all outputs.
+
+    A kernel that learns from data would differ between models that fit it on a sample and on all
+    outputs, and their points could not be averaged. Models that were given different output
+    kernels, or lists of them, keep their own.
+    """
+    fresh = [clone(model) for model in models]
+    given = [model.get_params(deep=False).get("output_kernel") for model in fresh]
+    if any(isinstance(kernel, list | tuple) for kernel in given):
+        return fresh
+    kernels = [as_output_kernel(kernel) for kernel in given]
+    if not all(same(kernel, kernels[0]) for kernel in kernels):
+        return fresh
+    if not kernels[0].depends_on_data:
+        return fresh
+    outputs = kernels[0].as_outputs(y)
+    rows = np.arange(count(outputs)) if weights is None else repeats(weights)
+    shared = clone(kernels[0]).fit(take(outputs, rows)).frozen()
+    return [model.set_params(output_kernel=shared) for model in fresh]
+
+
+def common_frame(frames: list[Frame], y: Items) -> Frame:
+    """Return the frame that the points of all models are converted to.
+
+    It is the explicit features of the output kernel if a model uses them, because points in any
+    other frame can be converted to these; else the coordinates that a model has; else weights on
+    the training outputs. Models whose output kernels differ are refused.
+    """
+    compact = [frame for frame in frames if frame.compact]
+    if not compact:
+        return frames[0]
+    common = next((frame for frame in compact if frame.explicit), compact[0])
+    few = y.tocsr()[:CHECKED] if issparse(y) else y[:CHECKED]
+    expected = host(common.evaluate(few))
+    for frame in compact:
+        found = _converted(host(frame.evaluate(few)), frame, common)
+        if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6, atol=1e-9):
+            raise ValueError(
+                "the models have different output kernels or output features, so that their "
+                "points cannot be averaged: give all of them the same output_kernel and "
+                "output_features. Models that are fitted beforehand must share one "
+                "fitted output kernel: fit one, and pass kernel.frozen() to all of them."
+            )
+    return common
+
+
+def in_frame(points: Embedding, frame: Frame) -> np.ndarray:
+    """Return the coordinates of points, converted to another frame."""
+    C = host(points.coordinates)
+    if points.frame.compact or not frame.compact:
+        return _converted(C, points.frame, frame)
+    return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
+
+
+def _converted(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
+    """Convert coordinates to explicit features if the other frame has those and this one not."""
+    return host(own.kernel_features(C)) if other.explicit and not own.explicit else C
+
+
+def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
+    """Return the training outputs in the frame."""
+    return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))

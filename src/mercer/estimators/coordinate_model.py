@@ -1,0 +1,176 @@
+"""The base of models that learn output coordinates from finite features of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from .._base.arrays import Array, Items, count, host, take
+from .._base.folds import fold_numbers, fold_rows
+from ..decoders import Decoder
+from ..embedding import Embedding, Frame, PointMap
+from ..features import FeatureMap
+from ..kernels import Kernel, Linear, as_kernel
+from ..kernels.base import as_output_kernel
+from ..operators import as_operator_kernel
+from ..problem import Problem, Side, repeats
+from ..solvers import Cache
+from ..solvers.weights import LeastWeights
+from .base import on_fresh_state, warn_if_constant
+from .choice import calibrated
+from .left_out_points import LeftOutPoints
+from .pairs import drop_zero_weights, group_labels
+from .trees import features_of
+
+
+@dataclass(frozen=True)
+class CoordinatePairs:
+    """Training pairs as arrays.
+
+    Attributes
+    ----------
+    features : array of shape (n, p)
+        The features of the inputs.
+    coordinates : array of shape (n, q)
+        The coordinates of the outputs.
+    frame : Frame
+        The frame of predicted points.
+    labels : array of shape (n,)
+        The number of the group of each pair.
+    weights : array of shape (n,) or None
+        The sample weights; None for ones.
+    """
+
+    features: np.ndarray
+    coordinates: np.ndarray
+    frame: Frame
+    labels: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    def mass(self) -> np.ndarray:
+        """The sample weights as numbers."""
+        return np.ones(len(self.labels)) if self.weights is None else self.weights
+
+
+class CoordinateModel(LeftOutPoints):
+    """A model that learns output coordinates from features, and is calibrated on left-out folds.
+
+    A subclass implements `_fit_coordinates`.
+    """
+
+    kernel: Any
+    output_kernel: Any
+    decoder: Decoder | None
+    cv: int
+    folds_: np.ndarray | None
+    needs_features: ClassVar[str]
+    """Why the input kernel must have finite features, for the message that refuses others."""
+
+    dropped: ClassVar[dict[str, str]] = {
+        "outputs_": "the training outputs",
+        "left_out_": "left-out predictions",
+        "folds_": "the folds of left-out predictions",
+    }
+
+    @on_fresh_state
+    def fit(
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Array | None = None
+    ) -> Self:
+        """Learn output coordinates, and calibrate the decoder on left-out predictions.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their outputs.
+        groups
+            A label for each pair: pairs of one label are left out together, and drawn together
+            where examples are drawn.
+        sample_weight
+            The weight of each pair; pairs of weight zero are ignored.
+        """
+        self._check_parameters()
+        kernel, given = self._input_kernel(), X
+        X, y = self._check_pairs(kernel, as_output_kernel(self.output_kernel), X, y)
+        _, weights, groups, (X, y, given) = drop_zero_weights(sample_weight, groups, X, y, given)
+        labels = group_labels(groups, count(y))
+        self.input_kernel_, self.folds_ = kernel.fit(X), None
+        V, frame = self._fit_output_side(y, weights)
+        A = features_of(self.input_kernel_, X)
+        left_out = self._fit_coordinates(CoordinatePairs(A, V, frame, labels, weights))
+        self.left_out_ = replace(left_out, left_out=labels, inputs=given)
+        self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters with which there is nothing to fit."""
+
+    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        """Learn the coordinates, set `points_`, and return the left-out points."""
+        raise NotImplementedError
+
+    def _fit_output_side(
+        self, y: Items, weights: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Frame]:
+        """Fit output kernel and decoder; return the coordinates of the outputs and their frame."""
+        counted = y if weights is None else take(y, repeats(weights))
+        self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)
+        warn_if_constant(self.output_kernel_, y)
+        self.outputs_ = y
+        self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
+        return self._coordinates(self._output_problem(y))
+
+    def _output_problem(self, y: Items) -> Problem:
+        """Return the problem that determines the coordinates of the outputs."""
+        return output_problem(self.output_kernel_, y)
+
+    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
+        """Return the output coordinates that ridge models have, and the frame of the points."""
+        outputs = Cache().outputs(problem)
+        return host(outputs.coordinates), outputs.frame
+
+    def _set_points(self, map: FeatureMap, frame: Frame, left_out: np.ndarray) -> Embedding:
+        """Set `points_` to a map to coordinates; return left-out coordinates as points."""
+        weights = LeastWeights(frame, self.outputs_)
+        self.points_ = PointMap(map, None, frame, weights)
+        return Embedding(left_out, frame, weigh=partial(weights.weights, None, left_out))
+
+    def _predict_left_out(
+        self,
+        predict: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        shape: tuple[int, ...],
+        labels: np.ndarray,
+    ) -> np.ndarray:
+        """Return predictions of every row by `predict(seen rows, left-out rows)`, fold by fold."""
+        self.folds_ = fold_numbers(labels, self.cv)
+        C = np.empty(shape)
+        for seen, out in fold_rows(self.folds_):
+            C[out] = predict(seen, out)
+        return C
+
+    def _own_folds(self) -> np.ndarray | None:
+        return self.folds_
+
+    def _input_kernel(self) -> Kernel:
+        """Return the kernel on inputs, which must have finite features; None is `Linear`."""
+        kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
+        if kernel.features is None:
+            raise ValueError(
+                f"{self.needs_features}, and {kernel} has no finite ones: use a linear kernel, "
+                "such as Linear() or Words()."
+            )
+        return kernel
+
+    def _scalar_kernels(self) -> list[Kernel]:
+        return [self._input_kernel()]
+
+
+def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
+    """Return a problem whose outputs have the coordinates that ridge models give them."""
+    inputs = Side(Linear(), np.zeros((count(y), 1)))
+    return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))

@@ -1,0 +1,97 @@
+"""Features of positions, compiled."""
+
+from __future__ import annotations
+
+from ..._base.loops import compiled, parallel
+from ...kernels._window_loops import SEED, mixed
+from ._tier_loops import tier_after, tier_key
+
+OUTSIDE = 1 << 40
+"""Value of what is one symbol beyond an end; all that is farther away has the next number."""
+ABSENT = -(1 << 62)
+"""Value of a column that leaves a position without the features that read it."""
+
+
+@parallel
+def template_keys(start, stop, columns, starts, rows, parts, stops, keys):
+    """Write the key of each template, a column of `keys`, at each position, a row.
+
+    Template f reads parts[stops[f]:stops[f + 1]]: numbers of columns, and distances from the
+    position. Its key is 0 where one of the values is absent.
+    """
+    for n in range(start, stop):
+        first, last = starts[rows[n]], starts[rows[n] + 1]
+        for f in range(len(stops) - 1):
+            key = mixed(SEED, f + 1)
+            for part in range(stops[f], stops[f + 1]):
+                place = n + parts[part, 1]
+                if place < first:
+                    value = OUTSIDE + min(first - place, 2)
+                elif place >= last:
+                    value = OUTSIDE + min(place - last + 1, 2)
+                else:
+                    value = columns[place, parts[part, 0]]
+                if value == ABSENT:
+                    key = SEED ^ SEED
+                    break
+                key = mixed(key, value)
+            keys[n, f] = key
+
+
+@compiled
+def nearest_members(values, starts, member, nearest):
+    """Write the values of the nearest two members on either side of each position.
+
+    `nearest` has the columns left, second left, right, second right; it is left unchanged where
+    there is no such member.
+    """
+    for p in range(len(starts) - 1):
+        for side in range(2):
+            one, two = -1, -1
+            for step in range(starts[p + 1] - starts[p]):
+                i = starts[p] + step if side == 0 else starts[p + 1] - 1 - step
+                if one >= 0:
+                    nearest[i, 2 * side] = values[one]
+                if two >= 0:
+                    nearest[i, 2 * side + 1] = values[two]
+                if member[i]:
+                    one, two = i, one
+
+
+@compiled
+def tier_states(flat, starts, kinds, states):
+    """Write the state of the output tier before each symbol of each output, and at its end.
+
+    Symbol j of output p has row starts[p] + p + j. Unknown symbols leave the state unchanged.
+    """
+    for p in range(len(starts) - 1):
+        state = 0
+        for i in range(starts[p], starts[p + 1]):
+            states[i + p] = state
+            if 0 <= flat[i] < len(kinds):
+                state = tier_after(state, flat[i], kinds)
+        states[starts[p + 1] + p] = state
+
+
+@compiled
+def history_keys(pairs, features, histories, states, n_symbols, keys):
+    """Write the key of each pair of a history and a feature of the input, at each position."""
+    for n in range(len(features)):
+        for f in range(len(pairs)):
+            h, window = pairs[f, 0], features[n, pairs[f, 1]]
+            keys[n, f] = paired_key(h, window, histories[n], states[n], n_symbols)
+
+
+@compiled
+def paired_key(h, window, histories, state, n_symbols):
+    """Return the key of history h with a feature of the input; 0 where one of them is absent.
+
+    Histories 1, 2, … are the last output symbols; those beyond are parts of the tier's state.
+    """
+    if h <= len(histories):
+        history = histories[h - 1]
+    else:
+        history = tier_key(state, n_symbols, h - len(histories))
+    if window == 0 or history == 0:
+        return SEED ^ SEED
+    return mixed(mixed(history, 1), window)

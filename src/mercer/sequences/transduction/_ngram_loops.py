@@ -1,0 +1,34 @@
+"""The n-gram model of outputs, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._base.loops import compiled
+from .ngram import UNSEEN
+
+
+@compiled
+def ngram_step(logp, nexts, state, symbol):
+    """Return the log-probability of a symbol, and the state after it.
+
+    A symbol beyond the alphabet, which was copied from an input, has the uniform probability and
+    leaves no context. A negative one is impossible to write.
+    """
+    end = logp.shape[1] - 1
+    if symbol < 0:
+        return UNSEEN, state
+    if symbol >= end:
+        return -np.log(end + 1.0), 0
+    return logp[state, symbol], np.int64(nexts[state, symbol])
+
+
+@compiled
+def log_probabilities(logp, nexts, start, flat, starts, total):
+    """Write the log-probability of each sequence, its end included."""
+    for p in range(len(starts) - 1):
+        state, total[p] = np.int64(start), 0.0
+        for i in range(starts[p], starts[p + 1]):
+            gain, state = ngram_step(logp, nexts, state, flat[i])
+            total[p] += gain
+        total[p] += logp[state, logp.shape[1] - 1]

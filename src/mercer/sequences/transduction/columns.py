@@ -1,0 +1,121 @@
+"""Values at the positions of inputs, from which templates make features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .inputs import SEPARATOR, EncodedInputs
+from .templates import DEPTH
+from .tiers import Tiers
+from .words import WordPositions
+
+FAR = 5
+"""Distances to an end of the input from here on count as one."""
+IN_WORD = 3
+"""Letters of a word from here on count as one."""
+Columns = dict[str, np.ndarray]
+
+
+def input_columns(
+    inputs: EncodedInputs, tiers: Tiers | None, ends: int, backward: bool, words: bool
+) -> Columns:
+    """Return the columns that all templates read, by name."""
+    codes = inputs.source
+    columns = {"symbol": codes.flat, "class": inputs.classes}
+    columns |= place_columns(inputs) | end_columns(inputs, ends, backward)
+    columns |= context_columns(inputs)
+    columns["vowel"] = np.zeros(len(codes.flat), dtype=np.int64)
+    if tiers is not None:
+        columns["vowel"] = tiers.is_vowel[codes.flat]
+        for c in range(tiers.source.shape[1]):
+            columns |= tier_columns(inputs, tiers, c)
+        columns |= harmony_columns(inputs, tiers)
+    if words:
+        columns |= word_columns(inputs)
+    return columns
+
+
+def place_columns(inputs: EncodedInputs) -> Columns:
+    """Return where positions are: distances to the ends, the number of the word, place in it.
+
+    Labels and marks of the ends are not inside the input.
+    """
+    from ._feature_loops import ABSENT
+
+    codes, rows = inputs.source, inputs.source.rows
+    between = inputs.classes == SEPARATOR
+    number = np.cumsum(between)
+    before = np.concatenate([[0], number])[codes.starts[rows]]
+    index = np.arange(len(between))
+    breaks = np.where(between | (codes.positions == 0), index, 0)
+    return {
+        "inside": np.where(inputs.inside, 1, ABSENT),
+        "to end": np.minimum(inputs.last[rows] - codes.positions, FAR),
+        "to begin": np.minimum(codes.positions - inputs.first[rows], FAR),
+        "word number": np.minimum(number - before + 1, FAR),
+        "letter number": np.minimum(index - np.maximum.accumulate(breaks), IN_WORD),
+    }
+
+
+def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
+    """Return the first and the last n symbols of the input at each position."""
+    codes, rows = inputs.source, inputs.source.rows
+    columns = {}
+    for end, from_last in (("last", not backward), ("first", backward)):
+        for j in range(n):
+            local = inputs.last - 1 - j if from_last else inputs.first + j
+            inside = (local >= inputs.first) & (local < inputs.last)
+            symbols = np.full(len(local), -2)
+            symbols[inside] = codes.flat[(codes.starts[:-1] + local)[inside]]
+            columns[f"{end} {j}"] = symbols[rows]
+    return columns
+
+
+def context_columns(inputs: EncodedInputs) -> Columns:
+    """Return the keys of the context at each position."""
+    from ._feature_loops import ABSENT
+
+    keys = np.where(inputs.context == 0, ABSENT, inputs.context.view(np.int64))[inputs.source.rows]
+    return {f"context {j}": column for j, column in enumerate(keys.T)}
+
+
+def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
+    """Return the nearest members of class c, and the symbols with all others as one."""
+    codes, member = inputs.source, tiers.members(inputs.source, c)
+    nearest = nearest_values(inputs, codes.flat, member).T
+    names = [f"tier {c} {side} {j}" for side in ("left", "right") for j in range(DEPTH)]
+    others = np.where(inputs.inside, -2, -3)
+    return {
+        f"outline {c}": np.where(member, codes.flat, others),
+        **dict(zip(names, nearest, strict=True)),
+    }
+
+
+def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
+    """Return the class of the nearest symbol that has one, for both partitions and both sides."""
+    columns = {}
+    for p, classes in enumerate(tiers.harmony_partitions):
+        own = classes[inputs.source.flat]
+        nearest = nearest_values(inputs, own, own > 0)
+        columns[f"harmony left {p}"], columns[f"harmony right {p}"] = nearest[:, 0], nearest[:, 2]
+    return columns
+
+
+def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
+    """Return the values of the nearest members, as `nearest_members` writes them; -2 for none."""
+    from ._feature_loops import nearest_members
+
+    nearest = np.full((len(values), 2 * DEPTH), -2)
+    nearest_members(values, inputs.source.starts, member, nearest)
+    return nearest
+
+
+def word_columns(inputs: EncodedInputs) -> Columns:
+    """Return the words of inputs, those next to them, and the place of each position."""
+    words = WordPositions(inputs)
+    return {
+        "place": words.place,
+        "form 1": words.at(words.forms, 1),
+        **{f"word {d}": words.at(words.symbols, d) for d in (-1, 1, 2)},
+        "word": words.at(words.symbols, 0),
+    }

@@ -1,0 +1,197 @@
+"""Templates of features: which values around a position are combined into one feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...kernels import LocalWindow
+
+Part = tuple[str, int]
+"""The name of a column, and the distance from the position at which it is read."""
+HERE: Part = ("symbol", 0)
+NEAR = 1
+"""How far the windows reach that are paired with the last output symbols and with the context."""
+OUTLINE = LocalWindow(radius=4, decay=0.6)
+"""Windows that distinguish only the symbols of a tier: what matters of *ate* in *late*, *rate* and
+*dame* is an open syllable. They count half."""
+DEPTH = 2
+"""How many members of a class are seen to either side of a position, and in the output."""
+
+
+class Template(NamedTuple):
+    """One kind of feature: the combination of some values around a position.
+
+    Attributes
+    ----------
+    parts
+        The values that are combined.
+    weight
+        The weight of the feature.
+    context
+        The coordinate of the context that is one of the values, -1 for none.
+    paired
+        Whether the feature is also combined with the last output symbols.
+    """
+
+    parts: tuple[Part, ...]
+    weight: float = 1.0
+    context: int = -1
+    paired: bool = False
+
+    def and_also(self, *parts: Part, weight: float = 1.0) -> Template:
+        """Return the template with more values, and its weight multiplied."""
+        return Template((*self.parts, *parts), self.weight * weight)
+
+
+def window(name: str, a: int, b: int) -> tuple[Part, ...]:
+    """Return the parts from distance a to distance b of one column."""
+    return tuple((name, d) for d in range(a, b + 1))
+
+
+def window_templates(kernel: LocalWindow) -> list[Template]:
+    """Return the windows of the kernel; those near the position are paired with outputs."""
+    ends, weights = kernel.windows()
+    return [
+        Template((HERE, *window("symbol", a, b)), w, paired=-NEAR <= a <= 0 <= b <= NEAR)
+        for (a, b), w in zip(ends.tolist(), weights.tolist(), strict=True)
+    ]
+
+
+def near_windows(templates: list[Template]) -> list[Template]:
+    """Return the windows near the position, the position alone first."""
+    return sorted((t for t in templates if t.paired), key=lambda t: len(t.parts))
+
+
+def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]:
+    """Return the nearest members of class c: left (first), right, both, and with near windows."""
+    left, right = (
+        [(f"tier {c} {side} {j}", 0) for j in range(DEPTH)] for side in ("left", "right")
+    )
+    one = decay**0.5
+    alone = Template((HERE,))
+    found = [
+        alone.and_also(*side[: j + 1], weight=one ** (j + 1))
+        for side in (left, right)
+        for j in range(DEPTH)
+    ]
+    found.append(alone.and_also(left[0], right[0], weight=decay))
+    found += [t.and_also(side[0], weight=one) for t in near[1:] for side in (left, right)]
+    return found
+
+
+def outline_templates(c: int) -> list[Template]:
+    """Return windows around the position that distinguish only the members of class c."""
+    ends, weights = OUTLINE.windows()
+    return [
+        Template((HERE, *window(f"outline {c}", a, b)), w / 2.0)
+        for (a, b), w in zip(ends.tolist(), weights.tolist(), strict=True)
+        if a <= 0 <= b and b - a > 1
+    ]
+
+
+def harmony_templates(near: list[Template], decay: float) -> list[Template]:
+    """Return the harmony classes to either side: alone (first), and with near windows."""
+    one = decay**0.5
+    sides = [[(f"harmony {side} {p}", 0) for p in range(2)] for side in ("left", "right")]
+    return [t.and_also(*side, weight=one) for t in near for side in sides]
+
+
+def end_templates(n: int, decay: float) -> list[Template]:
+    """Return the last 1, …, n symbols of the input (first), and its first symbols."""
+    return [
+        Template((HERE, *((f"{end} {j}", 0) for j in range(size))), decay ** (size / 2.0))
+        for end in ("last", "first")
+        for size in range(1, n + 1)
+    ]
+
+
+def word_templates(decay: float) -> list[Template]:
+    """Return the word with the place in it, alone and with words next to it.
+
+    The next word counts as much as the symbol at the position.
+    """
+    own = (("place", 0), ("word", 0))
+    more = [(), ("word -1",), ("word 1",), ("word 1", "word 2"), ("form 1",)]
+    return [
+        Template((*own, *((name, 0) for name in names)), decay ** ((len(names) - 1) / 2.0))
+        for names in more
+    ]
+
+
+def context_templates(templates: Iterable[Template], coordinates: int) -> list[Template]:
+    """Return the product of some templates with each coordinate of the context.
+
+    The first of the templates is paired with the last output symbols too.
+    """
+    return [
+        Template((*t.parts, (f"context {j}", 0)), t.weight, j, paired=number == 0)
+        for j in range(coordinates)
+        for number, t in enumerate(templates)
+    ]
+
+
+def shared_templates(coordinates: int) -> list[Template]:
+    """Return the features of positions that do not name their letter.
+
+    They are the letters around the position, whether it is a vowel, the distance to the ends, the
+    word and the place in it, the classes of characters around it, and products with the context.
+    """
+    before, after = ("symbol", -1), ("symbol", 1)
+    kinds: list[tuple[Part, ...]] = [
+        (), (("to end", 0),), (after,), window("symbol", 1, 2),
+        (("vowel", 0),), window("symbol", 1, 3), (before,), window("symbol", -2, -1),
+        (before, after), (("vowel", 0), after), (("vowel", 0), before), (("to begin", 0),),
+        (("word number", 0),), (("word number", 0), ("letter number", 0)),
+        (("word number", 0), after),
+        *(window("class", a, b) for a, b in ((-1, 1), (0, 2), (-2, 0), (-2, 2))),
+    ]  # fmt: skip
+    found = [Template((("inside", 0), *parts)) for parts in kinds]
+    return [*found, *context_templates(found[:4], coordinates)]
+
+
+class Templates:
+    """Templates as arrays, as the compiled loops read them.
+
+    Attributes
+    ----------
+    names
+        The columns that are read.
+    parts, stops
+        The parts of all templates end to end, as numbers of columns and distances, and where the
+        parts of each template end.
+    weights, contexts, paired
+        The weight of each template, its coordinate of the context (-1 for none), and the numbers
+        of those that are paired with output symbols.
+    """
+
+    def __init__(self, templates: list[Template]):
+        self.names = list(dict.fromkeys(name for t in templates for name, _ in t.parts))
+        number = {name: i for i, name in enumerate(self.names)}
+        parts = [(number[name], distance) for t in templates for name, distance in t.parts]
+        self.parts = np.array(parts, dtype=np.int64)
+        self.stops = np.concatenate([[0], np.cumsum([len(t.parts) for t in templates])])
+        self.weights = np.array([t.weight for t in templates])
+        self.contexts = np.array([t.context for t in templates])
+        self.paired = np.flatnonzero([t.paired for t in templates])
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def keys(
+        self, columns: dict[str, np.ndarray], starts: np.ndarray, rows: np.ndarray
+    ) -> np.ndarray:
+        """Return the key of each template at each position, (positions, templates); 0 for none.
+
+        The positions of input p are starts[p]:starts[p + 1]; `rows` has the input of each position.
+        """
+        from ._feature_loops import template_keys
+
+        values = np.empty((len(rows), len(self.names)), dtype=np.int64)
+        for i, name in enumerate(self.names):
+            values[:, i] = columns[name]
+        keys = np.empty((len(rows), len(self)), dtype=np.uint64)
+        template_keys(values, starts, rows, self.parts, self.stops, keys)
+        return keys
