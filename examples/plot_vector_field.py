@@ -60,7 +60,7 @@ for name, kernels in KINDS.items():
 model = models["sum of both"]
 side = np.linspace(-2, 2, 18)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-parts = [term.gram(grid, X) @ model.coef_ for term in (model.kernel_.left_, model.kernel_.right_)]
+parts = [term.gram(grid, X) @ model.coef_ for term in model.kernel_.terms_]
 
 panels = [
     ("measured", X, Y),

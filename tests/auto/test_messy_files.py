@@ -19,16 +19,6 @@ from mercer.auto.tables.content import RATIO, SMALL
 from mercer.tables import BadTable, read, write
 
 
-@pytest.fixture
-def file(tmp_path, few_trees):
-    def make(content, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 @pytest.mark.parametrize(
     ("text", "names", "rows"),
     [

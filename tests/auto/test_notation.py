@@ -14,16 +14,6 @@ from mercer.auto.tables.values import Column, numbers
 from mercer.tables import BadTable, Table, read
 
 
-@pytest.fixture
-def file(tmp_path, few_trees):
-    def make(content, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 @pytest.mark.parametrize(
     ("text", "mark", "value"),
     [

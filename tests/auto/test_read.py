@@ -9,16 +9,6 @@ from mercer.auto.tables.values import numbers
 from mercer.tables import BadTable, read, write
 
 
-@pytest.fixture
-def file(tmp_path):
-    def make(content, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
-
-
 def test_quotes_newlines_and_byte_order_marks(file):
     table = read(file(b'\xef\xbb\xbfa,b\r\n"x, y","line\nbreak"\r\n"say ""hi""",2\r\n'))
     assert table.columns == {"a": ["x, y", 'say "hi"'], "b": ["line\nbreak", "2"]}

@@ -33,6 +33,18 @@ def test_class_names_are_used_once():
     assert not {name for name, number in names.items() if number > 1}
 
 
+def test_tests_import_private_names_of_their_own_folder_only():
+    """A test in tests/kernels may import a private name of mercer.kernels, and of no other."""
+    tests = Path(__file__).parents[1]
+    for path in tests.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("mercer"):
+                continue
+            private = [a.name for a in node.names if a.name[0] == "_" and a.name != "_base"]
+            own = f"mercer.{path.relative_to(tests).parts[0]}"
+            assert not private or f"{node.module}.".startswith(f"{own}."), (path.name, private)
+
+
 def test_this_test_sees_imports():
     assert "operators" in import_graph.imported_folders(Path("solvers/exact.py"))
     assert "kernels" in import_graph.imported_folders(Path("decoders/direct.py"))

@@ -83,14 +83,14 @@ def is_whole(value: Any) -> bool:
 
 
 def bounded(value: Any, name: str, low: int, high: int) -> int:
-    """Return an integer within bounds."""
+    """Return an integer after a check of its bounds."""
     inside = is_whole(value) and low <= value <= high
     must(inside, f"{name} must be an integer in {low} … {high}, got {value!r:.40}")
     return int(value)
 
 
 def finite(value: Any, name: str, low: float = -math.inf) -> float:
-    """Return a finite number, at least `low`."""
+    """Return a number after a check that it is finite and at least `low`."""
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     must(
         number and math.isfinite(value) and value >= low, f"{name} must be a finite number ≥ {low}"

@@ -37,6 +37,7 @@ class _Notice(event.Listener):
     printed = False
 
     def on_start(self, event: Any) -> None:
+        """Print the notice once, before the first compilation of a loop of this package."""
         name = event.data["dispatcher"].py_func.__module__
         if not self.printed and name.startswith("mercer."):
             self.printed = True

@@ -110,7 +110,7 @@ def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
 
 
 def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
-    """Return the results of a function for the blocks of each thread.
+    """Return the results of a function, called once per thread with the blocks of the thread.
 
     Blocks have about `step` rows, and there are no more threads than such blocks.
     The same blocks go to the same thread in every run, so that sums are the same too.

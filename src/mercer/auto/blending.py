@@ -75,7 +75,7 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
         alone = np.eye(len(weights))[best]
         if not exceeds_standard_error(squares.losses(alone) - squares.losses(each)):
             weights, each, how = (weights + alone) / 2.0, (each + alone) / 2.0, f"{how} and linear"
-    share = squares.safe_share(each)
+    share = squares.safe_fraction(each)
     return how, blend.reweighted(share * weights, share * each)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..kernels._trees import FlatTree, flattened, nested, pair_hashes
+from ..kernels._trees import FlatTree, flattened, nested, pair_hashes, postorder
 
 Below = tuple[int, int, int]
 """A production, a position among its children, and the production at that position."""
@@ -75,7 +75,7 @@ class Grammar:
         hashes = flat.productions()
         number = np.full(len(hashes), -1)
         bag: Counter = Counter()
-        for i, node, children in _in_postorder(nested(tree, name)):
+        for i, (node, children) in enumerate(postorder(nested(tree, name), name)):
             if not is_inner(node):
                 continue
             p = number[i] = self.number.setdefault(production(node), len(self.number))
@@ -193,27 +193,6 @@ def production(node: Sequence[Any]) -> Production:
     """Return the production at the root of a nested tree."""
     children = ((not is_inner(c), c[0] if isinstance(c, tuple | list) else c) for c in node[1:])
     return Production(node[0], tuple(children))
-
-
-def _in_postorder(tree: Any) -> Iterator[tuple[int, Any, list[int]]]:
-    """Yield the number, the node and the numbers of the children of every node, children first."""
-    number = 0
-    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(tree)]
-    while waiting:
-        node, done, rest = waiting[-1]
-        if rest:
-            waiting.append(_opened(rest.pop(0)))
-            continue
-        waiting.pop()
-        yield number, node, done
-        if waiting:
-            waiting[-1][1].append(number)
-        number += 1
-
-
-def _opened(node: Any) -> tuple[Any, list[int], list[Any]]:
-    """Return a node, an empty list for its finished children, and its children."""
-    return node, [], list(node[1:]) if isinstance(node, tuple | list) else []
 
 
 def _longest_chain(tree: Any) -> int:

@@ -24,14 +24,14 @@ NUMBER = 1e-3
 
 @parameters
 class GromovWassersteinBarycenter(Decoder):
-    """New graphs: the fused Gromov–Wasserstein barycentre of the training graphs in the point.
+    r"""New graphs: the fused Gromov–Wasserstein barycentre of the training graphs in the point.
 
-    A point is g(x) = Σ_i c_i(x) Φ(y_i). The graphs of the `graphs` largest positive weights are
-    averaged: the barycentre minimises Σ_i c_i FGW(ȳ, y_i), with node labels (and labels next to
-    a node) as features and adjacency as structure; each node takes the label, and each pair of
-    nodes the edge label, that most of the weight matched to it has. Of the barycentres, one for
-    each number of nodes among those graphs and each threshold, the one of the largest
-    2⟨g(x), Φ(y)⟩ - l(y, y) is the answer.
+    A point is :math:`g(x) = \sum_i c_i(x) \Phi(y_i)`. The graphs of the `graphs` largest positive
+    weights are averaged: the barycentre minimises :math:`\sum_i c_i \operatorname{FGW}(\bar y,
+    y_i)`, with node labels (and labels next to a node) as features and adjacency as structure; each
+    node takes the label, and each pair of nodes the edge label, that most of the weight matched to
+    it has. Of the barycentres, one for each number of nodes among those graphs and each threshold,
+    the one of the largest :math:`2 \langle g(x), \Phi(y) \rangle - l(y, y)` is the answer.
 
     Parameters
     ----------

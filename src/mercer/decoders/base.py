@@ -40,10 +40,10 @@ class Found:
 
 
 class Decoder(BaseEstimator):
-    """The pre-image: f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y).
+    r"""The pre-image, :math:`f(x) = \arg\max_y 2 \langle g(x), \Phi(y) \rangle - l(y, y)`.
 
     A custom decoder implements `decode` (and `fit` where it keeps something);
-    `mercer.testing.check_decoder` then says whether it finds y again from Φ(y).
+    `mercer.testing.check_decoder` tests whether it recovers every training output from its point.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Decoder(BaseEstimator):
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Decoder:
-        """Prepare for the fitted output kernel and the training outputs."""
+        """Prepare the decoder for a fitted output kernel and the training outputs."""
         return self
 
     per_input: Any = False

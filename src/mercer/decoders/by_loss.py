@@ -28,16 +28,17 @@ The first loss of a space is its default.
 
 @parameters
 class ByLoss(Decoder):
-    """The output of the least expected loss: f(x) = argmin_y Σ_i c_i(x) Δ(y, y_i).
+    r"""The output of the least expected loss.
 
-    The weights c(x) on the training outputs are those of the prediction, `points.weights`: what
-    the model says of an input is decoded for any loss, whatever the output kernel.
+    :math:`f(x) = \arg\min_y \sum_i c_i(x) \Delta(y, y_i)`. The weights :math:`c(x)` on the training
+    outputs are those of the prediction, `points.weights`: what the model says of an input is
+    decoded for any loss, whatever the output kernel.
 
     Parameters
     ----------
     loss : str, callable or None, default=None
         "f1", "hamming" or "subset" (one minus these) of label sets; "kendall" or "spearman" of
-        rankings; "edit", the edit distance of sequences; a function Δ of two outputs; or None for
+        rankings; "edit", the edit distance of sequences; a function of two outputs; or None for
         that of the space: "f1", "kendall", "edit".
     candidates : outputs, "training" or None, default=None
         The outputs to choose from; "training" for the training outputs; None for all outputs by
@@ -56,10 +57,10 @@ class ByLoss(Decoder):
 
     Notes
     -----
-    Where Δ(y, y') = ⟨ψ(y), χ(y')⟩ in some space, as every loss on finitely many outputs is,
-    Σ_i c_i(x) Δ(y, y_i) estimates E[Δ(y, Y) | x] consistently (the SELF framework).
-    Left-out weights are those of the models that did not see the example, under the identity;
-    under other operators the smallest weights that give the point.
+    Where :math:`\Delta(y, y') = \langle \psi(y), \chi(y') \rangle` in some space, as
+    for every loss on finitely many outputs, the sum estimates :math:`E[\Delta(y, Y) \mid x]`
+    consistently (the SELF framework). Left-out weights are those of the models that did not see the
+    example, under the identity; under other operators the smallest weights that give the point.
 
     References
     ----------

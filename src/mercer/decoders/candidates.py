@@ -32,7 +32,7 @@ INDICES = (None, "faiss", "hnsw")
 
 @parameters
 class Candidates(Reducible, Decoder):
-    """The best of a set of candidates: one blocked matrix product and an argmax.
+    r"""The best of a set of candidates: one blocked matrix product and an argmax.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Candidates(Reducible, Decoder):
 
     Notes
     -----
-    With an index, scores 2⟨g, Φ(y)⟩ - l(y, y) are inner products with l(y, y) as one more
-    coordinate. faiss ranks them in single precision; the best k + 16 are scored again in double
-    precision, and an answer stands if its last score exceeds what any candidate beyond them could
-    reach within the rounding of float32. Where it does not, the point is searched in full: the
-    answers are those without an index. Arrays on a device, and left-out points, are always
-    searched in full, where they are.
+    With an index, scores :math:`2 \langle g, \Phi(y) \rangle - l(y, y)` are inner
+    products with :math:`l(y, y)` as one more coordinate. faiss ranks them in single precision; the
+    best k + 16 are scored again in double precision, and an answer stands if its last score exceeds
+    what any candidate beyond them could reach within the rounding of float32. Where it does not,
+    the point is searched in full: the answers are those without an index. Arrays on a device, and
+    left-out points, are always searched in full, where they are.
 
     For leave-one-out points a training output is passed over where all its occurrences were left
     out with the point: a refit without them would not have known it.

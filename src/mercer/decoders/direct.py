@@ -43,16 +43,17 @@ TOLERANCE = 1e-6
 
 
 class Simplex(Decoder):
-    """Probabilities: the nearest point of the simplex to the predicted point, exactly.
+    r"""Probabilities: the nearest point of the simplex to the predicted point, exactly.
 
-    For `Linear` outputs that is the Euclidean projection, y_j = max(g_j - τ, 0) with τ such that
-    Σ_j y_j = 1. For `L2` outputs, densities on a grid, the same under the quadrature weights,
-    Σ_j w_j y_j = 1. For `Hellinger` outputs the features √y_j lie on the unit sphere, and the best
-    ones are the positive part of g over its length.
+    For `Linear` outputs that is the Euclidean projection, :math:`y_j = \max(g_j - \tau, 0)` with
+    :math:`\tau` such that :math:`\sum_j y_j = 1`. For `L2` outputs, densities on a grid, the same
+    under the quadrature weights, :math:`\sum_j w_j y_j = 1`. For `Hellinger` outputs the features
+    :math:`\sqrt{y_j}` lie on the unit sphere, and the best ones are the positive part of :math:`g`
+    divided by its length.
 
     Notes
     -----
-    Optimal by construction: τ comes from one sort (Held, Wolfe and Crowder 1974), no iterations.
+    The result is optimal: :math:`\tau` comes from one sort (Held, Wolfe and Crowder 1974).
 
     Examples
     --------

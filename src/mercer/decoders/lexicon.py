@@ -160,7 +160,7 @@ class Lexicon(Decoder):
         return self.pool_._listed(*self.pool_._search(points, k, self._prior(points)))
 
     def _prior(self, points: Embedding) -> list[Change]:
-        """Return the prior scores, which are added to the scores of words."""
+        """Return the changes of the scores of words: restriction, rarity and background."""
         changes = self._restriction(points)
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])

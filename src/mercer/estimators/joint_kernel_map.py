@@ -30,15 +30,19 @@ Ascent = Callable[..., Any]
 
 @parameters
 class JointKernelMap(StructuredEstimator):
-    """Joint kernel maps: a margin between the right output and every other one.
+    r"""Joint kernel maps: a margin between the right output and every other one.
 
-    Minimises ½‖h‖² + C Σ ξ_i over functions h of the operator-valued kernel, such that for every
-    training output y
+    Minimises :math:`\tfrac12 \lVert h \rVert^2 + C \sum_i \xi_i` over functions :math:`h` of the
+    operator-valued kernel, such that for every training output :math:`y`
 
-        ‖h(x_i) - Φ(y)‖² - ‖h(x_i) - Φ(y_i)‖² ≥ ‖Φ(y_i) - Φ(y)‖² - 2ξ_i:
+    .. math::
+
+        \lVert h(x_i) - \Phi(y) \rVert^2 - \lVert h(x_i) - \Phi(y_i) \rVert^2
+        \ge \lVert \Phi(y_i) - \Phi(y) \rVert^2 - 2\xi_i:
 
     each candidate has to be further from the predicted point than the right output, by the
-    squared distance of the two. Φ is centred on the training outputs; its mean is added back.
+    squared distance of the two. :math:`\Phi` is centred on the training outputs; its mean is added
+    back.
 
     Parameters
     ----------
@@ -61,8 +65,8 @@ class JointKernelMap(StructuredEstimator):
         The seed of the order of examples.
     joint : Kernel or callable, default=None
         In place of `kernel`, any kernel over pairs (x, y), or a function of two batches of pairs.
-        It need not be bilinear in Φ(y); then there are no points to centre or to decode, and the
-        prediction is the best training output.
+        It need not be bilinear in :math:`\Phi(y)`; then there are no points to centre or to decode,
+        and the prediction is the best training output.
 
     Attributes
     ----------
@@ -77,19 +81,23 @@ class JointKernelMap(StructuredEstimator):
 
     Notes
     -----
-    *The margin.* With ⟨w, J(x, y)⟩ = ⟨h(x), Φ(y)⟩ the prediction argmax_y 2⟨w, J(x, y)⟩ - l(y, y)
-    is the output nearest to h(x). The term -l(y, y) belongs to it: without it the score is linear
-    in Φ(y), and has no maximum over a vector space. For a normalised output kernel it is constant,
-    and the constraints are those of margin rescaling with Δ = ‖Φ(y_i) - Φ(y)‖² as usually written.
-    Written out, the squares cancel and a constraint says ⟨Φ(y_i) - h(x_i), Φ(y_i) - Φ(y)⟩ ≤ ξ_i:
-    the slack is the largest extent of the residual towards any other output, none where
-    h(x_i) = Φ(y_i). For a linear output kernel the maximiser over *all* vectors is h(x) itself.
+    *The margin.* With :math:`\langle w, J(x, y) \rangle = \langle h(x), \Phi(y)
+    \rangle` the prediction :math:`\arg\max_y 2 \langle w, J(x, y) \rangle - l(y, y)` is the output
+    nearest to :math:`h(x)`. Without the last term the score is linear in :math:`\Phi(y)`, and has
+    no maximum over a vector space. For a normalised output kernel it is constant, and the
+    constraints are those of margin rescaling with :math:`\Delta = \lVert \Phi(y_i) - \Phi(y)
+    \rVert^2` as usually written. The squares cancel, and a constraint says
+    :math:`\langle \Phi(y_i) - h(x_i), \Phi(y_i) - \Phi(y) \rangle \le \xi_i`: the slack is
+    the largest extent of the residual towards any other output. For a linear output kernel the
+    maximiser over *all* vectors is :math:`h(x)` itself.
 
     *Centring.* Only differences of outputs enter the constraints, so that their mean cannot be
-    learnt from them; h is the part about the mean of Φ over training outputs, which is added back.
+    learnt from them; the mean of :math:`\Phi` over the training outputs is subtracted and added
+    back.
 
-    *The dual.* With weights a_ic ≥ 0, Σ_c a_ic = C, the solution is h = Σ_i K(·, x_i) d_i with
-    d_i = Σ_c a_ic (Φ(y_i) - Φ(y_c)); `mercer.solvers.margins` maximises over the weights.
+    *The dual.* With weights :math:`a_{ic} \ge 0`, :math:`\sum_c a_{ic} = C`, the solution is
+    :math:`h = \sum_i K(\cdot, x_i) d_i` with :math:`d_i = \sum_c a_{ic} (\Phi(y_i) - \Phi(y_c))`;
+    `mercer.solvers.margins` maximises over the weights.
 
     References
     ----------
@@ -127,7 +135,7 @@ class JointKernelMap(StructuredEstimator):
             Inputs and as many outputs; the distinct ones among them are the candidates of the
             constraints.
         """
-        ascent = self._ascent()
+        ascent = self._solver()
         chosen, output_kernel = self._kernels()
         output_kernel = clone(output_kernel)
         kernel = clone(chosen.inputs)
@@ -152,8 +160,8 @@ class JointKernelMap(StructuredEstimator):
         self.kernel_ = clone(chosen).fit(X, V.rows)
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
-        margins = _margins(self.kernel_, X, take(V.rows, positions))
-        found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
+        margins = _margins_of(self.kernel_, X, take(V.rows, positions))
+        found = self._dual_weights(ascent, margins, rows @ candidates.T, own, take(y, positions))
         coef = self.C * rows - found @ candidates
         frame = V.frame
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
@@ -176,17 +184,17 @@ class JointKernelMap(StructuredEstimator):
         self.joint_ = clone(as_kernel(joint)).fit(pairs)
         margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
         inner = host(self.output_kernel_(y, candidates))
-        weights = -self._ascend(ascent, margins, inner, own, candidates)
+        weights = -self._dual_weights(ascent, margins, inner, own, candidates)
         weights[np.arange(n), own] += self.C
         kept = np.flatnonzero(weights)
         map = ScoreMap(self.joint_, candidates, pairs[kept], weights.reshape(-1)[kept])
         frame = CandidateFrame(self.output_kernel_, candidates)
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
 
-    def _ascend(
+    def _dual_weights(
         self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
-        """Return the weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
+        """Return the weights (n, m) of examples on candidates y, given ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
         found = ascent(margins, losses, own)
         if not found.converged:
@@ -200,13 +208,15 @@ class JointKernelMap(StructuredEstimator):
         self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
         return found.weights
 
-    def _ascent(self) -> Ascent:
+    def _solver(self) -> Ascent:
+        """Return `margin_ascent` with the parameters of the model."""
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         most = integer(self.max_iter, "max_iter")
         return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
+        """Return the operator-valued kernel and the output kernel; refuse ambiguous ones."""
         if self.joint is not None and self.kernel is not None:
             raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
         if self.joint is not None:
@@ -222,6 +232,7 @@ class JointKernelMap(StructuredEstimator):
         return kernel, as_output_kernel(self.kernel.output_kernel)
 
     def _decoder(self, output_kernel: Kernel) -> Decoder:
+        """Return the decoder, which must not need left-out predictions."""
         if self.decoder is not None:
             if self.decoder.calibrates:
                 raise ValueError(
@@ -237,7 +248,8 @@ class JointKernelMap(StructuredEstimator):
         return [self._kernels()[0].inputs]
 
 
-def _margins(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
+def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
+    """Return the margins of an operator-valued kernel, in a table if they are few."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= SMALL
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

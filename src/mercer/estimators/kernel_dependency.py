@@ -35,10 +35,11 @@ def _adds_up(model: KernelDependency) -> bool:
 
 @parameters
 class KernelDependency(RidgeEstimator):
-    """Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
+    r"""Kernel dependency estimation with an operator-valued kernel, exact and in closed form.
 
-    Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² over functions g from inputs to the feature space of
-    the output kernel, and decodes g(x) into an output.
+    Minimises :math:`\sum_i \lVert g(x_i) - \Phi(y_i) \rVert^2 + \alpha \lVert g \rVert^2` over
+    functions :math:`g` from inputs to the feature space of the output kernel, and decodes
+    :math:`g(x)` into an output.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class KernelDependency(RidgeEstimator):
     output_kernel : Kernel, default=None
         The kernel l on outputs; None is `Linear`.
     alpha : float, default=1.0
-        The ridge, the paper's λ; there is no hidden factor n.
+        The ridge, the paper's :math:`\lambda`; there is no hidden factor n.
     decoder : Decoder, default=None
         The pre-image; None is the default of the output kernel (`mercer.decoders.natural`).
     features, output_features : FeatureMap, default=None

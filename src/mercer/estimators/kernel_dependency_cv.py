@@ -35,7 +35,7 @@ CHOSEN_ON = 1000
 
 @parameters
 class KernelDependencyCV(RidgeEstimator):
-    """`KernelDependency` that chooses its parameters by closed-form leave-one-out.
+    r"""`KernelDependency` that chooses its parameters by closed-form leave-one-out.
 
     One eigendecomposition for each distinct scalar kernel (and for each dense operator) gives the
     left-out prediction of every training example for every alpha; with `groups` at fit, of every
@@ -50,9 +50,9 @@ class KernelDependencyCV(RidgeEstimator):
         The kernel on outputs; None is `Linear`. Several are compared by `scoring` only: the risk
         in feature space always prefers the wider kernel.
     alphas : sequence of float or "auto", default="auto"
-        The ridges to choose from, absolute numbers; or "auto", 21 of them from 1e-8 to 100 in
-        units of the data, (tr K_x / n) · tr(B S_vv) / tr S_vv: changing the units of inputs or
-        outputs then changes no choice.
+        The ridges to choose from, absolute numbers; or "auto", 21 of them from 1e-8 to 100 in units
+        of the data, :math:`(\operatorname{tr} K_x / n) \operatorname{tr}(B S_{vv}) /
+        \operatorname{tr} S_{vv}`: changing the units of inputs or outputs then changes no choice.
     scoring : str, callable or None, default="auto"
         None for the risk in feature space; any scorer of scikit-learn (a name, or what
         `make_scorer` returns; greater is better), computed on *decoded* left-out predictions; or

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -97,20 +98,28 @@ def _flat(item: Any, name: str) -> FlatTree:
             f"{name} must be a bracketed string or a nested tuple (label, child, …), "
             f"got {item!r:.60}."
         )
-    labels: list[Any] = []
-    children: list[list[int]] = []
-    waiting: list[tuple[Any, list[int], list[Any]]] = [_opened(nested(item, name), name)]
-    while True:  # an explicit stack: deep trees would exhaust Python's own
-        label, done, rest = waiting[-1]
+    labels, children = [], []
+    for node, below in postorder(nested(item, name), name):
+        labels.append(node[0] if isinstance(node, tuple | list) else node)
+        children.append(below)
+    return FlatTree(labels, children)
+
+
+def postorder(tree: Any, name: str) -> Iterator[tuple[Any, list[int]]]:
+    """Yield every node of a nested tree, and the numbers of its children, children first."""
+    number = 0
+    waiting: list[tuple[Any, list[int], list[Any]]] = [(tree, [], _children(tree, name))]
+    while waiting:  # an explicit stack: deep trees would exhaust Python's own
+        node, done, rest = waiting[-1]
         if rest:
-            waiting.append(_opened(rest.pop(0), name))
+            child = rest.pop(0)
+            waiting.append((child, [], _children(child, name)))
             continue
         waiting.pop()
-        labels.append(label)
-        children.append(done)
-        if not waiting:
-            return FlatTree(labels, children)
-        waiting[-1][1].append(len(labels) - 1)
+        yield node, done
+        if waiting:
+            waiting[-1][1].append(number)
+        number += 1
 
 
 def nested(item: Any, name: str) -> Any:
@@ -118,16 +127,16 @@ def nested(item: Any, name: str) -> Any:
     return _parsed(item, name) if isinstance(item, str) else item
 
 
-def _opened(node: Any, name: str) -> tuple[Any, list[int], list[Any]]:
-    """Return the label of a node, an empty list for its finished children, and its children."""
+def _children(node: Any, name: str) -> list[Any]:
+    """Return the children of a node; none for a label alone."""
     if not isinstance(node, tuple | list):
-        return node, [], []
+        return []
     if not node or isinstance(node[0], tuple | list):
         raise ValueError(
             f"{name} must be a bracketed string or a nested tuple (label, child, …), got the node "
             f"{node!r:.60} without a label."
         )
-    return node[0], [], list(node[1:])
+    return list(node[1:])
 
 
 def _parsed(text: str, name: str) -> Any:

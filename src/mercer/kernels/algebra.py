@@ -99,9 +99,11 @@ class Pair(Kernel):
         return other
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Combine the matrices of both kernels."""
         return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
 
     def _diag(self, A: Items) -> Array:
+        """Combine the diagonals of both kernels."""
         return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
     def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
@@ -166,7 +168,7 @@ class Sum(Pair):
 
     @property
     def multiple(self) -> Multiple:
-        """The multiple of the kernel of which both are multiples, if there is one."""
+        """The common kernel of which both are multiples, with the sum of their scales."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 

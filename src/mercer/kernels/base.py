@@ -284,7 +284,7 @@ class VectorKernel(Kernel):
 
 
 class Linear(VectorKernel):
-    """k(a, b) = ⟨a, b⟩: vector-valued ridge regression.
+    r"""Linear kernel, :math:`k(a, b) = \langle a, b \rangle`.
 
     Examples
     --------
@@ -296,9 +296,11 @@ class Linear(VectorKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return ⟨a, b⟩ for all pairs."""
         return dense(A @ B.T)
 
     def _diag(self, A: Array) -> Array:
+        """Return ‖a‖² for every vector."""
         return sqnorms(A)
 
     features = Features(

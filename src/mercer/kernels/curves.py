@@ -95,7 +95,7 @@ class CurveKernel(InnerProduct):
 
 
 class L2(CurveKernel):
-    """k(f, g) = ∫ f g, by quadrature on a grid.
+    r"""Inner product of curves, :math:`k(f, g) = \int f g`, by quadrature on a grid.
 
     Parameters
     ----------
@@ -103,7 +103,8 @@ class L2(CurveKernel):
         The points at which curves are known, increasing; None for equally spaced ones on [0, 1].
         Curves on other points, pairs ``(t, values)``, are interpolated onto it.
     smoothing : float, default=0.0
-        λ ≥ 0: curves are compared after smoothing, argmin_s ∫(f - s)² + λ∫s''². For inputs: it can
+        The weight :math:`\lambda \ge 0` of smoothing: curves are first replaced by
+        :math:`\arg\min_s \int (f - s)^2 + \lambda \int s''^2`. For inputs: it can
         be chosen like any other parameter of a kernel. Smooth outputs beforehand
         (`mercer.spaces.Resample`).
     rule : str, default="trapezoid"
@@ -130,7 +131,9 @@ class L2(CurveKernel):
 
 @parameters
 class Sobolev(CurveKernel):
-    """k(f, g) = ∫ f g + weight ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾: curves alike in value and in shape.
+    r"""Inner product of curves and of their derivatives.
+
+    :math:`k(f, g) = \int f g + \text{weight} \int f^{(\text{order})} g^{(\text{order})}`.
 
     Parameters
     ----------

@@ -10,7 +10,9 @@ from .linear_map import InnerProduct
 
 
 class FieldL2(InnerProduct):
-    """k(f, g) = ∫ f g, by quadrature on a grid; an average over scattered points.
+    r"""Inner product of fields, :math:`k(f, g) = \int f g`, by quadrature on a grid.
+
+    For values at scattered points it is the mean over the points.
 
     Parameters
     ----------

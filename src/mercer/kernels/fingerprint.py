@@ -22,10 +22,11 @@ SIMILARITIES = ("tanimoto", "linear")
 
 @parameters
 class Fingerprint(Kernel):
-    """The similarity of molecules, given as SMILES strings, by their substructures.
+    r"""The similarity of molecules, given as SMILES strings, by their substructures.
 
-    With a_f the count of substructure f in molecule a (0 or 1 without `counts`),
-    k(a, b) = Σ_f min(a_f, b_f) / Σ_f max(a_f, b_f): MinMax of counts, Tanimoto of sets.
+    With :math:`a_f` the count of substructure :math:`f` in molecule :math:`a` (0 or 1 without
+    `counts`), :math:`k(a, b) = \sum_f \min(a_f, b_f) / \sum_f \max(a_f, b_f)`, the min-max kernel
+    of counts and Tanimoto's of sets.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Fingerprint(Kernel):
     counts : bool, default=True
         Whether a substructure counts as often as it occurs.
     similarity : str, default="tanimoto"
-        "tanimoto" (as above) or "linear" (Σ_f a_f b_f).
+        "tanimoto" (as above) or "linear" (:math:`\sum_f a_f b_f`).
 
     Notes
     -----
@@ -83,6 +84,7 @@ class Fingerprint(Kernel):
         return items
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the Tanimoto similarity, or the inner product, of the counts of substructures."""
         if self.similarity == "linear":
             return inner_products(self._bags(A), self._bags(B))
         same = B is A
@@ -90,6 +92,7 @@ class Fingerprint(Kernel):
         return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:
+        """Return 1, or the squared length of the counts of substructures."""
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
 
     def _bags(self, A: Items) -> Bags:

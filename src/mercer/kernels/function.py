@@ -42,6 +42,7 @@ class Function(Kernel):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the function after a check of their shape."""
         if self.of_items:
             return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
@@ -104,6 +105,7 @@ class Precomputed(Kernel):
         return self
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the given values: entries of the Gram matrix, or the rows themselves."""
         if not self.pairwise:
             return take(take(self._values(), A).T, B).T
         if A.shape[1] != count(B):
@@ -114,6 +116,7 @@ class Precomputed(Kernel):
         return A + 0.0  # a copy: Gram matrices are factored in place
 
     def _diag(self, A: Array) -> Array:
+        """Return diagonal entries of the Gram matrix."""
         if self.pairwise:
             raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
         diagonal = namespace(self.gram).linalg.diagonal(self._values())

@@ -29,10 +29,12 @@ class GraphKernel(Kernel):
     space = Graphs()
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the inner products of the counts of features."""
         left = self._bags(A)
         return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the squared length of the counts of features."""
         return sqnorms(self._bags(A))
 
     def _union(self, A: Items) -> GraphUnion:
@@ -50,12 +52,13 @@ class GraphKernel(Kernel):
 
 @parameters
 class WeisfeilerLehman(GraphKernel):
-    """Weisfeiler–Lehman subtree kernel: nodes match when their neighbourhoods do.
+    r"""Weisfeiler–Lehman subtree kernel: nodes match when their neighbourhoods do.
 
     A node starts with its own label and takes, `iterations` times, a new one made of its label
     and the multiset of (edge label, label) of its neighbours; k counts the pairs of nodes with
-    equal labels, summed over all rounds: k(a, b) = Σ_{h=0..iterations} Σ_label a_{h,label}
-    b_{h,label}.
+    equal labels, summed over all rounds:
+    :math:`k(a, b) = \sum_{h=0}^{\text{iterations}} \sum_\ell a_{h\ell}\, b_{h\ell}` for the numbers
+    :math:`a_{h\ell}` of nodes with label :math:`\ell` in round :math:`h`.
 
     Parameters
     ----------

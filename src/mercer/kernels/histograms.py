@@ -26,9 +26,10 @@ class HistogramKernel(VectorKernel):
 
 
 class Hellinger(HistogramKernel):
-    """k(a, b) = Σ_j √(a_j b_j), Bhattacharyya's coefficient: ‖Φ(a) - Φ(b)‖ is Hellinger's distance.
+    r"""Bhattacharyya's coefficient, :math:`k(a, b) = \sum_j \sqrt{a_j b_j}`.
 
-    Probabilities have length one under it. Its features are the roots √a_j.
+    The distance in its feature space is Hellinger's. The features are the roots
+    :math:`\sqrt{a_j}`; probability vectors have length one.
 
     Examples
     --------
@@ -52,9 +53,10 @@ class Hellinger(HistogramKernel):
 
 
 class ChiSquare(HistogramKernel):
-    """k(a, b) = Σ_j 2 a_j b_j / (a_j + b_j), whose distance is χ², Σ_j (a_j - b_j)² / (a_j + b_j).
+    r"""Chi-square kernel, :math:`k(a, b) = \sum_j 2 a_j b_j / (a_j + b_j)`.
 
-    ``Gaussian(ChiSquare())`` is the exponential χ² kernel.
+    Its squared distance is :math:`\chi^2 = \sum_j (a_j - b_j)^2 / (a_j + b_j)`.
+    ``Gaussian(ChiSquare())`` is the exponential chi-square kernel.
 
     Examples
     --------
@@ -66,16 +68,18 @@ class ChiSquare(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return Σ_j 2 a_j b_j / (a_j + b_j) for all pairs."""
         from ._bag_loops import harmonic
 
         return _over_shared(harmonic, A, B)
 
     def _diag(self, A: Array) -> Array:
+        """Return the sum of each histogram."""
         return _totals(A)
 
 
 class Intersection(HistogramKernel):
-    """k(a, b) = Σ_j min(a_j, b_j): what two histograms have in common.
+    r"""Intersection of histograms, :math:`k(a, b) = \sum_j \min(a_j, b_j)`.
 
     Examples
     --------
@@ -87,9 +91,11 @@ class Intersection(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return Σ_j min(a_j, b_j) for all pairs."""
         return _minima(A, B)
 
     def _diag(self, A: Array) -> Array:
+        """Return the sum of each histogram."""
         return _totals(A)
 
 
@@ -111,10 +117,10 @@ def _nonnegative(A: Array, name: str, owner: str) -> Array:
 
 
 class Tanimoto(HistogramKernel):
-    """k(a, b) = Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j), of vectors without negative entries.
+    r"""Tanimoto's similarity of vectors without negative entries.
 
-    On indicators of sets this is Jaccard's |a ∩ b| / |a ∪ b|; on counts the min-max kernel. The
-    empty set is like itself alone: k(∅, ∅) = 1.
+    :math:`k(a, b) = \sum_j \min(a_j, b_j) / \sum_j \max(a_j, b_j)`. On indicators of sets this is
+    Jaccard's similarity, on counts the min-max kernel. Two empty sets have similarity one.
 
     Examples
     --------
@@ -126,6 +132,7 @@ class Tanimoto(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j) for all pairs; 1 for two empty ones."""
         least = dense(A @ B.T) if _binary(A) and _binary(B) else _minima(A, B)
         total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
         largest = total - least
@@ -135,6 +142,7 @@ class Tanimoto(HistogramKernel):
         return least / largest
 
     def _diag(self, A: Array) -> Array:
+        """Return 1 for every vector."""
         return A.sum(axis=1) * 0.0 + 1.0
 
 

@@ -126,9 +126,11 @@ class Labels(Wrapper):
         return object_array([form(labels) for labels in sets])
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the values of the kernel inside on indicators."""
         return self.inner._gram(A, B)
 
     def _diag(self, A: Array) -> Array:
+        """Return the diagonal of the kernel inside on indicators."""
         return self.inner._diag(A)
 
     parameter_gradient = property(lambda self: self.inner.parameter_gradient.under("kernel"))
@@ -193,6 +195,7 @@ class Delta(Kernel):
         return self
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return 1 for equal classes, else 0."""
         number: dict[Hashable, int] = {}
         left, right = (
             [number.setdefault(key, len(number)) for key in self.space.keys(batch)]
@@ -201,6 +204,7 @@ class Delta(Kernel):
         return (np.array(left)[:, None] == np.array(right)[None, :]).astype(float)
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        """Return 1 for every class."""
         return np.ones(len(A))
 
     @property

@@ -24,11 +24,14 @@ from .wrapper import Wrapper
 
 @parameters
 class LaplacianRegularized(Wrapper):
-    """k̃(a, b) = k(a, b) - k_aᵀ (I + γLK)⁻¹ γL k_b: functions smooth along a graph of all inputs.
+    r"""Kernel of functions that are smooth along a graph of all inputs, labelled or not.
 
-    K is k on the inputs that are known (those of the fit, and unlabelled ones), k_a the vector of
-    its values between a and them, and L the normalised Laplacian of the graph that links each
-    input to its nearest neighbours in the feature space of k.
+    .. math:: \tilde k(a, b) = k(a, b) - k_a^\top (I + \gamma L K)^{-1} \gamma L k_b.
+
+    :math:`K` is the Gram matrix of the known inputs (those of the fit, and unlabelled ones),
+    :math:`k_a` the vector of kernel values between :math:`a` and them, and :math:`L` the normalised
+    Laplacian of the graph that links each input to its nearest neighbours in the feature space of
+    :math:`k`.
 
     Parameters
     ----------
@@ -44,19 +47,22 @@ class LaplacianRegularized(Wrapper):
 
     Notes
     -----
-    k̃ is the kernel of the same functions under the norm ‖f‖² + γ Σ_ij L_ij f(z_i) f(z_j), the sum
-    over all known inputs z (Sindhwani, Niyogi, Belkin 2005). With the identity operator a model
-    therefore minimises
+    The new kernel belongs to the norm :math:`\lVert f \rVert^2 + \gamma \sum_{ij}
+    L_{ij} f(z_i) f(z_j)`, where the sum is over all known inputs :math:`z` (Sindhwani, Niyogi,
+    Belkin 2005). With the identity operator a model therefore minimises
 
-        Σ‖g(x_i) - Φ(y_i)‖² + alpha (‖g‖² + γ Σ_ij L_ij ⟨g(z_i), g(z_j)⟩),
+    .. math::
+
+        \sum_i \lVert g(x_i) - \Phi(y_i) \rVert^2 + \alpha \Bigl( \lVert g \rVert^2
+        + \gamma \sum_{ij} L_{ij} \langle g(z_i), g(z_j) \rangle \Bigr),
 
     the vector-valued manifold regularisation of Minh and Sindhwani (2011) and of Brouard,
-    d'Alché-Buc and Szafranski (2011). With another operator B the roughness is measured
-    as the norm is, by ⟨g(z_i), B⁻¹ g(z_j)⟩: directions that B learns freely are also smoothed
-    less. As it is a kernel, closed-form leave-one-out, operators, decoders and losses apply
-    unchanged; what is left out is an output, its input stays in the graph.
+    d'Alché-Buc and Szafranski (2011). With another operator B the roughness is measured by
+    :math:`\langle g(z_i), B^{-1} g(z_j) \rangle`: directions with large eigenvalues of :math:`B`
+    are also smoothed less. As it is a kernel, closed-form leave-one-out, operators, decoders and
+    losses apply unchanged; what is left out is an output, its input stays in the graph.
 
-    The graph is built at fit: n known inputs take one n × n solve.
+    The graph is built at fit: :math:`n` known inputs take one :math:`n \times n` solve.
 
     Examples
     --------
@@ -129,6 +135,7 @@ class LaplacianRegularized(Wrapper):
         return (bend + bend.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside minus the correction by the graph."""
         K = self.inner._gram(A, B)
         if self._fitted_correction() is None:
             return K
@@ -140,6 +147,7 @@ class LaplacianRegularized(Wrapper):
         return K - G
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside minus the correction by the graph."""
         diagonal = self.inner._diag(A)
         if self._fitted_correction() is None:
             return diagonal
@@ -181,6 +189,7 @@ class LaplacianRegularized(Wrapper):
         return own.plus(inner).through(vjp, diag_vjp)
 
     def _fitted_correction(self) -> Array | None:
+        """Return the correction matrix of the fit; None if gamma is zero."""
         if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized knows no inputs yet: fit it first.")
         return self.correction_

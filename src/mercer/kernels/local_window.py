@@ -13,13 +13,17 @@ from .decaying import Decaying
 
 
 class LocalWindow(Decaying):
-    """The similarity of two positions of sequences by the symbols around them.
+    r"""The similarity of two positions of sequences by the symbols around them.
 
-    k((x, i), (x', i')) = [x_i = x'_i] Σ_{-r ≤ a ≤ b ≤ r} decay^span(a, b) [x_{i+a…i+b} = x'_{i'+a…i'+b}]
+    .. math::
+
+        k((x, i), (x', i')) = [x_i = x'_{i'}] \sum_{-r \le a \le b \le r}
+        \text{decay}^{\operatorname{span}(a, b)} [x_{i+a \ldots i+b} = x'_{i'+a \ldots i'+b}]
 
     A window that holds the position is a contiguous run around it; one next to it makes, with the
-    symbol at the position, a gapped pattern. span(a, b) = max(b, 0) - min(a, 0) is how far window
-    and position together reach. Places beyond an end count as symbols of their own. Positions
+    symbol at the position, a gapped pattern.
+    :math:`\operatorname{span}(a, b) = \max(b, 0) - \min(a, 0)` is the reach of window and position
+    together. Places beyond an end count as symbols of their own. Positions
     themselves are not compared: what is learnt at one holds at all.
 
     Parameters
@@ -39,7 +43,7 @@ class LocalWindow(Decaying):
     >>> from mercer.kernels import LocalWindow
     >>> LocalWindow(radius=1, decay=0.5)([("cat", 1)], [("car", 1), ("bat", 1), ("cot", 1)])
     array([[2., 2., 0.]])
-    """  # noqa: E501 (a formula on one line)
+    """
 
     def __init__(self, radius: int = 5, decay: float = 0.45):
         self.radius = radius
@@ -78,6 +82,7 @@ class LocalWindow(Decaying):
         return items
 
     def _gram(self, A: Items, B: Items) -> np.ndarray:
+        """Return the weighted number of equal windows around two positions."""
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
@@ -89,6 +94,7 @@ class LocalWindow(Decaying):
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
     def _diag(self, A: Items) -> np.ndarray:
+        """Return the sum of the weights of all windows."""
         return np.full(len(A), (self.windows()[1] ** 2).sum())
 
 

@@ -71,10 +71,12 @@ class After(Wrapper):
         return self.inner.check(made, self._called())
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside on transformed items."""
         left = self._after(A)
         return self.inner._gram(left, left if A is B else self._after(B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside on transformed items."""
         return self.inner._diag(self._after(A))
 
     @property

@@ -15,18 +15,19 @@ SIDES = ("peaks", "losses", "differences")
 
 @parameters
 class MassSpectrum(Kernel):
-    """The overlap of mass spectra, peak by peak within a tolerance.
+    r"""The overlap of mass spectra, peak by peak within a tolerance.
 
-    k(a, b) = Σ_pq a_p^γ b_q^γ max(0, 1 - |m_p - m_q| / w) over the peaks of intensity a_p at
-    mass-to-charge ratio m_p: each peak smeared into a box of width w, then the product of
-    densities. An item is a tuple that begins with mz, intensity, precursor.
+    :math:`k(a, b) = \sum_{pq} a_p^\gamma b_q^\gamma \max(0, 1 - \lvert m_p - m_q \rvert / w)` over
+    the peaks of intensity :math:`a_p` at mass-to-charge ratio :math:`m_p`: each peak is a box of
+    width :math:`w`, and the kernel is the product of the densities. An item is a tuple that begins
+    with mz, intensity, precursor.
 
     Parameters
     ----------
     width : float, default=0.01
         w, in the unit of the masses; peaks further apart do not match.
     power : float, default=0.5
-        γ: 1 for intensities as they are, 0 for the mere presence of peaks.
+        The exponent :math:`\gamma`: 1 for intensities, 0 for the presence of peaks.
     of : str, default="peaks"
         "peaks"; "losses": precursor - m in the place of m, what broke off; or "differences": m_p -
         m_q between two peaks, of weight (a_p a_q)^γ, what broke off in several steps. Losses and
@@ -70,6 +71,7 @@ class MassSpectrum(Kernel):
         return object_array([SortedSpectrum(*spectrum) for spectrum in read])
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the overlap of all pairs of spectra."""
         from ._spectra import overlaps
 
         left = self._peaks(A)
@@ -77,6 +79,7 @@ class MassSpectrum(Kernel):
         return overlaps(*left, *right, np.real(self.width), 1.0 / self.width, A is B)
 
     def _diag(self, A: Items) -> Array:
+        """Return the overlap of each spectrum with itself."""
         from ._spectra import self_overlaps
 
         return self_overlaps(*self._peaks(A), np.real(self.width), 1.0 / self.width)

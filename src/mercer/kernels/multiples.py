@@ -45,9 +45,11 @@ class Scaled(OfValues):
         return float(self.scale)
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside, scaled."""
         return self._factor() * self.inner._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside, scaled."""
         return self._factor() * self.inner._diag(A)
 
     def _mapped(self, capability: Any) -> Any:
@@ -126,9 +128,11 @@ class Power(OfValues):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return powers of the values of the kernel inside."""
         return power(self.inner._gram(A, B), self._degree())
 
     def _diag(self, A: Items) -> Array:
+        """Return powers of the diagonal of the kernel inside."""
         return power(self.inner._diag(A), self._degree())
 
     def _product(self, capability: Any) -> Any:

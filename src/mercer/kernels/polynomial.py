@@ -16,7 +16,7 @@ DIGITS = 1e-2
 
 
 class Polynomial(VectorKernel):
-    """k(a, b) = (gamma ⟨a, b⟩ + coef0)^degree.
+    r"""Polynomial kernel, :math:`(\gamma \langle a, b \rangle + \text{coef0})^{\text{degree}}`.
 
     Inputs that lie many spreads from zero have nearly equal values, of which rounding leaves few
     digits: `fit` warns then. ``Standardized(Polynomial())`` subtracts their mean.
@@ -47,7 +47,7 @@ class Polynomial(VectorKernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Polynomial:
-        """Warn where the items lie so far from zero that rounding hides their differences."""
+        """Warn if the items are so far from zero that rounding hides their differences."""
         A = self.check(A, "A")
         level = self._affine(0.0) / self.gamma
         warn_if_far(self, A, int(self.degree), level)
@@ -63,9 +63,11 @@ class Polynomial(VectorKernel):
         return self.gamma * inner + self.coef0
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return (gamma ⟨a, b⟩ + coef0)^degree for all pairs."""
         return power(self._affine(dense(A @ B.T)), int(self.degree))
 
     def _diag(self, A: Array) -> Array:
+        """Return (gamma ‖a‖² + coef0)^degree for every vector."""
         return power(self._affine(sqnorms(A)), int(self.degree))
 
     item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
@@ -85,7 +87,7 @@ class Polynomial(VectorKernel):
 
 
 def warn_if_far(kernel: Kernel, A: Array, degree: int, level: float = 0.0) -> None:
-    """Warn where rounding hides what (⟨a, b⟩ + level)^degree knows of the items' differences."""
+    """Warn if rounding hides the differences of items in (⟨a, b⟩ + level)^degree."""
     size, spread = _size_and_spread(A)
     near = spread / max(size + level, np.finfo(float).tiny)
     if spread > 0 and np.finfo(float).eps > DIGITS * near**degree:

@@ -19,10 +19,12 @@ from .weighted_degree import encoded
 
 
 class Positions(Kernel):
-    """Sequences compared position by position: k(s, t) = Σ_p k(s_p, t_p) up to the shorter length.
+    r"""Similarity of sequences, position by position up to the shorter length.
 
-    For symbols k is equality, and the features are one-hot vectors, one a place; for sequences of
-    vectors (such as the images of the letters of a word) k is any kernel on vectors.
+    :math:`k(s, t) = \sum_p k(s_p, t_p)`.
+
+    For symbols k is equality, and the features are one-hot vectors, one for each position; for
+    sequences of vectors (such as the images of the letters of a word) k is any kernel on vectors.
 
     Parameters
     ----------
@@ -124,6 +126,7 @@ class Positions(Kernel):
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
+        """Return the sum over positions of equal symbols, or of kernel values of vectors."""
         return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
 
     def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -146,6 +149,7 @@ class Positions(Kernel):
         return K[np.argsort(ours)][:, np.argsort(theirs)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        """Return the length of each sequence, or the sum of the diagonal values of its vectors."""
         if self.kernel is None:
             return np.array([float(len(item)) for item in A])
         owners = np.repeat(np.arange(len(A)), [len(item) for item in A])
@@ -182,9 +186,9 @@ class Positions(Kernel):
         """One-hot vectors of symbols, up to the longest sequence of the fit."""
         if self.kernel is not None:
             return None
-        return Features(lambda A: self._letters(A).toarray(), self._letters)
+        return Features(lambda A: self._one_hot_rows(A).toarray(), self._one_hot_rows)
 
-    def _letters(self, A: Items) -> sparse.csr_array:
+    def _one_hot_rows(self, A: Items) -> sparse.csr_array:
         """Return one-hot features of checked sequences as a sparse matrix."""
         if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")

@@ -57,10 +57,11 @@ class Ranking(Kernel):
 
 
 class Kendall(Ranking):
-    """Kendall's tau: the fraction of pairs of labels in the same order minus that in the other.
+    r"""Kendall's tau: the fraction of pairs of labels in the same order minus that in the other.
 
-    The features are sign(σ_j - σ_i) / √(m(m - 1)/2) for i < j, 0 for a pair that is tied or not
-    ranked. ``Gaussian(Kendall())`` is the Mallows kernel.
+    The features are :math:`\operatorname{sign}(\sigma_j - \sigma_i) / \sqrt{m(m - 1)/2}` for
+    :math:`i < j`, 0 for a pair that is tied or not ranked. ``Gaussian(Kendall())`` is the Mallows
+    kernel.
 
     Examples
     --------
@@ -92,10 +93,10 @@ class Kendall(Ranking):
 
 
 class Spearman(Ranking):
-    """Spearman's rho: the correlation of ranks.
+    r"""Spearman's rho: the correlation of ranks.
 
-    The features are the ranks minus their mean, over √((m³ - m)/12); ties share the mean of their
-    ranks, and a label that is not ranked has the mean rank, 0.
+    The features are the ranks minus their mean, divided by :math:`\sqrt{(m^3 - m)/12}`; ties share
+    the mean of their ranks, and a label that is not ranked has the mean rank, 0.
 
     Examples
     --------
@@ -118,11 +119,12 @@ class Spearman(Ranking):
 
 
 class Hamming(Ranking):
-    """The fraction of labels that are at the same position.
+    r"""The fraction of labels that are at the same position.
 
-    The features are 1/√m where label j is at position p, in column j·m + p; ties are spread evenly
-    over the positions they share, and a label that is not ranked is nowhere; those behind it move
-    up, so that for incomplete rankings `Kendall` is the better kernel.
+    The features are :math:`1/\sqrt m` where label :math:`j` is at position :math:`p`, in column
+    :math:`jm + p`; ties are spread evenly over the positions they share, and a label that is not
+    ranked is nowhere; those behind it move up, so that for incomplete rankings `Kendall` is the
+    better kernel.
 
     Examples
     --------

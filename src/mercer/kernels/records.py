@@ -61,10 +61,12 @@ class UnitVariance(Scaled):
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside, over the variance of the fit."""
         self._require_fit()
         return super()._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside, over the variance of the fit."""
         self._require_fit()
         return super()._diag(A)
 

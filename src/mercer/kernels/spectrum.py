@@ -24,11 +24,18 @@ REPEATS = 1000
 
 @parameters
 class Spectrum(Kernel):
-    """Shared n-grams: k(s, t) = Σ_u #_u(s) #_u(t) over the n-grams u.
+    r"""Number of shared n-grams, each counted as often as it occurs in both sequences.
 
-    With a `width` an n-gram also has a place, counted softly from both ends:
-    k(s, t) = Σ_m w_m Σ_ij [s[i:i+m] = t[j:j+m]] (κ(i - j) + κ(i' - j')) / 2,
-    where i', j' are the numbers of symbols that follow and κ(d) = max(0, 1 - |d| / width).
+    :math:`k(s, t) = \sum_u c_u(s)\, c_u(t)` with :math:`c_u` the number of times that n-gram
+    :math:`u` occurs. With a `width` n-grams must also be at similar positions from either end:
+
+    .. math::
+
+        k(s, t) = \sum_m w_m \sum_{ij} [s_{i \ldots i+m} = t_{j \ldots j+m}]\,
+        (\kappa(i - j) + \kappa(i' - j')) / 2,
+
+    where :math:`i', j'` are the numbers of symbols that follow and
+    :math:`\kappa(d) = \max(0, 1 - \lvert d \rvert / \text{width})`.
 
     Parameters
     ----------
@@ -40,7 +47,7 @@ class Spectrum(Kernel):
         From this distance on two places have nothing in common: 1 asks for equal places, None
         takes no notice of them.
     weights : sequence of float, array or None, default=None
-        w_m for each length that counts; None for ones.
+        The weights :math:`w_m` of the lengths; None for ones.
 
     Attributes
     ----------
@@ -51,8 +58,9 @@ class Spectrum(Kernel):
 
     Notes
     -----
-    κ is an inner product of windows: of `width` ones from i on, over √width. Hence a finite map,
-    n-gram by cell of the window, from either end. Grams need no fit: no symbol is unknown.
+    :math:`\kappa` is an inner product of windows: of `width` ones from :math:`i` on,
+    divided by :math:`\sqrt{\text{width}}`. Hence a finite map, n-gram by cell of the window, from
+    either end. Grams need no fit: no symbol is unknown.
 
     References
     ----------
@@ -130,6 +138,7 @@ class Spectrum(Kernel):
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the weighted number of shared n-grams; near each other, if positions count."""
         ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))  # others are not shared
         if self.width is not None:
             return self._by_position(ngrams, A, B)
@@ -159,6 +168,7 @@ class Spectrum(Kernel):
         return [column[order] for column in (rows, ids, front, back)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        """Return the kernel of each sequence with itself, by the faster of two ways."""
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
             return self._repeats(codes)

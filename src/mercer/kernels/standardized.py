@@ -121,6 +121,7 @@ class Standardized(After):
         return issparse(A) and near and linear
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the values of the kernel inside on rows in units of the columns."""
         if issparse(A) != issparse(B):  # or only one of them would be shifted
             A, B = dense(A), dense(B)
         if not self._corrects_products(A):
@@ -131,6 +132,7 @@ class Standardized(After):
         return self.inner.multiple.scale * K
 
     def _diag(self, A: Array) -> Array:
+        """Return the diagonal of the kernel inside on rows in units of the columns."""
         if not self._corrects_products(A):
             return super()._diag(A)
         shift = self.mean_ / self.spread_

@@ -89,6 +89,7 @@ class Stationary(VectorKernel):
         return self
 
     def _diag(self, A: Array) -> Array:
+        """Return 1 for every vector."""
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
     @property
@@ -148,6 +149,7 @@ class Stationary(VectorKernel):
         return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return the function of the distance for all pairs."""
         A, B, ell = self._scaled(A, B)
         D2 = squared(A, B)
         return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
@@ -181,7 +183,7 @@ class Stationary(VectorKernel):
 
 
 class RBF(Stationary):
-    """k(a, b) = exp(-‖a - b‖² / 2ℓ²), the Gaussian; ℓ is the paper's σ.
+    r"""Gaussian kernel, :math:`k(a, b) = \exp(-\lVert a - b \rVert^2 / 2\ell^2)`.
 
     Parameters
     ----------
@@ -203,10 +205,10 @@ class RBF(Stationary):
 
 @parameters
 class Matern(Stationary):
-    """The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
+    r"""The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
-    With r = √(2nu) ‖a - b‖ / ℓ: exp(-r); (1 + r) exp(-r); (1 + r + r²/3) exp(-r); and so on to the
-    RBF.
+    With :math:`r = \sqrt{2 \nu} \lVert a - b \rVert / \ell` it is :math:`e^{-r}`,
+    :math:`(1 + r) e^{-r}`, :math:`(1 + r + r^2/3) e^{-r}`, and so on to the Gaussian kernel.
 
     Parameters
     ----------
@@ -238,7 +240,7 @@ def _matern(r: Array, nu: float) -> Array:
 
 
 class Laplacian(Stationary):
-    """k(a, b) = exp(-‖a - b‖₁ / ℓ), with the sum of absolute differences.
+    r"""Laplacian kernel, :math:`k(a, b) = \exp(-\lVert a - b \rVert_1 / \ell)`.
 
     Parameters
     ----------
@@ -260,6 +262,7 @@ class Laplacian(Stationary):
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
+        """Return exp(-‖a - b‖₁ / ℓ) for all pairs."""
         A, B, ell = self._scaled(A, B)
         return exp(absolute(A, B), -1.0 / ell)
 

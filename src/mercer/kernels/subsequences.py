@@ -10,10 +10,11 @@ from .weighted_degree import encoded
 
 
 class Subsequences(Decaying):
-    """Shared subsequences of n symbols, discounted by their gaps.
+    r"""Shared subsequences of n symbols, discounted by their gaps.
 
-    k(s, t) = Σ_u Σ_{i: s[i] = u} Σ_{j: t[j] = u} decay^(ℓ(i) + ℓ(j)) over all u of n symbols,
-    where ℓ(i) = i_n - i_1 + 1 is the stretch that a subsequence covers.
+    :math:`k(s, t) = \sum_u \sum_{i: s_i = u} \sum_{j: t_j = u} \text{decay}^{\ell(i) + \ell(j)}`
+    over all :math:`u` of :math:`n` symbols, where :math:`\ell(i) = i_n - i_1 + 1` is the stretch
+    that a subsequence covers.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ class Subsequences(Decaying):
         return n, 1 if self.blended else n
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the weighted number of shared subsequences for all pairs."""
         from ._string_loops import subsequences
 
         (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._checked_decay()
@@ -67,6 +69,7 @@ class Subsequences(Decaying):
         return out
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
+        """Return the weighted number of pairs of equal subsequences in each sequence."""
         from ._string_loops import subsequences_alone
 
         (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._checked_decay()

@@ -131,12 +131,14 @@ class TfIdf(Kernel):
         return Features(lambda A: self._rows(A).toarray(), self._rows)
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the cosine of the weights of texts, or of their principal directions."""
         if self.rank is not None:
             return super()._gram(A, B)
         left = self._rows(A)
         return (left @ (left if A is B else self._rows(B)).T).toarray()
 
     def _diag(self, A: Items) -> Array:
+        """Return the squared length of each text: 0 or 1, less in principal directions."""
         if self.rank is not None:
             return super()._diag(A)
         return (self._rows(A).power(2).sum(axis=1) > 0).astype(float) if count(A) else np.zeros(0)

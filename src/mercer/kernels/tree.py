@@ -26,19 +26,22 @@ class TreeKernel(Decaying):
         raise NotImplementedError
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the inner products of the counts of features."""
         left = self._bags(A)
         return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the squared length of the counts of features."""
         return sqnorms(self._bags(A))
 
 
 class Subtree(TreeKernel):
-    """Complete subtrees: k(a, b) = Σ_{u in a, v in b} [below u = below v] decay^size.
+    r"""Number of equal complete subtrees.
 
+    :math:`k(a, b) = \sum_{u \in a, v \in b} [u = v]\, \text{decay}^{\text{size}(u)}` over subtrees.
     A subtree is a node with all that is below it, down to the leaves; `size` is its number of
-    nodes. Trees are bracketed strings, "(S (N dog) (V barks))", or nested tuples,
-    ("S", ("N", "dog"), ("V", "barks")); the order of children matters.
+    nodes. Trees are bracketed strings, "(S (N dog) (V barks))", or nested tuples, ("S", ("N",
+    "dog"), ("V", "barks")); the order of children matters.
 
     Parameters
     ----------
@@ -71,11 +74,12 @@ class Subtree(TreeKernel):
 
 
 class Productions(TreeKernel):
-    """Productions, and pairs of a production and one below it.
+    r"""Productions, and pairs of a production and one below it.
 
-    k(a, b) = Σ_p c_p(a) c_p(b) + decay Σ_q c_q(a) c_q(b), with c_p the number of nodes of a
-    production p (a label and the labels of its children in order) and c_q that of pairs q: a
-    production, a place on its right side, and the production there. These are the fragments of
+    :math:`k(a, b) = \sum_p c_p(a) c_p(b) + \text{decay} \sum_q c_q(a) c_q(b)`, with :math:`c_p` the
+    number of nodes of a production :math:`p` (a label and the labels of its children in order) and
+    :math:`c_q` that of pairs :math:`q`: a production, a position on its right side, and the
+    production there. These are the fragments of
     `SubsetTree` that a chart can score: `mercer.decoders.TreeChart` makes the best tree.
 
     Parameters
@@ -119,11 +123,12 @@ class Productions(TreeKernel):
 
 
 class SubsetTree(TreeKernel):
-    """Fragments of trees that keep whole productions (Collins and Duffy).
+    r"""Fragments of trees that keep whole productions (Collins and Duffy).
 
-    k(a, b) = Σ_{u in a, v in b} C(u, v), where C(u, v) = 0 unless u and v are the same production
-    (the same label, and children of the same labels in the same order, leaves at the same
-    places), and then C(u, v) = decay · Π_j (1 + C(u_j, v_j)) over the children; a leaf has C = 0.
+    :math:`k(a, b) = \sum_{u \in a, v \in b} C(u, v)`, where :math:`C(u, v) = 0` unless :math:`u`
+    and :math:`v` are the same production (the same label, and children of the same labels in the
+    same order, leaves at the same positions), and then :math:`C(u, v) = \text{decay} \prod_j (1 +
+    C(u_j, v_j))` over the children; a leaf has :math:`C = 0`.
 
     Parameters
     ----------
@@ -152,6 +157,7 @@ class SubsetTree(TreeKernel):
         self.decay = decay
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the weighted number of shared fragments for all pairs."""
         from ._fragments import fragments
 
         left = _flat_batch(A)
@@ -159,6 +165,7 @@ class SubsetTree(TreeKernel):
         return np.asarray(fragments(*left, *right, self._checked_decay(), A is B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the weighted number of pairs of equal fragments in each tree."""
         from ._fragments import own_fragments
 
         return np.asarray(own_fragments(*_flat_batch(A), self._checked_decay()))

@@ -10,10 +10,15 @@ from .base import Kernel
 
 
 class WeightedDegree(Kernel):
-    """Equal blocks at equal positions, or at positions a few symbols apart.
+    r"""Equal blocks at equal positions, or at positions a few symbols apart.
 
-    k(s, t) = Σ_{d=1}^{degree} β_d Σ_i Σ_{|δ| ≤ shifts} γ_δ [s[i:i+d] = t[i+δ:i+δ+d]] with
-    β_d = 2 (degree - d + 1) / (degree (degree + 1)), γ_0 = 1 and γ_δ = 1 / (2 (|δ| + 1)).
+    .. math::
+
+        k(s, t) = \sum_{d=1}^D \beta_d \sum_i \sum_{\lvert \delta \rvert \le \text{shifts}}
+        \gamma_\delta [s_{i \ldots i+d} = t_{i+\delta \ldots i+\delta+d}]
+
+    with :math:`D` the degree, :math:`\beta_d = 2 (D - d + 1) / (D (D + 1))`, :math:`\gamma_0 = 1`
+    and :math:`\gamma_\delta = 1 / (2 (\lvert \delta \rvert + 1))`.
 
     Parameters
     ----------
@@ -24,8 +29,9 @@ class WeightedDegree(Kernel):
 
     Notes
     -----
-    Positive semidefinite: the numbers γ have the transform 1 + Σ_δ cos(δθ) / (δ + 1), which is
-    at least 1/2 for every θ (Rogosinski and Szegő 1928).
+    It is positive semidefinite: the numbers :math:`\gamma_\delta` have the transform
+    :math:`1 + \sum_\delta \cos(\delta \theta) / (\delta + 1)`, which is at least 1/2 for every
+    :math:`\theta` (Rogosinski and Szegő 1928).
 
     References
     ----------
@@ -59,6 +65,7 @@ class WeightedDegree(Kernel):
         return np.concatenate([[0.0], np.cumsum(beta)]), np.where(shifts, 0.5 / (shifts + 1), 1.0)
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the total weight of equal blocks at equal or near positions."""
         from ._string_loops import weighted_degree
 
         ours, theirs = encoded(A, B)

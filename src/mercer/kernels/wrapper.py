@@ -157,9 +157,11 @@ class OnDevice(Wrapper):
         return super().fit(self._moved(A) if self.on_vectors else A)
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return the values of the kernel inside on the device."""
         return self._moved(self.inner._gram(A, B))
 
     def _diag(self, A: Items) -> Array:
+        """Return the diagonal of the kernel inside on the device."""
         return self._moved(self.inner._diag(A))
 
     @property

@@ -16,9 +16,9 @@ from .wrapper import OfValues
 
 
 class Normalized(OfValues):
-    """k(a, b) / √(k(a, a) k(b, b)): the cosine in the feature space of k.
+    r"""Cosine in the feature space of a kernel, :math:`k(a, b) / \sqrt{k(a, a)\, k(b, b)}`.
 
-    An item with k(a, a) = 0 has no direction; its normalised kernel values are 0.
+    An item with :math:`k(a, a) = 0` has no direction; its normalised kernel values are 0.
 
     Parameters
     ----------
@@ -40,12 +40,14 @@ class Normalized(OfValues):
         return xp.where(diagonal > 0, 1.0 / xp.sqrt(safe), xp.zeros_like(diagonal))
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return k(a, b) / √(k(a, a) k(b, b)) for all pairs."""
         K = self.inner._gram(A, B)
         left = self._inverse_norms(A)
         right = left if A is B else self._inverse_norms(B)
         return K * left[:, None] * right[None, :]
 
     def _diag(self, A: Items) -> Array:
+        """Return 1 for every item, 0 where k(a, a) is 0."""
         inverse = self._inverse_norms(A)
         return namespace(inverse).where(inverse > 0, inverse * 0.0 + 1.0, inverse)
 
@@ -95,7 +97,9 @@ class Normalized(OfValues):
 
 
 class Gaussian(OfValues):
-    """exp(-d² / 2ℓ²) with d² = k(a, a) - 2k(a, b) + k(b, b): an RBF in k's feature space.
+    r"""Gaussian kernel :math:`\exp(-d^2 / 2\ell^2)` of the distance in a kernel's feature space.
+
+    :math:`d^2 = k(a, a) - 2k(a, b) + k(b, b)`.
 
     Parameters
     ----------
@@ -142,11 +146,13 @@ class Gaussian(OfValues):
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _gram(self, A: Items, B: Items) -> Array:
+        """Return exp(-d² / 2ℓ²) for all pairs."""
         D2 = self._squared(A, B)
         D2 *= -0.5 / fitted_scale(self) ** 2
         return exp(D2)
 
     def _diag(self, A: Items) -> Array:
+        """Return 1 for every item."""
         return self.inner._diag(A) * 0.0 + 1.0
 
     def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:

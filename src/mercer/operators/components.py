@@ -138,7 +138,9 @@ class ComponentKernel(CoupledKernel):
 
 
 class Pointwise(ComponentKernel):
-    """K(x, x') = scale · diag(x ∘ x'): component c of the output from component c of the input.
+    r"""Kernel that predicts component c of the output from component c of the input.
+
+    :math:`K(x, x') = \text{scale} \cdot \operatorname{diag}(x \circ x')`.
 
     The paper's diagonal regularisation is ``(1 - t) * k * Identity() + t * Pointwise()``, with
     inputs and outputs of one length: it prefers maps that change each pixel by a factor.

@@ -92,7 +92,7 @@ class Blocks(CoupledKernel):
         return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the blocks as one matrix."""
+        """Return the values of the function as one matrix."""
         alone, B = B is None, A if B is None else B
         q, n, m = self.width_, count(A), count(B)
         values = np.asarray(self.function(A, B))

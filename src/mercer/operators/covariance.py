@@ -12,7 +12,9 @@ from .moments import Moments, Terms
 
 @parameters
 class Covariance(Operator):
-    """B = (S_vv / n)^power: the paper's C_YY, directions with more variance learnt more freely.
+    r"""Power of the output covariance, :math:`B = (S_{vv} / n)^{\text{power}}`.
+
+    This is the paper's :math:`C_{YY}`; directions with more variance are penalised less.
 
     Parameters
     ----------
@@ -58,7 +60,9 @@ class Covariance(Operator):
 
 @parameters
 class ConditionalCovariance(Operator):
-    """B = (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n: the part that inputs leave unexplained.
+    r"""Covariance of the outputs that the inputs do not explain.
+
+    :math:`B = (S_{vv} - S_{vu} (S_{uu} + n\varepsilon I)^{-1} S_{uv}) / n`.
 
     Parameters
     ----------
@@ -67,8 +71,9 @@ class ConditionalCovariance(Operator):
 
     Notes
     -----
-    In the dual, nB has the spectrum of A^{1/2} L A^{1/2} with A = nε(k + nεI)⁻¹, which is that of
-    the paper's T = L - (k + nεI)⁻¹kL = A L; T itself is not symmetric.
+    In the dual, :math:`nB` has the spectrum of :math:`A^{1/2} L A^{1/2}` with
+    :math:`A = n\varepsilon (k + n\varepsilon I)^{-1}`, which is that of the paper's
+    :math:`T = L - (k + n\varepsilon I)^{-1} k L = A L`; :math:`T` itself is not symmetric.
 
     References
     ----------

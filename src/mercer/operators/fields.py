@@ -90,22 +90,26 @@ class FieldKernel(CoupledKernel):
 
 
 class CurlFree(FieldKernel):
-    """K(x, x') = ℓ² (-∇∇ᵀφ)(x - x'): fields that are gradients, K = φ (I - δδᵀ/ℓ²) for an RBF.
+    r"""Kernel of vector fields that are gradients.
+
+    :math:`K(x, x') = \ell^2 (-\nabla\nabla^\top \varphi)(x - x')`; for an RBF
+    :math:`K = \varphi (I - \delta\delta^\top / \ell^2)` with :math:`\delta = x - x'`.
 
     Parameters
     ----------
     length_scale : float or str, default="median"
-        ℓ of the RBF potential, a number or "median".
+        The length scale :math:`\ell` of the RBF potential, a number or "median".
     kernel : Kernel, str or None, default=None
         The potential's kernel, in place of the RBF: twice differentiable, such as
         ``Matern(2.0, nu=2.5)``; its own length scale then counts.
 
     Notes
     -----
-    With φ a function of s = ‖δ‖², δ = x - x', the second derivatives are
-    -∇∇ᵀφ = -2φ' I - 4φ'' δδᵀ. A function whose potential f has the kernel φ is g = ∇f, so every
-    K(·, x')c is a gradient and has no curl. Values are scaled so that K(x, x) = I: α means the
-    same for every length scale.
+    With :math:`\varphi` a function of :math:`s = \lVert \delta \rVert^2`, the second
+    derivatives are :math:`-\nabla\nabla^\top \varphi = -2\varphi' I - 4\varphi''
+    \delta\delta^\top`. A function whose potential :math:`f` has the kernel :math:`\varphi` is
+    :math:`g = \nabla f`, so every :math:`K(\cdot, x') c` is a gradient and has no curl. Values are
+    scaled so that :math:`K(x, x) = I`: the ridge means the same for every length scale.
 
     References
     ----------
@@ -132,15 +136,16 @@ class CurlFree(FieldKernel):
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ω: a gradient points along its wave, ωωᵀ."""
+        """Return one wave for each frequency, along ω: gradients point along their waves."""
         return np.arange(len(omega)), omega
 
 
 class DivergenceFree(FieldKernel):
-    """K(x, x') ∝ ((∇∇ᵀ - I∇²)φ)(x - x'): fields without sources, such as those of water.
+    r"""Kernel of vector fields without sources, such as flows of water.
 
-    For an RBF K = φ (δδᵀ/ℓ² + (d - 1 - ‖δ‖²/ℓ²) I) / (d - 1). In one dimension it is zero, and
-    refused.
+    :math:`K(x, x') \propto ((\nabla\nabla^\top - I \nabla^2) \varphi)(x - x')`; for an RBF :math:`K
+    = \varphi (\delta\delta^\top / \ell^2 + (d - 1 - \lVert \delta \rVert^2 / \ell^2) I) / (d - 1)`
+    with :math:`\delta = x - x'`. In one dimension it is zero, and refused.
 
     Parameters
     ----------
@@ -151,9 +156,10 @@ class DivergenceFree(FieldKernel):
 
     Notes
     -----
-    In the letters of `CurlFree` the Laplacian of φ is 2dφ' + 4sφ'', so that
-    (∇∇ᵀ - I∇²)φ = (-2(d - 1)φ' - 4sφ'') I + 4φ'' δδᵀ, whose columns have divergence
-    ∇(∇²φ) - ∇(∇²φ) = 0. Scaled so that K(x, x) = I.
+    In the letters of `CurlFree` the Laplacian of :math:`\varphi` is :math:`2d\varphi' +
+    4s\varphi''`, so that :math:`(\nabla\nabla^\top - I \nabla^2) \varphi = (-2(d - 1)\varphi' -
+    4s\varphi'') I + 4\varphi'' \delta\delta^\top`, whose columns have divergence zero. Values are
+    scaled so that :math:`K(x, x) = I`.
 
     References
     ----------
@@ -191,7 +197,7 @@ class DivergenceFree(FieldKernel):
         return slope, bend
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the d - 1 directions across each wave: ‖ω‖²I - ωωᵀ is the sum over them."""
+        """Return d - 1 waves for each frequency, across ω: their sum is ‖ω‖²I - ωωᵀ."""
         number, d = omega.shape
         basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
         across = basis * np.linalg.norm(omega, axis=1)[:, None, None]

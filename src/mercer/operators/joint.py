@@ -24,7 +24,7 @@ BILINEAR = 1e-8
 
 
 class JointKernel(Kernel):
-    """J((x, y), (x', y')) = ⟨K(x, x') Φ(y), Φ(y')⟩, a kernel over pairs.
+    r"""Kernel over pairs, :math:`J((x, y), (x', y')) = \langle K(x, x') \Phi(y), \Phi(y') \rangle`.
 
     Items are pairs (x, y). `joint` makes it.
 
@@ -79,6 +79,7 @@ class JointKernel(Kernel):
         return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
+        """Return ⟨K(x, x') Φ(y), Φ(y')⟩ for all pairs of pairs."""
         (X, y), (Z, u) = (self._split(pairs, self.kernel_.inputs) for pairs in (A, B))
         V, W = self.map_.transform(y), self.map_.transform(u)
         return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
@@ -111,10 +112,10 @@ def joint(
 
 
 class FromJoint(CoupledKernel):
-    """The operator-valued kernel of a joint kernel: K(x, x')_ab = J((x, e_a), (x', e_b)).
+    r"""The operator-valued kernel of a joint kernel that is linear in each output vector.
 
-    This is the inverse of `joint`, for joint kernels that are linear in each output vector
-    (bilinear in Φ(y) with a linear output kernel); e_a are the unit vectors.
+    :math:`K(x, x')_{ab} = J((x, e_a), (x', e_b))` with the unit vectors :math:`e_a`. This is the
+    inverse of `joint`.
 
     Parameters
     ----------

@@ -43,16 +43,17 @@ class LearntOfMoments(Operator):
 
 @parameters
 class LearnedOperator(LearntOfMoments):
-    """B learnt jointly with g, under a penalty on its trace: few directions, found from data.
+    r"""Operator that is learnt with the model, under a penalty on its trace.
 
-    Minimises Σ‖g(x_i) - Φ(y_i)‖² + alpha‖g‖² + penalty · tr B^power over g *and* B ⪰ 0, where ‖g‖
-    is the norm of the space with kernel k(x, x') B.
+    It minimises :math:`\sum_i \lVert g(x_i) - \Phi(y_i) \rVert^2 + \alpha \lVert g \rVert^2 +
+    \text{penalty} \cdot \operatorname{tr} B^{\text{power}}` over :math:`g` *and* :math:`B \succeq
+    0`, where :math:`\lVert g \rVert` is the norm of the space with kernel :math:`k(x, x') B`.
 
     Parameters
     ----------
     penalty : float, default=1.0
-        The price of the trace. Only alpha^power · penalty changes g (see Notes): choosing alpha is
-        enough.
+        The price of the trace. Only :math:`\alpha^{\text{power}} \cdot \text{penalty}` changes g
+        (see Notes): choosing alpha is enough.
     power : float, default=1.0
         1 is the trace; less finds fewer directions and shrinks those it finds less, at the price of
         a problem that is not convex; 2 is Dinuzzo's Frobenius norm.
@@ -72,16 +73,19 @@ class LearnedOperator(LearntOfMoments):
 
     Notes
     -----
-    Write g(x) = C u(x). Then ‖g‖² = tr(Cᵀ B⁻¹ C), and both halves of a round are closed forms:
+    Write :math:`g(x) = C u(x)`. Then :math:`\lVert g \rVert^2 =
+    \operatorname{tr}(C^\top B^{-1} C)`, and both halves of a round are closed forms:
 
     - B held, C is the ridge solution, entry by entry in the two eigenbases;
-    - C held, α tr(B⁻¹ CCᵀ) + μ tr B^p is smallest at B = (α/(μp) · CCᵀ)^{1/(1 + p)}.
+    - C held, :math:`\alpha \operatorname{tr}(B^{-1} CC^\top) + \mu \operatorname{tr} B^p` is
+      smallest at :math:`B = (\alpha / (\mu p) \cdot CC^\top)^{1/(1 + p)}`.
 
-    At p = 1 that is B = √(α/μ) (CCᵀ)^{1/2}, and the price 2√(αμ) ‖C‖_*, the sum of C's singular
-    values: learning the operator under a trace penalty *is* nuclear-norm regression, a convex
-    problem, so that the rounds do not depend on where they start. In general the price is the sum
-    of the singular values to the power 2p/(1 + p), times a constant. As B can only lose rank,
-    CCᵀ + εI stands for CCᵀ, with a tiny ε; the objective recorded has α ε tr B⁻¹ added.
+    At :math:`p = 1` that is :math:`B = \sqrt{\alpha/\mu} (CC^\top)^{1/2}`, and the price is
+    :math:`2 \sqrt{\alpha\mu}` times the sum of C's singular values: learning the operator under a
+    trace penalty *is* nuclear-norm regression, a convex problem, so that the rounds do not depend
+    on where they start. In general the price is the sum of the singular values to the power
+    :math:`2p/(1 + p)`, times a constant. As B can only lose rank, a tiny multiple of the identity
+    is added to :math:`CC^\top`.
 
     B is made of the same outputs that it is judged on: closed-form leave-one-out, which holds B
     fixed, would be far too kind. `KernelDependencyCV` refits by K-fold where it meets this
@@ -177,10 +181,11 @@ class LearnedOperator(LearntOfMoments):
 
 
 class ReducedRank(LearntOfMoments):
-    """The projection on the leading directions of ridge predictions: reduced-rank regression.
+    r"""The projection on the leading directions of ridge predictions: reduced-rank regression.
 
-    With ĝ the ridge solution under the identity, B is the projection on the `rank` leading
-    eigenvectors of Σ_i ĝ(x_i) ĝ(x_i)ᵀ, so that the model is B ĝ: directions of the outputs that the
+    With :math:`\hat g` the ridge solution under the identity, :math:`B` is the projection on the
+    `rank` leading eigenvectors of :math:`\sum_i \hat g(x_i) \hat g(x_i)^\top`, so that the model is
+    :math:`B \hat g`: directions of the outputs that the
     inputs say little of are left at their mean, however much they vary.
 
     Parameters
@@ -195,9 +200,10 @@ class ReducedRank(LearntOfMoments):
 
     Notes
     -----
-    Σ_i ĝ(x_i) ĝ(x_i)ᵀ = S_vu (S_uu + αI)⁻¹ S_uu (S_uu + αI)⁻¹ S_uv is made of the moments, so that
-    pairs may come in blocks. B is made of the outputs that it is judged on: `KernelDependencyCV`
-    refits by K-fold where it meets this operator, as with `LearnedOperator`.
+    The sum is :math:`S_{vu} (S_{uu} + \alpha I)^{-1} S_{uu} (S_{uu} + \alpha I)^{-1}
+    S_{uv}`, made of the moments, so that pairs may come in blocks. B is made of the outputs that it
+    is judged on: `KernelDependencyCV` refits by K-fold where it meets this operator, as with
+    `LearnedOperator`.
 
     References
     ----------

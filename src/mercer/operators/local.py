@@ -70,11 +70,13 @@ class Boxes(BaseEstimator):
 
 @parameters
 class Local(ComponentKernel):
-    """K(x, x')_cc = k(√ω_c ∘ x, √ω_c ∘ x') at output location c: near input locations count more.
+    r"""Kernel of fields in which near input locations count more than distant ones.
 
-    ω_c = exp(-d²/2·width²) + floor of the distance d from c. Locations are separate, exact ridge
+    :math:`K(x, x')_{cc} = k(\sqrt{\omega_c} \circ x, \sqrt{\omega_c} \circ x')` at output location
+    :math:`c`, with :math:`\omega_c = \exp(-d^2 / 2\,\text{width}^2) + \text{floor}` of the distance
+    :math:`d` from :math:`c`. Locations are separate, exact ridge
     regressions, and the channels of a location share one. With `windows`, a location depends on the
-    boxes that contain it instead, K(x, x')_cc = Σ_{p ∋ c} k(x_p, x'_p).
+    boxes that contain it instead, :math:`K(x, x')_{cc} = \sum_{p \ni c} k(x_p, x'_p)`.
 
     Parameters
     ----------

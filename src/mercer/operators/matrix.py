@@ -15,11 +15,11 @@ from .moments import Moments
 
 
 class Matrix(Operator):
-    """B as given: a task similarity, a graph of outputs, prior knowledge of their coupling.
+    r"""B as given: a task similarity, a graph of outputs, prior knowledge of their coupling.
 
-    The penalty that goes with it is ‖g‖² = Σ_st (B⁻¹)_st ⟨g_s, g_t⟩, one component g_t a task.
-    Three constructors build B from what is usually known of tasks: `mean_regularized`, `graph` and
-    `similarity`.
+    The penalty is :math:`\lVert g \rVert^2 = \sum_{st} (B^{-1})_{st} \langle g_s, g_t \rangle`,
+    with one component :math:`g_t` for each task. Three constructors build B from what is usually
+    known of tasks: `mean_regularized`, `graph` and `similarity`.
 
     Parameters
     ----------

@@ -15,7 +15,10 @@ from .moments import Moments, Terms
 
 
 class Mixture(Operator):
-    """B = Σ_m w_m B_m tr(S_vv) / tr(B_m S_vv), with weights w_m ≥ 0 that sum to one.
+    r"""Convex mixture of operators.
+
+    :math:`B = \sum_m w_m B_m \operatorname{tr}(S_{vv}) / \operatorname{tr}(B_m S_{vv})`, with
+    weights :math:`w_m \ge 0` that sum to one.
 
     Each part is first brought to give the outputs a mean weight of one (the identity stays as it
     is), so that weights mean the same whatever the units of the outputs and whatever is appended

@@ -20,9 +20,12 @@ from .slots import Slots
 
 @parameters
 class Positionwise(CoupledKernel):
-    """K_pq(x, x') = k_word(x, x') δ_pq + mu · k(x_p, x'_q) (δ_pq + eta), over positions p and q.
+    r"""Kernel that predicts the letter at a position from the image at the same position.
 
-    Prior knowledge that the image at position p explains the letter at position p. Inputs are
+    :math:`K_{pq}(x, x') = k_{\text{word}}(x, x') \delta_{pq} + \mu\, k(x_p, x'_q) (\delta_{pq} +
+    \eta)` over positions :math:`p` and :math:`q`.
+
+    Inputs are
     sequences of vectors, outputs one-hot letters by position (``output_kernel=Positions()``), all
     letters of a position treated alike.
 

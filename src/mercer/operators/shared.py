@@ -33,12 +33,15 @@ AUTO = "auto"
 
 @parameters
 class Shared(CoupledKernel):
-    """K((x, p), (x', q)) = k_window(x around p, x' around q) · k_position(p, q), at locations p, q.
+    r"""Kernel of fields whose locations share what is learnt.
 
-    All locations of a field share what is learnt: every location of every example is an example,
-    whose input is the window of the input field around it. Offsets in a window have the weights
-    ω = exp(-d²/2·width²) + floor. The fit is of low rank, with randomly drawn windows as landmarks,
-    and windows are never all in memory.
+    :math:`K((x, p), (x', q)) = k_{\text{window}}(x \text{ around } p, x' \text{ around } q) \cdot
+    k_{\text{position}}(p, q)` at locations :math:`p` and :math:`q`.
+
+    Every location of every field is an example, whose input is the window of the input field around
+    it. Offsets in a window have the weights :math:`\omega = \exp(-d^2 / 2\,\text{width}^2) +
+    \text{floor}`. The fit is of low rank, with randomly drawn windows as landmarks, and windows are
+    never all in memory.
 
     Parameters
     ----------

@@ -126,13 +126,13 @@ class BlockConjugateGradient:
 
         def product(D: Array) -> Array:
             """Return (G + αI) D, or the same without the means."""
-            return reduction.without(gram.apply(D)) + alpha * D
+            return reduction.remove_constants(gram.apply(D)) + alpha * D
 
         def nearly_solved(D: Array) -> Array:
-            return reduction.without(precondition(D))
+            return reduction.remove_constants(precondition(D))
 
         D = slots.split(V)
-        D = reduction.without(D if roots is None else roots * D)
+        D = reduction.remove_constants(D if roots is None else roots * D)
         D, rounds, residual = self._iterate(product, nearly_solved, D)
         D = D if roots is None else roots * D
         if residual > self.tolerance:

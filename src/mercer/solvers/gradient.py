@@ -64,7 +64,7 @@ class RidgeObjective:
         self.E, self.s, self.b = inputs.E, inputs.s, self.part.b
         self.xp = namespace(self.E)
         self.D = 1.0 / (self.s[:, None] * self.b[None, :] + alpha)
-        self.C = self.part.inside * self.D
+        self.C = self.part.projected * self.D
         self.complete = inputs.complete
 
     def turn(self, A: Array) -> Array:
@@ -90,7 +90,7 @@ class RidgeObjective:
     @property
     def solved(self) -> tuple[Array, Array | None]:
         """Z: its coordinates in E, and what is outside."""
-        return self.C, None if self.complete else self.part.outside / self.alpha
+        return self.C, None if self.complete else self.part.unfitted / self.alpha
 
     def made(
         self, value: float, alpha: float, B: Array, within: Array, beyond: Array | None
@@ -110,7 +110,7 @@ class RidgeObjective:
         xp, (n, q) = self.xp, self.part.T.shape
         inside, outside = self.solved
         squares = float(xp.sum(inside * inside))
-        misfit = float(xp.sum(self.part.inside * inside))
+        misfit = float(xp.sum(self.part.projected * inside))
         rows = n - (self.part.inputs.N is not None)
         unseen = rows - self.s.shape[0]
         if outside is not None:
@@ -207,7 +207,7 @@ class _Alone:
 
     def __init__(self, objective: RidgeObjective):
         self.o, self.squares = objective, objective.part.squares
-        self.free = objective.part.free
+        self.free = objective.part.complement_diagonal
 
     def _through(self, F: Array, free: float) -> Array:
         """Return [E diag(f_j) Eᵀ]_ii, with `free` for the directions outside."""
@@ -255,7 +255,7 @@ class _Groups:
     def divided(self, e: Array) -> Array:
         """Return G⁻¹e = α (I - H_gg)⁻¹ e."""
         left = LeaveOneOut(self.o.part, self.o.parts.problem.groups)
-        return self.o.alpha * left.solved([e], [self.o.alpha])[0]
+        return self.o.alpha * left.solve([e], [self.o.alpha])[0]
 
     def spread(self, a: Array, e: Array, F: Array) -> Array:
         """Return Σ_j T_j E diag(f_j), where T_j is the symmetric part of a_j e_jᵀ in each group."""
@@ -271,7 +271,7 @@ class _Groups:
         D2 = turn(self.o.D * self.o.D)[None, :, :]
         for own, E, ag, eg in self._each(self.o.E, a, e):
             total += float(xp.sum((turn(ag) @ E) * (turn(eg) @ E) * D2))
-            extra = None if self.o.complete else self.o.part.unspanned(E, own)
+            extra = None if self.o.complete else self.o.part.complement_blocks(E, own)
             if extra is not None:
                 total += float(xp.sum(ag * (extra @ eg))) / self.o.alpha**2
         return total

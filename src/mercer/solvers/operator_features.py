@@ -17,7 +17,7 @@ from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .coupled import fitted_kernel
 from .factorization import Factorization
-from .inputs import Fit, Located
+from .inputs import FittedMap, Located
 from .outputs import Cache
 from .part import Part
 from .slot_inputs import SlotInputs
@@ -51,7 +51,7 @@ class FeatureInputs(SlotInputs):
     The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
     """
 
-    held = False
+    in_memory = False
     features: Any
     known: Any = None
     """The spectrum once it is computed."""
@@ -70,7 +70,7 @@ class FeatureInputs(SlotInputs):
             self.roots = like(np.sqrt(self.weights)[:, None], self.uu)
         self.set_constants(problem.intercept)
         self.complete = self.orthonormal = False
-        self.whole = True
+        self.all_rows = True
 
     @property
     def spectrum(self) -> tuple[Array, Array]:
@@ -82,13 +82,13 @@ class FeatureInputs(SlotInputs):
     s = property(lambda self: self.spectrum[0])
     P = property(lambda self: self.spectrum[1])
 
-    def inside(self, T: Array) -> Array:
+    def project(self, T: Array) -> Array:
         """Return EᵀT of the training outputs, by their moments."""
         right = self.features.right_side(self.vu)[:, None]
         xp = namespace(right)
         return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
 
-    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the map by the normal equations."""
         coef = self.features.solve(self.uu, self.vu, alpha)
         return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
@@ -108,7 +108,7 @@ class FeatureInputs(SlotInputs):
         E = (Z @ self.P) / namespace(self.s).sqrt(self.s)
         return E if self.roots is None else E * take(self.roots, index)
 
-    def located(self, X: Items, prior: bool = False) -> Located:
+    def locate(self, X: Items, prior: bool = False) -> Located:
         """Return features in the eigenbasis; the prior is that of the features, as drawn."""
         Z = self._features(X)
         xp = namespace(Z)

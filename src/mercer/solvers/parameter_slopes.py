@@ -13,7 +13,7 @@ from ..operators.moments import Terms
 from .exact import spectral_moments
 from .factorization import Factorization
 from .gradient import Slopes, slopes
-from .low_rank_inputs import LowRankInputs
+from .low_rank import LowRankInputs
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""
@@ -61,7 +61,7 @@ def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> Para
 
 def _rows(parts: Factorization) -> Array:
     """Return EᵀV in output coordinates."""
-    inside = parts.parts[0].inside
+    inside = parts.parts[0].projected
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 

@@ -125,7 +125,7 @@ class PlaceSearch:
         loo = LeaveOneOut(part)
         step = at_once(data.X, members.shape[1] * max(members.shape[1], self.rank))
         found = [
-            loo.solved_groups(None, alphas, members[rows]) for rows in blocks(len(members), step)
+            loo.solve_groups(None, alphas, members[rows]) for rows in blocks(len(members), step)
         ]
         E = namespace(T).concat(found, axis=1)
         return min(float(namespace(T).mean(E[i, :, :] ** 2)) for i in range(len(alphas)))

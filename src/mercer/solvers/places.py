@@ -12,7 +12,7 @@ from ..operators.separable import fitted
 from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
 from .factorization import Factorization
-from .inputs import Fit
+from .inputs import FittedMap
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 from .place_moments import PlaceData, PlaceMap, joined
@@ -69,7 +69,7 @@ def by_windows(
 def _join(kernel: Shared, turn: Array | None) -> Any:
     """Return a function that makes one map of the landmark coefficients of all directions."""
 
-    def join(fits: list[Fit]) -> Fit:
+    def join(fits: list[FittedMap]) -> FittedMap:
         xp = namespace(fits[0][0].coefficients)
         coef = _back(xp.concat([map.coefficients for map, _ in fits], axis=1), turn)
         mean: Any = 0.0

@@ -25,8 +25,7 @@ from .exact import exact_inputs, separated, spectral_moments
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
 from .inputs import InputSpectrum
-from .low_rank import low_rank_inputs
-from .low_rank_inputs import LowRankInputs, LowRankRows
+from .low_rank import LowRankInputs, LowRankRows, low_rank_inputs
 from .outputs import Cache, OutputRows
 from .part import Part
 from .robust import Steps, clean_outputs, lengths
@@ -130,7 +129,7 @@ class Refit(Method):
             kernel, X = Precomputed(kernel.checked_gram(X)), np.arange(problem.n)
         gram = InputGram(kernel, take(X, train), weights, problem.intercept)
         exact = ExactInputs(gram, direct=False)
-        return exact, exact.located(take(X, test)).Z
+        return exact, exact.locate(take(X, test)).Z
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
         """Yield the outputs minus their predictions by the refit without their fold."""
@@ -223,7 +222,7 @@ class RobustRefit(Refit):
         T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
             self.reached = reached
-        return _with_outputs(base, self._centred(base.basis.back(T)))
+        return _with_outputs(base, self._centred(base.basis.to_coordinates(T)))
 
     def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
         """Return the distances of the given outputs from left-out predictions of cleaned ones."""

@@ -11,7 +11,7 @@ from .._base.linalg import eigh, factor_with_ridge
 from .._base.memory import GIB, SHARE, available
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
-from .inputs import Fit, InputSpectrum, Located
+from .inputs import FittedMap, InputSpectrum, Located
 from .reduction import Reduction
 from .weights import CoupledMap
 
@@ -55,7 +55,7 @@ class SlotInputs(InputSpectrum):
         """One for each output component that occurs."""
         return 0 if self.shares is None else int((self.shares > 0).sum())
 
-    def constant(self, at: Located) -> Array | float:
+    def constant_weights(self, at: Located) -> Array | float:
         """Return the weight of the constant of each slot: 1/√Σw of its component."""
         if self.shares is None or at.slots is None:
             return 0.0
@@ -67,7 +67,7 @@ class SlotInputs(InputSpectrum):
             return 0.0
         places = self.slots.places[own]
         N = like((np.arange(self.slots.width)[:, None] == places) * self._levels(own), e)
-        return self.constant(at) * take(N @ e, at.slots.places)
+        return self.constant_weights(at) * take(N @ e, at.slots.places)
 
     def _levels(self, index: Any) -> np.ndarray:
         """Return the entries of N at some rows, each in the column of its component."""
@@ -75,7 +75,7 @@ class SlotInputs(InputSpectrum):
         roots = 1.0 if self.weights is None else np.sqrt(self.weights[index])
         return roots * self.shares[self.slots.places[index]]
 
-    def squared_levels(self, index: slice) -> Array | float:
+    def squared_constants(self, index: slice) -> Array | float:
         """Return N² of some rows."""
         return 0.0 if self.shares is None else like(self._levels(index) ** 2, self.s)
 
@@ -121,7 +121,7 @@ class GramInputs(SlotInputs):
         self.slots = kernel.gram(X).rows
         require_written_out(self.slots.size)
         self.weights = None if weights is None else weights[self.slots.owners]
-        self.complete = self.whole = self.orthonormal = True
+        self.complete = self.all_rows = self.orthonormal = True
         self.set_constants(intercept)
 
     @property
@@ -137,10 +137,10 @@ class GramInputs(SlotInputs):
         scale = float(namespace(K).max(namespace(K).linalg.diagonal(K)))  # rounding is relative
         scale *= 1.0 if weights is None else float(weights.max())
         reduction = Reduction.of(weights, self.intercept, K, self.slots.places)
-        A = reduction.reduced(K)
+        A = reduction.reduce_gram(K)
         what = "operator-valued Gram matrix"
         s, E = eigh(A, what, False, scale, True, reduction.lightest)
-        E = reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        E = reduction.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
         return s, E, reduction, means
 
     s = property(lambda self: self.spectrum[0])
@@ -149,7 +149,7 @@ class GramInputs(SlotInputs):
     N = property(lambda self: self.reduction.N)
     roots = property(lambda self: self.reduction.roots)
 
-    def located(self, X: Items, prior: bool = False) -> Located:
+    def locate(self, X: Items, prior: bool = False) -> Located:
         """Return kernel values times E, less the mean of each component with an intercept."""
         gram, means = self.kernel.gram(X, self.X), self.spectrum[3]
         K, slots = gram.matrix(), gram.rows
@@ -168,29 +168,29 @@ class GramInputs(SlotInputs):
         own = own - 2.0 * xp.sum(across * at, axis=1)
         return own + take(xp.linalg.diagonal(level), slots.places)
 
-    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the map by a Cholesky factor for each set of coupled slots, or by the spectrum."""
         gram = self.kernel.gram(self.X)
         try:
             made = self.known is not None
-            C = self._spectral(fitted, alpha) if made else self._direct(gram, fitted.T, alpha)
+            C = self._spectral(smoother, alpha) if made else self._direct(gram, smoother.T, alpha)
         except np.linalg.LinAlgError:
-            C = self._spectral(fitted, alpha)  # α is lost in rounding
+            C = self._spectral(smoother, alpha)  # α is lost in rounding
         means = self.slots.means(gram.apply(C), self.weights)
         mean = namespace(means).reshape(means, (-1,)) if self.intercept else 0.0
         return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
 
-    def _spectral(self, fitted: Any, alpha: float) -> Array:
-        return self.reduction.weighted(self.E @ fitted.coefficients(alpha))
+    def _spectral(self, smoother: Any, alpha: float) -> Array:
+        return self.reduction.weighted(self.E @ smoother.coefficients(alpha))
 
     def _direct(self, gram: BlockGram, T: Array, alpha: float) -> Array:
         C, w, places = T + 0.0, self.weights, self.slots.places
         for own, G in gram.parts():
             some = None if w is None else w[own]
             reduction = Reduction.of(some, self.intercept, G, places[own])
-            A = reduction.reduced(G)
+            A = reduction.reduce_gram(G)
             ridge = factor_with_ridge(A + 0.0 if A is G else A, alpha)
-            solved = reduction.back(ridge.solve(reduction.inside(take(T, own))))
+            solved = reduction.expand_rows(ridge.solve(reduction.reduce_rows(take(T, own))))
             C = put(C, own, reduction.weighted(solved))
         return C
 

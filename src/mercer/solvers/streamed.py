@@ -14,13 +14,12 @@ from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments
 from ..problem import Problem, Want
-from .direction_grams import LazyParts
 from .exact import separated
 from .factorization import Factorization, Method, Solution
 from .left_out import LeaveOneOut
-from .low_rank_inputs import LowRankInputs, LowRankRows
+from .low_rank import LowRankInputs, LowRankRows
 from .outputs import Cache, OutputRows
-from .part import Part
+from .part import LazyParts, Part
 from .weights import NoWeights
 
 ROWS = 1024
@@ -202,7 +201,7 @@ class LeftOutSums:
         found: Any = []
         for factorization, alphas in trials:
             (one,) = factorization.parts
-            found.append((one.b, factorization.Q, one.inside, alphas))
+            found.append((one.b, factorization.Q, one.projected, alphas))
         inputs: Any = one.inputs
         outputs = factorization.problem.gathered.outputs
         return cls(inputs.without_rows(), outputs, factorization.outputs.mean, found)

@@ -13,7 +13,7 @@ from .._base.arrays import Array, Items, count, host, is_foreign, like, namespac
 from .._base.linalg import PositiveDefinite, solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
-from .inputs import Fit, InputSpectrum, Located
+from .inputs import FittedMap, InputSpectrum, Located
 from .place_moments import PlaceData, PlaceMap, PlaceMoments, stacked
 from .slot_inputs import SlotInputs
 
@@ -70,7 +70,7 @@ class WindowInputs(SlotInputs):
         The moments in use, if not those of a choice; the coordinates, once they are computed.
     """
 
-    held = False
+    in_memory = False
     prior_level: float | None = None
     used: Any = None
     known: Any = None
@@ -86,7 +86,7 @@ class WindowInputs(SlotInputs):
             self.roots = like(np.sqrt(self.weights)[:, None], data.X)
         self.set_constants(data.intercept)
         self.complete = self.orthonormal = False
-        self.whole = True
+        self.all_rows = True
 
     @property
     def moments(self) -> Any:
@@ -139,16 +139,16 @@ class WindowInputs(SlotInputs):
         b = self.moments.b
         return b if self.directions is None else b @ self.directions
 
-    def inside(self, T: Array) -> Array:
+    def project(self, T: Array) -> Array:
         """Return EᵀT of the training outputs, by their moments."""
         _, M, e, _ = self.coordinates
         return e[:, None] * (namespace(M).matrix_transpose(M) @ self._cross())
 
-    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the coefficients of all landmarks by a Cholesky factor, and means of locations."""
         full = self.marks.full
         cross = full.b if self.directions is None else full.b @ self.directions
-        coef = PositiveDefinite(full.at(alpha / float(fitted.b[0]))).solve(cross)
+        coef = PositiveDefinite(full.at(alpha / float(smoother.b[0]))).solve(cross)
         mean = 0.0 if full.means is None else full.means @ coef
         return PlaceMap(self.kernel, full.marks, coef), mean
 
@@ -167,7 +167,7 @@ class WindowInputs(SlotInputs):
             K = K - like(np.sqrt(self.data.w[needed])[:, None, None], K) * means
         return take(self._rows(K), where.reshape(-1) * locations + at) * self.coordinates[2]
 
-    def located(self, X: Items, prior: bool = False) -> Located:
+    def locate(self, X: Items, prior: bool = False) -> Located:
         """Return windows of new fields; k(x, x) is exact although the coordinates are not."""
         kernel, means, xp = self.kernel, self.moments.means, namespace(self.moments.root)
         view = View(kernel, kernel.input_grid, kernel.output_grid)

@@ -136,7 +136,7 @@ def is_value(cell: str) -> bool:
 def _is_data(rows: list[list[str]]) -> bool:
     """Return whether the first row looks like those below, and not like names for them."""
     first, below = rows[0], rows[1:LOOK]
-    if not below or any(len(row) != len(first) for row in below) or _counts(first, below):
+    if not below or any(len(row) != len(first) for row in below) or _counts_columns(first, below):
         return False
     for cell, cells in zip(first, zip(*below, strict=True), strict=True):
         full = [other for other in cells if other.strip()]
@@ -152,7 +152,7 @@ def _is_of_another_script(cell: str) -> bool:
     return bool(letters) and not any(c.isascii() for c in letters)
 
 
-def _counts(first: list[str], below: list[list[str]]) -> bool:
+def _counts_columns(first: list[str], below: list[list[str]]) -> bool:
     """Return whether the first row counts columns from 0, as pandas does, perhaps between names.
 
     An empty first name is that of an index. Without one, rows that hold only such counts are
