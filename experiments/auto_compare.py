@@ -125,7 +125,8 @@ def effort(name: str) -> float:
     if name in LARGE:
         return 1e6 * LARGE[name] ** 2
     data = found(name)
-    return len(data.Y) * float(data.X.size) * data.Y[0].size * (FOLDS if data.test is None else 1)
+    rows, fits = (len(data.X), FOLDS) if data.test is None else (data.test, 1)
+    return float(rows) ** 2 * data.X[0].size * data.Y[0].size * fits
 
 
 def report(rows: list[dict[str, Any]]) -> str:
