@@ -23,7 +23,7 @@ NOTHING = 1e-12
 
 
 def place_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a kernel that all locations share does not solve a problem."""
+    """Return why a kernel shared by all locations does not accept a problem; None if it does."""
     if problem.inputs.features is not None:
         return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
     if problem.loss is not None or want.judge != "closed":
@@ -32,7 +32,7 @@ def place_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def places(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Choose the open parameters, and gather the moments of landmarks when they are needed."""
+    """Choose the open parameters of a kernel shared by all locations, and factor the problem."""
     from .place_choice import chosen
 
     outputs = cache.outputs(problem)
@@ -46,7 +46,7 @@ def places(problem: Problem, want: Want, cache: Cache) -> Factorization:
 def by_windows(
     problem: Problem, kernel: Shared, outputs: OutputRows, marks: Landmarks | None = None
 ) -> Factorization:
-    """Return one part for each eigenvalue of the operator over channels; rows are windows."""
+    """Return a factorisation whose rows are windows, with a part for each channel eigenvalue."""
     marks = marks or Landmarks(PlaceData(problem, kernel, outputs))
     data, found = marks.data, channel_directions(kernel)
     T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))

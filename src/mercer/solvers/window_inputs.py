@@ -38,7 +38,7 @@ class Landmarks:
 
     @cached_property
     def small(self) -> PlaceMoments:
-        """The moments of some, for a choice."""
+        """The moments of some landmarks, with which ridges are compared."""
         most = CHOICE_RANK if is_foreign(self.data.X) else HOST_CHOICE_RANK
         if int(self.data.marks.shown.shape[0]) <= most:
             return self.full
@@ -95,7 +95,7 @@ class WindowInputs(SlotInputs):
 
     @property
     def coordinates(self) -> tuple[Array, Array, Array, Array]:
-        """s, M, and what multiplies M in E and in z(x)."""
+        """The eigenvalues s, the matrix M, and the factors of its columns in E and in z(x)."""
         if self.known is None:
             self.known = self._factored()
         return self.known
@@ -135,17 +135,17 @@ class WindowInputs(SlotInputs):
         return int(b.shape[0]) * (m * log(float(b[0])) - 2.0 * sum(logs))
 
     def _cross(self) -> Array:
-        """Return K_mn T of the directions of the part."""
+        """Return K_mn T, kernel values of landmarks and windows times the targets."""
         b = self.moments.b
         return b if self.directions is None else b @ self.directions
 
     def project(self, T: Array) -> Array:
-        """Return EᵀT of the training outputs, by their moments."""
+        """Return EᵀT of the training outputs from their moments."""
         _, M, e, _ = self.coordinates
         return e[:, None] * (namespace(M).matrix_transpose(M) @ self._cross())
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the coefficients of all landmarks by a Cholesky factor, and means of locations."""
+        """Return the map of a `Part` at one ridge with all landmarks, by a Cholesky factor."""
         full = self.marks.full
         cross = full.b if self.directions is None else full.b @ self.directions
         coef = PositiveDefinite(full.at(alpha / float(smoother.b[0]))).solve(cross)
@@ -168,7 +168,7 @@ class WindowInputs(SlotInputs):
         return take(self._rows(K), where.reshape(-1) * locations + at) * self.coordinates[2]
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return windows of new fields; k(x, x) is exact although the coordinates are not."""
+        """Return the windows of new fields in the eigenbasis; prior variances are exact."""
         kernel, means, xp = self.kernel, self.moments.means, namespace(self.moments.root)
         view = View(kernel, kernel.input_grid, kernel.output_grid)
         A = view.inputs.split(like(X, self.moments.root))
@@ -194,7 +194,7 @@ class WindowInputs(SlotInputs):
         return xp.reshape(xp.matrix_transpose(solve_triangular(self.moments.root, flat)), K.shape)
 
     def without_rows(self) -> WindowInputs:
-        """Return the same without the training fields."""
+        """Return a copy without the training fields."""
         other = copy(self)
         other.known, other.used = self.coordinates, self.moments.summary()
         other.data, other.marks, other.weights, other.roots = None, None, None, None
