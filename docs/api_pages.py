@@ -15,7 +15,6 @@ MODULES = {
 """The page under reference/ that lists the names of a module."""
 INTERNAL = {
     "mercer.embedding": ("OrthonormalFrame", "MovedFrame", "SpanFrame", "feature_variance"),
-    "mercer.features": ("check_map",),
     "mercer.losses": (
         "checked_loss", "column_medians", "median_length", "shorten_rows", "tau_risk",
     ),

@@ -52,3 +52,5 @@ axes[0, 0].legend(fontsize=8)
 figure.supxlabel("day of the year")
 figure.supylabel("log10 precipitation (mm)")
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/curves.png'

@@ -56,3 +56,5 @@ for axis_row, (name, made) in zip(axes, rows.items(), strict=True):
         nx.draw_kamada_kawai(graph, ax=axis, labels=labels, node_color="lightgrey")
         axis.set_title(name)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/graphs.png'

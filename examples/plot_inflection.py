@@ -52,3 +52,5 @@ for part in np.array_split(np.argsort(held_right), 6):
 middle.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
 middle.set(xlabel="predicted probability", ylabel="fraction right")
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/inflection.png'

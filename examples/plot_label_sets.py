@@ -38,3 +38,5 @@ for name, metric in metrics.items():
 plt.xlabel("threshold")
 plt.legend()
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/label_sets.png'

@@ -35,3 +35,5 @@ plt.minorticks_off()
 plt.xlabel("training words")
 plt.ylabel("share of new words said right")
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/pronunciation.png'

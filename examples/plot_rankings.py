@@ -32,3 +32,5 @@ plt.xlabel("margin of the best ranking over the next")
 plt.ylabel("wines")
 plt.legend()
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/rankings.png'

@@ -50,3 +50,5 @@ for i, (smiles, score) in enumerate(ranked):
     axis.spines[:].set_color("tab:orange" if smiles == truth else "none")
     axis.spines[:].set_linewidth(3)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/spectra_to_molecules.png'

@@ -57,3 +57,5 @@ for axis, i in zip(axes, wrong + right, strict=True):
     axis.set_title(f"{words[test][i]}   ({', '.join(says)})", fontsize=10)
     axis.axis("off")
 plt.show()
+
+# sphinx_gallery_thumbnail_path = '_static/gallery/words.png'

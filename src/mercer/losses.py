@@ -60,6 +60,7 @@ class Loss(BaseEstimator):
         return fitted
 
     def _threshold(self, lengths: Array) -> float:
+        """Return the threshold, from the lengths of left-out residuals if it is adaptive."""
         if not self.LENGTH:
             raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
         return self.factor * median_length(lengths) if self.adaptive else float(self.length)
@@ -67,7 +68,7 @@ class Loss(BaseEstimator):
     @property
     def length(self) -> Any:
         """The threshold as given."""
-        return None
+        return self.get_params(deep=False).get(self.LENGTH)
 
     @property
     def adaptive(self) -> bool:
@@ -83,7 +84,7 @@ class Loss(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement proximal(r, tau)")
 
     def check(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Refuse invalid parameters."""
         integer(self.max_iter, "max_iter")
         positive(self.tol, "tol")
         if self.LENGTH:
@@ -91,6 +92,7 @@ class Loss(BaseEstimator):
             self._check_length(self.length)
 
     def _check_length(self, value: Any) -> None:
+        """Refuse a threshold that is neither a positive number nor "median"."""
         if isinstance(value, str) and value != "median":
             raise ValueError(f'{self.LENGTH} must be a positive number or "median", got {value!r}.')
         if not isinstance(value, str):
@@ -110,8 +112,8 @@ def checked_loss(loss: Any) -> Loss | None:
     return loss
 
 
-REACH = 3.0
-"""Lengths beyond this many medians say nothing more about a fit than that they are long."""
+MEDIANS = 3.0
+"""Lengths count as at most this many medians."""
 
 
 def median_length(lengths: Array) -> float:
@@ -129,19 +131,19 @@ def tau_risk(residuals: Array) -> float:
     """
     xp = namespace(residuals)
     squares = residuals if residuals.ndim == 1 else xp.sum(residuals * residuals, axis=1)
-    limit = REACH**2 * median_length(squares)
+    limit = MEDIANS**2 * median_length(squares)
     return float(xp.mean(xp.where(squares > limit, like(limit, squares), squares)))
 
 
 def shorten_rows(V: Array, centre: Array | None) -> Array:
-    """Shorten outputs that are further than three medians from the centre (None: the origin).
+    """Shorten outputs that are farther than three medians from the centre.
 
     What the covariance of outputs is taken of where some of them may be wrong.
     """
     xp = namespace(V)
     D = V if centre is None else V - centre
     r = xp.sqrt(xp.sum(D * D, axis=1))
-    limit = REACH * median_length(r)
+    limit = MEDIANS * median_length(r)
     far = r > limit
     D = D * xp.where(far, limit / xp.where(far, r, xp.ones_like(r)), xp.ones_like(r))[:, None]
     return D if centre is None else D + centre
@@ -187,7 +189,6 @@ class Huber(Loss):
     tol: float = 1e-5
 
     LENGTH = "delta"
-    length = property(lambda self: self.delta, doc="The threshold as given.")
 
     def value(self, r: Array) -> Array:
         """Return r², or its tangent at delta for larger r."""
@@ -195,7 +196,7 @@ class Huber(Loss):
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return r τ / (1 + τ), or r shortened by delta / τ if that is longer."""
+        """Return lengths shrunk by τ / (1 + τ), or shortened by delta / τ."""
         inside = r * (tau / (1.0 + tau))
         return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)
 
@@ -237,9 +238,9 @@ class EpsilonInsensitive(Loss):
     tol: float = 1e-5
 
     LENGTH = "epsilon"
-    length = property(lambda self: self.epsilon, doc="The threshold as given.")
 
     def _check_length(self, value: float | str) -> None:
+        """Refuse an invalid threshold; zero is valid here."""
         if not (isinstance(value, Real) and value == 0):
             super()._check_length(value)
 
@@ -248,7 +249,7 @@ class EpsilonInsensitive(Loss):
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return r shortened by 1 / 2τ, but not below epsilon."""
+        """Return lengths shortened by 1 / 2τ, but not to less than epsilon."""
         xp, epsilon = namespace(r), self.threshold_
         short = r - 0.5 / tau
         return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

@@ -38,8 +38,8 @@ def rbf_loss(
     >>> rbf_loss([[0.0]], [[0.0]], length_scale=12.0)
     0.0
     """
-    A, B = _paired(y_true, y_pred)
-    return _averaged(
+    A, B = _paired_rows(y_true, y_pred)
+    return _average(
         2.0 - 2.0 * np.exp(-((A - B) ** 2).sum(axis=1) / (2.0 * length_scale**2)), average
     )
 
@@ -53,8 +53,8 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> float(squared_error([[0.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]))
     0.5
     """
-    A, B = _paired(y_true, y_pred)
-    return _averaged(((A - B) ** 2).sum(axis=1), average)
+    A, B = _paired_rows(y_true, y_pred)
+    return _average(((A - B) ** 2).sum(axis=1), average)
 
 
 def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -66,11 +66,11 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> relative_error([[3.0, 4.0]], [[3.0, 3.0]])
     0.2
     """
-    A, B = _paired(y_true, y_pred)
+    A, B = _paired_rows(y_true, y_pred)
     lengths = np.sqrt((A * A).sum(axis=1))
     gaps = np.sqrt(((A - B) ** 2).sum(axis=1))
     zero = lengths == 0
-    return _averaged(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
+    return _average(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Score:
@@ -84,13 +84,13 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
     0.0
     """
     y_true, y_pred = kernel.as_outputs(y_true, "y_true"), kernel.as_outputs(y_pred, "y_pred")
-    _same_length(y_true, y_pred)
+    _require_same_length(y_true, y_pred)
     cross = [
         float(host(kernel(take(y_true, [i]), take(y_pred, [i])))[0, 0])
         for i in range(count(y_true))
     ]
     losses = host(kernel.diag(y_true)) + host(kernel.diag(y_pred)) - 2.0 * np.array(cross)
-    return _averaged(np.maximum(losses, 0.0), average)
+    return _average(np.maximum(losses, 0.0), average)
 
 
 def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Score:
@@ -107,7 +107,7 @@ def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Scor
     >>> bool(feature_risk(model.embed(X), X**2) < 0.01)
     True
     """
-    return _averaged(host(points.sqdistances_to(y_true)), average)
+    return _average(host(points.sqdistances_to(y_true)), average)
 
 
 def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -119,9 +119,9 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> exact_match(["cat", "dog"], ["cat", "dot"])
     0.5
     """
-    _same_length(y_true, y_pred)
+    _require_same_length(y_true, y_pred)
     hits = [equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
-    return _averaged(np.array(hits, dtype=float), average)
+    return _average(np.array(hits, dtype=float), average)
 
 
 def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -135,13 +135,13 @@ def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """
     space = Classes()
     A, B = space.check(y_true, "y_true"), space.check(y_pred, "y_pred")
-    _same_length(A, B)
+    _require_same_length(A, B)
     pairs = zip(space.keys(A), space.keys(B), strict=True)
-    return _averaged(np.array([a == b for a, b in pairs], dtype=float), average)
+    return _average(np.array([a == b for a, b in pairs], dtype=float), average)
 
 
 class ListAccuracy(NamedTuple):
-    """How often the right one of a list was chosen.
+    """How often the right candidate of a list was chosen.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> 
     >>> list_accuracy(["a", "b", "c"], ["a", "c", "c"], [["a", "b"], ["b", "c"], ["c"]])
     ListAccuracy(accuracy=0.5, chance=0.5, lists=2)
     """
-    _same_length(y_true, y_pred)
+    _require_same_length(y_true, y_pred)
     key, pairs = Opaque().key, list(zip(y_true, y_pred, strict=True))
     sizes = np.array([len({key(y) for y in row}) for row in candidates])
     if len(sizes) != len(pairs):
@@ -210,9 +210,9 @@ def graph_distance(
     """
     from .spaces._labelled_graphs import graph_distances
 
-    _same_length(y_true, y_pred)
+    _require_same_length(y_true, y_pred)
     labels = (node_label, edge_label)
-    return _averaged(graph_distances(y_true, y_pred, trade_off, *labels), average)
+    return _average(graph_distances(y_true, y_pred, trade_off, *labels), average)
 
 
 def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -226,7 +226,7 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> sample_f1([["sea", "sun"], []], [["sun"], []]).__round__(4)
     0.8333
     """
-    return _averaged(_overlap.f1(*_overlaps(y_true, y_pred)), average)
+    return _average(_overlap.f1(*_label_overlaps(y_true, y_pred)), average)
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -239,7 +239,7 @@ def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Scor
     >>> float(hamming_accuracy(np.array([[1, 0, 1, 0]]), np.array([[1, 0, 0, 0]])))
     0.75
     """
-    return _averaged(_overlap.hamming(*_overlaps(y_true, y_pred)), average)
+    return _average(_overlap.hamming(*_label_overlaps(y_true, y_pred)), average)
 
 
 def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -251,13 +251,14 @@ def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score
     >>> float(subset_accuracy([["sun", "sea"], ["hill"]], [["sea", "sun"], []]))
     0.5
     """
-    return _averaged(_overlap.subset(*_overlaps(y_true, y_pred)), average)
+    return _average(_overlap.subset(*_label_overlaps(y_true, y_pred)), average)
 
 
-def _overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def _label_overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return the sizes of intersections and of both label sets, and the number of labels."""
     form = Labels()
     A, B = form.as_outputs(y_true, "y_true"), form.as_outputs(y_pred, "y_pred")
-    _same_length(A, B)
+    _require_same_length(A, B)
     lists = [Y.dtype == object for Y in (A, B)]
     if lists[0] != lists[1]:
         raise ValueError("y_true and y_pred must both hold lists of labels, or both indicators.")
@@ -281,9 +282,9 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> kendall_tau([[0, 1, 2]], [[1, 0, 2]]).__round__(4)
     0.3333
     """
-    A, B = _embedded(Kendall(), y_true, y_pred)
+    A, B = _ranking_features(Kendall(), y_true, y_pred)
     pairs = (A * A).sum(axis=1)
-    return _averaged((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
+    return _average((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
 
 
 def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -295,9 +296,9 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> float(spearman_rho([[0, 1, 2]], [[2, 1, 0]]))
     -1.0
     """
-    A, B = _embedded(Spearman(), y_true, y_pred)
+    A, B = _ranking_features(Spearman(), y_true, y_pred)
     norms = np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
-    return _averaged((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
+    return _average((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
 
 
 def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -309,31 +310,37 @@ def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Sco
     >>> round(float(position_accuracy([[0, 1, 2]], [[0, 2, 1]])), 3)
     0.333
     """
-    A, B = _embedded(Hamming(), y_true, y_pred)
-    return _averaged((A * B).sum(axis=1), average)
+    A, B = _ranking_features(Hamming(), y_true, y_pred)
+    return _average((A * B).sum(axis=1), average)
 
 
-def _embedded(kernel: Kernel, y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
+def _ranking_features(
+    kernel: Kernel, y_true: Items, y_pred: Items
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features of true and predicted rankings under a kernel."""
     A, B = as_rankings(y_true, "y_true"), as_rankings(y_pred, "y_pred")
     if A.shape != B.shape:
         raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
     return kernel.features(A), kernel.features(B)
 
 
-def _paired(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
+def _paired_rows(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
+    """Return true and predicted outputs as rows of numbers, of equal length."""
     pairs = (y_true, "y_true"), (y_pred, "y_pred")
-    A, B = (Vectors().check(_column(y), name, "this kernel", rows=True) for y, name in pairs)
+    A, B = (Vectors().check(_as_rows(y), name, "this kernel", rows=True) for y, name in pairs)
     if A.shape != B.shape:
         raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
     return host(A), host(B)
 
 
-def _column(y: Items) -> Array:
+def _as_rows(y: Items) -> Array:
+    """Return outputs as rows; numbers become rows of one value."""
     y = y if hasattr(y, "ndim") else np.asarray(y)
     return y if y.ndim > 1 else y[:, None]
 
 
-def _same_length(y_true: Items, y_pred: Items) -> None:
+def _require_same_length(y_true: Items, y_pred: Items) -> None:
+    """Refuse different numbers of true and predicted outputs."""
     if count(y_true) != count(y_pred):
         raise ValueError(
             f"y_true and y_pred must have one length, got {count(y_true)} and {count(y_pred)}."
@@ -341,7 +348,8 @@ def _same_length(y_true: Items, y_pred: Items) -> None:
     refuse_empty(count(y_true), "y_true")
 
 
-def _averaged(values: np.ndarray, average: bool) -> Any:
+def _average(values: np.ndarray, average: bool) -> Any:
+    """Return the mean of the values, or the values themselves."""
     return float(values.mean()) if average else values
 
 
@@ -362,9 +370,9 @@ def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     require("rapidfuzz", "strings")
     from rapidfuzz.distance import Levenshtein
 
-    _same_length(y_true, y_pred)
-    pairs = zip(_sequences(y_true, "y_true"), _sequences(y_pred, "y_pred"), strict=True)
-    return _averaged(np.array([float(Levenshtein.distance(a, b)) for a, b in pairs]), average)
+    _require_same_length(y_true, y_pred)
+    pairs = zip(_as_sequences(y_true, "y_true"), _as_sequences(y_pred, "y_pred"), strict=True)
+    return _average(np.array([float(Levenshtein.distance(a, b)) for a, b in pairs]), average)
 
 
 def character_error_rate(y_true: Items, y_pred: Items) -> float:
@@ -379,7 +387,7 @@ def character_error_rate(y_true: Items, y_pred: Items) -> float:
     0.333
     """
     edits = edit_distance(y_true, y_pred, average=False)
-    total = sum(map(len, _sequences(y_true, "y_true")))
+    total = sum(map(len, _as_sequences(y_true, "y_true")))
     if total == 0:
         raise ValueError("character_error_rate is not defined where all of y_true is empty.")
     return float(edits.sum() / total)
@@ -396,8 +404,8 @@ def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
     >>> symbol_accuracy(["cat", "dog"], ["car", "do"]).__round__(3)
     0.667
     """
-    _same_length(y_true, y_pred)
-    y_true, y_pred = _sequences(y_true, "y_true"), _sequences(y_pred, "y_pred")
+    _require_same_length(y_true, y_pred)
+    y_true, y_pred = _as_sequences(y_true, "y_true"), _as_sequences(y_pred, "y_pred")
     total = sum(map(len, y_true))
     if total == 0:
         raise ValueError("symbol_accuracy is not defined where all of y_true is empty.")
@@ -405,6 +413,6 @@ def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
     return sum(bool(s == t) for a, b in pairs for s, t in zip(a, b, strict=False)) / total
 
 
-def _sequences(y: Items, name: str) -> list:
+def _as_sequences(y: Items, name: str) -> list:
     """Return outputs as strings or lists of symbols."""
     return [list(a) if isinstance(a, np.ndarray) else a for a in as_sequences(y, name)]

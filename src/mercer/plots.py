@@ -1,6 +1,6 @@
-"""Pictures of models: what was chosen and why, what the operator sees, what was predicted.
+"""Pictures of models: risks of all choices, spectra of operators, predictions.
 
-Every function draws on matplotlib axes, its own where none are given, and returns them.
+Every function draws on the matplotlib axes `ax`, by default on new ones, and returns them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from .sets import Ball, Band
 
 Axes = Any
 """Matplotlib's axes; matplotlib is an extra, imported when first used."""
+Model = Any
+"""A fitted estimator with left-out predictions, such as `KernelDependency`."""
 
 
-def risk(model: Any, ax: Axes | None = None) -> Axes:
+def risk(model: KernelDependencyCV, ax: Axes | None = None) -> Axes:
     """Plot leave-one-out risk (or score) over alpha, one line for each kernel and operator.
 
     Parameters
@@ -65,7 +67,7 @@ def risk(model: Any, ax: Axes | None = None) -> Axes:
     return axes
 
 
-def spectrum(model: Any, ax: Axes | None = None) -> Axes:
+def spectrum(model: Model, ax: Axes | None = None) -> Axes:
     """Plot the spectrum of the output operator B on the training outputs, largest first.
 
     Parameters
@@ -112,7 +114,7 @@ def spectrum(model: Any, ax: Axes | None = None) -> Axes:
 
 
 def embedding(
-    model: Any, X: Items | None = None, color: Any = None, ax: Axes | None = None
+    model: Model, X: Items | None = None, color: Items | None = None, ax: Axes | None = None
 ) -> Axes:
     """Plot outputs and predicted points in the two leading directions of the output feature space.
 
@@ -120,7 +122,7 @@ def embedding(
     ----------
     model : estimator
         A fitted model.
-    X : inputs, default=None
+    X : array-like, default=None
         Inputs whose points are drawn too, as crosses.
     color : array, default=None
         A value for each training output, such as its class.
@@ -156,7 +158,7 @@ def embedding(
     return axes
 
 
-def scores(model: Any, x: Any, k: int = 10, names: Sequence[str] | None = None,
+def scores(model: Model, x: Items, k: int = 10, names: Sequence[str] | None = None,
            ax: Axes | None = None) -> Axes:  # fmt: skip
     """Plot the best candidates of one input as bars, best on top.
 
@@ -239,7 +241,7 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
     return figure
 
 
-def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | None = None,
+def curves(predicted: Items, truth: np.ndarray | None = None, grid: np.ndarray | None = None,
            ax: Axes | None = None) -> Axes:  # fmt: skip
     """Plot a predicted curve, with its band where it is a `Band`, and the true one.
 
@@ -284,7 +286,7 @@ def curves(predicted: Any, truth: np.ndarray | None = None, grid: np.ndarray | N
     return axes
 
 
-def risk_coverage(model: Any, metric: Any = None, ax: Axes | None = None) -> Axes:
+def risk_coverage(model: Model, metric: Any = None, ax: Axes | None = None) -> Axes:
     """Plot the mean loss of left-out predictions over the fraction that is kept, surest first.
 
     Below it the curve of somebody who knows the losses, above it that of keeping any.

@@ -134,9 +134,9 @@ def test_the_share_of_a_blend_is_what_is_certain():
     good, bad = squares_of([V + 0.1 * rng.normal(size=V.shape)], V), squares_of([-V], V)
     doubtful = squares_of([0.2 * V + rng.normal(size=V.shape)], V)
     ones = np.ones((40, 1))
-    assert good.safe_share(ones) > 0.9
-    assert bad.safe_share(ones) == 0.0
-    assert doubtful.safe_share(ones) < 0.3
+    assert good.safe_fraction(ones) > 0.9
+    assert bad.safe_fraction(ones) == 0.0
+    assert doubtful.safe_fraction(ones) < 0.3
 
 
 def test_left_out_points_can_have_weights_of_their_own():

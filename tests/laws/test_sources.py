@@ -15,7 +15,7 @@ from mercer.features import (
 )
 from mercer.kernels import RBF, Labels, Linear
 from mercer.operators import ConditionalCovariance, Covariance, CurlFree, Identity, Matrix
-from mercer.sources import Rows, Shards, Stream
+from mercer.sources import RowBlocks, Shards, Stream
 
 dask = pytest.importorskip("dask")
 AGREE = 1e-9
@@ -69,7 +69,7 @@ def dask_arrays():
 SOURCES = {
     "blocks": lambda folder: (blocks(),),
     "generator": lambda folder: (iter(blocks()),),
-    "rows": lambda folder: (Rows(X, Y, block=16),),
+    "rows": lambda folder: (RowBlocks(X, Y, block=16),),
     "memmap": on_disk,
     "files": lambda folder: (in_files(folder),),
     "shards": lambda folder: (Shards(in_files(folder), block=9),),

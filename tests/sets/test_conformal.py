@@ -116,9 +116,9 @@ def test_too_few_groups_are_told(calibration, rng):
 
 
 def test_few_groups_are_shared_evenly():
-    kept = ConformalSets(KernelDependency())._kept
+    kept = ConformalSets(KernelDependency())._number_held_out
     assert [kept(n) for n in (40, 90, 200, 1000)] == [20, 45, 50, 250]
-    assert ConformalSets(KernelDependency(), held_out=0.1)._kept(90) == 9
+    assert ConformalSets(KernelDependency(), held_out=0.1)._number_held_out(90) == 9
 
 
 def test_quantiles():

@@ -52,7 +52,7 @@ def test_a_pipeline_has_the_sets_of_its_model():
     inner = KernelDependency(RBF(1.0), alpha=0.1)
     piped = ConformalSets(make_pipeline(PCA(3, random_state=0), inner)).fit(X, Y)
     names = np.random.RandomState(0).permutation(len(X))
-    held = np.isin(np.arange(len(X)), names[: piped._kept(len(X))])
+    held = np.isin(np.arange(len(X)), names[: piped._number_held_out(len(X))])
     map = PCA(3, random_state=0).fit(X[~held])
     model = inner.fit(map.transform(X[~held]), Y[~held])
     errors = np.linalg.norm(Y[held] - model.predict(map.transform(X[held])), axis=1)

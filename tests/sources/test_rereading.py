@@ -6,7 +6,7 @@ import pytest
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Linear, Spectrum
-from mercer.sources import Rows, Stream
+from mercer.sources import RowBlocks, Stream
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
@@ -103,7 +103,7 @@ def test_a_stream_may_grow_between_fits():
 
 
 def test_the_number_of_pairs():
-    stream = Stream(Rows(X, Y))
+    stream = Stream(RowBlocks(X, Y))
     with pytest.raises(TypeError, match="known once it was read"):
         len(stream)
     KernelDependency(Linear()).fit(stream)

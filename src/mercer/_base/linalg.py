@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
-from .arrays import Array, host, is_foreign, like, namespace
+from .arrays import Array, host, is_foreign, like, namespace, take
 from .threads import one_of_many
 
 EPS = float(np.finfo(np.float64).eps)
@@ -22,6 +22,8 @@ SMALL = 512
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
 longer than a small factorisation. Large ones take scipy half the time.
 """
+COLUMNS = 20
+"""Diagonal matrices from which on products of all pairs of rows pay, for many rows."""
 TALL = 128
 """Rows from which on it pays to look whether a matrix is triangular."""
 
@@ -155,6 +157,29 @@ def adjoint(A: Array) -> Array:
     xp = namespace(A)
     turned = xp.matrix_transpose(A)
     return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
+
+
+def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
+    """Return some columns of the identity."""
+    eye = np.zeros((n, len(rows)))
+    eye[rows, np.arange(len(rows))] = 1.0
+    return like(eye, like_this)
+
+
+def congruences(E: Array, d: Array) -> Array:
+    """Return E_g diag(d_j) E_gᵀ for every group and every column j, (groups, j, ·, ·)."""
+    xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
+    complex_valued = xp.isdtype(E.dtype, "complex floating")
+    if complex_valued or columns * (size + 2 * COLUMNS) <= COLUMNS * size:
+        turned = adjoint(E)
+        return xp.stack([(E * d[:, j]) @ turned for j in range(columns)], axis=1)
+    # one product for all columns, of the entries on and above the diagonal alone
+    upper = xp.concat([(E[:, i:, :] * E[:, i : i + 1, :]) @ d for i in range(size)], axis=1)
+    place = np.zeros((size, size), dtype=np.int64)
+    place[np.triu_indices(size)] = np.arange(upper.shape[1])
+    place = np.maximum(place, place.T).reshape(-1)
+    whole = take(xp.permute_dims(upper, (1, 2, 0)), place)
+    return xp.permute_dims(xp.reshape(whole, (size, size, columns, -1)), (3, 2, 0, 1))
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:

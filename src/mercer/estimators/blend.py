@@ -19,7 +19,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from .base import on_fresh_state
 from .choice import calibrated
-from .common_frame import common_frame, in_frame, in_frame_outputs, with_one_output_kernel
+from .common_frame import common_frame, coordinates_in, outputs_in, with_one_output_kernel
 from .known_targets import split_missing
 from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, group_labels
@@ -92,7 +92,7 @@ class Blend(LeftOutPoints):
     def fit(
         self, X: Items, y: Items, groups: Items | None = None, sample_weight: Array | None = None
     ) -> Blend:
-        """Fit the models, unless they are, and choose their weights on their left-out points.
+        """Fit the models, unless they are fitted, and choose their weights on left-out points.
 
         Parameters
         ----------
@@ -124,23 +124,23 @@ class Blend(LeftOutPoints):
         w = np.ones(len(labels)) if weights is None else weights
         drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
-        left_out = [_left_out(model, folds) for model in self.models_]
+        left_out = [_left_out_points(model, folds) for model in self.models_]
         frame = common_frame([points.frame for points in left_out], self.outputs_)
-        V = in_frame_outputs(frame, self.outputs_)
+        V = outputs_in(frame, self.outputs_)
         counts = np.ones((1, 1)) if known is None else known + 0.0
-        self.mean_, self.means_ = _means(V, labels, w[:, None] * counts)
-        G = [counts * (in_frame(points, frame) - self.means_) for points in left_out]
+        self.mean_, self.means_ = _means_of_others(V, labels, w[:, None] * counts)
+        G = [counts * (coordinates_in(points, frame) - self.means_) for points in left_out]
         folds = fold_numbers(labels, FOLDS) if folds is None else folds
         self.squares_ = Squares.of(G, counts * (V - self.means_), w, frame, folds)
         self.left_out_models_ = left_out
-        self._weigh(self.squares_.weights(), self.squares_.left_out_weights(), frame)
+        self._set_weights(self.squares_.weights(), self.squares_.left_out_weights(), frame)
         return self
 
-    def _weigh(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
-        """Set the blend: `weights` for new points, `each` for left-out points row by row."""
+    def _set_weights(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
+        """Set the weights of the models, and those of each left-out point."""
         self.weights_, self.left_out_weights_, C = weights, each, self.means_
         for k, points in enumerate(self.left_out_models_):
-            C = C + each[:, [k]] * (in_frame(points, frame) - self.means_)
+            C = C + each[:, [k]] * (coordinates_in(points, frame) - self.means_)
         self.left_out_ = replace(self.left_out_models_[0], coordinates=C, frame=frame)
         map = BlendedMap([model.points_ for model in self.models_], weights, frame)
         rest = (1.0 - weights.sum()) * self.mean_
@@ -164,7 +164,7 @@ class Blend(LeftOutPoints):
             raise ValueError(f"weights must be {len(self.weights_)} non-negative numbers.")
         other = copy.copy(self)
         each = np.tile(given, (len(self.means_), 1)) if left_out is None else left_out
-        other._weigh(given, each, self.left_out_.frame)
+        other._set_weights(given, each, self.left_out_.frame)
         return other
 
     def without_training_data(self) -> Any:
@@ -202,14 +202,17 @@ class BlendedMap(FeatureMap):
 
     def transform(self, A: Items) -> np.ndarray:
         """Return the coordinates of the blended points."""
-        parts = (w * in_frame(map(A), self.frame) for w, map in self._pairs())
+        parts = (w * coordinates_in(map(A), self.frame) for w, map in self._weighted_maps())
         return functools.reduce(np.add, parts)
 
-    def on_outputs(self, A: Items) -> np.ndarray:
+    def output_weights(self, A: Items) -> np.ndarray:
         """Return the weights of blended points on training outputs; they may not sum to one."""
-        return functools.reduce(np.add, (w * host(map(A).weights) for w, map in self._pairs()))
+        return functools.reduce(
+            np.add, (w * host(map(A).weights) for w, map in self._weighted_maps())
+        )
 
-    def _pairs(self) -> Iterator[tuple[float, PointMap]]:
+    def _weighted_maps(self) -> Iterator[tuple[float, PointMap]]:
+        """Return each weight with its map."""
         return zip(self.weights, self.maps, strict=True)
 
 
@@ -227,14 +230,14 @@ class BlendedWeights(BaseEstimator):
 
     def weights(self, X: Items, C: Array) -> Array:
         """Return the weights of the points of some inputs."""
-        W = self.map.on_outputs(X)
+        W = self.map.output_weights(X)
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
     def without_training_data(self, map: FeatureMap) -> None:
         """Return None, because the weights refer to training data."""
 
 
-def _left_out(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
+def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
     """Return the left-out points of a model, by given folds if another model has folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
@@ -244,7 +247,9 @@ def _left_out(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
     return model.loo_embed() if folds is None or many else model._left_out_by(folds)
 
 
-def _means(V: np.ndarray, labels: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _means_of_others(
+    V: np.ndarray, labels: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted mean of all rows, and for each row that of the rows of other groups.
 
     W has a column of weights for each column of V, or one for all.

@@ -88,6 +88,7 @@ class BoostedDependency(CoordinateModel):
     needs_features = "trees examine features"
 
     def _output_problem(self, y: Items) -> Problem:
+        """Return the problem of the outputs, which must have finite features."""
         problem = super()._output_problem(y)
         if problem.spanned:
             raise ValueError(
@@ -97,6 +98,7 @@ class BoostedDependency(CoordinateModel):
         return problem
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        """Grow trees for each direction of the outputs."""
         V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
         A = scaling(pairs.features)
         mean = w @ V / w.sum()
@@ -107,7 +109,7 @@ class BoostedDependency(CoordinateModel):
         with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
             self.folds_ = fold_numbers(pairs.labels, self.cv)
             F, counts = self._left_out(A, T, list(fold_rows(self.folds_)), w)
-            grown = [self._grown(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
+            grown = [self._grow(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
         self.n_trees_ = counts
         map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
         return self._set_points(map, pairs.frame, mean + F @ directions)
@@ -131,7 +133,7 @@ class BoostedDependency(CoordinateModel):
         """
         n_trees, found = integer(self.n_trees, "n_trees"), None
         for seen, out in folds:
-            grown = self._grown(A[seen], t[seen], w[seen], n_trees)
+            grown = self._grow(A[seen], t[seen], w[seen], n_trees)
             part = BoostedTrees.of([grown]).stages(A[out], 0)
             if found is None:
                 best = _best_stage(part, t[out], w[out]) + 1
@@ -141,8 +143,8 @@ class BoostedDependency(CoordinateModel):
         assert found is not None
         return found
 
-    def _grown(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
-        """Return a regressor of one target with a number of trees."""
+    def _grow(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
+        """Fit a regressor of one target with a given number of trees."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
 
         regressor = HistGradientBoostingRegressor(

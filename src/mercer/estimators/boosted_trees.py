@@ -80,7 +80,7 @@ class BoostedTrees:
     def stages(self, A: np.ndarray, target: int) -> np.ndarray:
         """Return the predictions of one target after each of its trees, one column for each."""
         own = slice(self.starts[target], self.starts[target + 1])
-        leaves = self.trees.of_some(own).leaves(A, np.float64)
+        leaves = self.trees.select(own).leaves(A, np.float64)
         return self.first[target] + np.cumsum(self.values[leaves], axis=1)
 
 

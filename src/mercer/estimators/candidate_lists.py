@@ -1,4 +1,4 @@
-"""The best of a list of candidates, outputs of an input or inputs of an output, ranked fairly."""
+"""Ranking of candidate lists by models that leave out the candidates they were trained on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..decoders.own_candidates import CANDIDATES, CandidateLists
 from ..embedding import Embedding
 
 OBJECTS, ENTRIES = 2**14, 2**20
-"""Different candidates, and candidates in all, that are held at once, if one list has no more."""
+"""The numbers of distinct and of all candidates at which a batch of lists ends."""
 
-FORGOTTEN = (
+RELEASED = (
     "leaving examples out needs the training data, which this model has released, as saved models "
     "have. Predict with the model that was fitted."
 )
@@ -43,50 +43,50 @@ def ranked_lists(
         Whether training examples whose outputs are in a list are left out when it is ranked. None:
         where a list has candidates of both kinds, with a warning.
     """
-    fair = _Fair(model, leave_out)
+    exclusion = _Exclusion(model, leave_out)
     n = count(X)
-    lists, start = _counted(candidates, n, "inputs"), 0
+    lists, start = _checked_lists(candidates, n, "inputs"), 0
     for points in model._points_in_parts(X):
         stop = start + len(points)
         for batch in _batches(lists, stop - start):
             rows = np.arange(start, start + len(batch))
             found = CandidateLists(model.output_kernel_, batch, start)
-            part, sets = points[rows - (stop - len(points))], fair.sets(found)
-            yield from found.ranked(fair.points(part, X, rows, sets), k)
+            part, sets = points[rows - (stop - len(points))], exclusion.examples_in(found)
+            yield from found.ranked(exclusion.points_without(part, X, rows, sets), k)
             start += len(batch)
     next(lists, None)  # refuses lists beyond the last input
-    fair.tell(n)
+    exclusion.report(n)
 
 
 def ranked_inputs(
     model: Any, Y: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
 ) -> Iterator[Ranked]:
-    """Yield the `k` inputs of each list with the nearest points, with -‖g(x) - Φ(y)‖².
+    """Yield the `k` nearest inputs of each list, with their scores -‖g(x) - Φ(y)‖².
 
     Parameters are those of `ranked_lists`, with outputs and lists of inputs.
     """
-    fair = _Fair(model, leave_out, "input")
+    exclusion = _Exclusion(model, leave_out, "input")
     Y = model.output_kernel_.as_outputs(Y)
-    lists, start = _counted(candidates, count(Y), "outputs"), 0
+    lists, start = _checked_lists(candidates, count(Y), "outputs"), 0
     for batch in _batches(lists, count(Y)):
         found = CandidateLists(model.input_kernel_, batch, start)
-        owners, sets = np.repeat(np.arange(len(batch)), found.lengths), fair.sets(found)
+        owners, sets = np.repeat(np.arange(len(batch)), found.lengths), exclusion.examples_in(found)
         scores = np.empty(len(owners))
         for some in blocks(len(owners), CANDIDATES):
             X, own = take(found.pool, found.places[some]), owners[some]
             out = [sets[t] for t in own] if sets else []
-            points = fair.points(model.embed(X), X, np.arange(len(own)), out)
+            points = exclusion.points_without(model.embed(X), X, np.arange(len(own)), out)
             scores[some] = -host(points.sqdistances_to(take(Y, start + own)))
         for end, size in zip(found.ends, found.lengths, strict=True):
             best = end - size + np.argsort(-scores[end - size : end], kind="stable")[:k]
             yield [(found.pool[found.places[j]], float(scores[j])) for j in best]
         start += len(batch)
     next(lists, None)
-    fair.tell(count(Y))
+    exclusion.report(count(Y))
 
 
-def _counted(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
-    """Yield the lists one by one, and refuse too few or too many."""
+def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
+    """Yield the lists one by one; refuse too few or too many."""
     got: Any = len(candidates) if isinstance(candidates, Sized) else n
     if got == n:
         got = 0
@@ -120,7 +120,7 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
         yield batch
 
 
-def _trained_on(model: Any, kind: str) -> Items:
+def _training_items(model: Any, kind: str) -> Items:
     """Return the training inputs or outputs; for a saved model, the outputs of its decoder."""
     if kind == "input":
         fitted = vars(model).get("fitted_")
@@ -132,8 +132,8 @@ def _trained_on(model: Any, kind: str) -> Items:
     return decoder.outputs_ if chosen_from else []
 
 
-class _Fair:
-    """Leaves out of a model what it has seen of the candidates."""
+class _Exclusion:
+    """Leaves out of a model the training examples that are among the candidates."""
 
     def __init__(self, model: Any, leave_out: bool | None, kind: str = "output"):
         self.model, self.leave_out, self.kind = model, leave_out, kind
@@ -142,25 +142,25 @@ class _Fair:
         if leave_out is False:
             return
         if leave_out and self.fitted is None:
-            raise ValueError(f"leave_out_candidates=True is not possible: {FORGOTTEN}")
+            raise ValueError(f"leave_out_candidates=True is not possible: {RELEASED}")
         kernel = model.output_kernel_ if kind == "output" else model.input_kernel_
-        keys = kernel.space.keys(_trained_on(model, kind))
+        keys = kernel.space.keys(_training_items(model, kind))
         for i, key in enumerate(keys):
             self.rows.setdefault(key, []).append(i)
         self.n, self.left, self.unfair = len(keys), False, 0
         self.why = ""
 
-    def points(
+    def points_without(
         self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
     ) -> Embedding:
-        """Return the points of some inputs by the models that leave out their sets."""
+        """Return points of inputs, each by the model without a set of training examples."""
         if not any(map(len, sets)):
             return points
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         try:
             if self.fitted is None:
                 gone = "outputs_" not in vars(self.model)
-                raise NotSupported(FORGOTTEN if gone else "this model has no closed form for that.")
+                raise NotSupported(RELEASED if gone else "this model has no closed form for that.")
             found = self.fitted.without()(take(checked, rows), sets)
         except NotSupported as problem:
             if self.leave_out:
@@ -170,8 +170,8 @@ class _Fair:
         self.left = True
         return found
 
-    def sets(self, lists: CandidateLists) -> list[np.ndarray]:
-        """Return the training examples that each list leaves out."""
+    def examples_in(self, lists: CandidateLists) -> list[np.ndarray]:
+        """Return for each list the training examples that are left out for it."""
         if self.leave_out is False:
             return []
         trained = {
@@ -191,8 +191,8 @@ class _Fair:
         self.unfair += sum(len(own) > 0 for own in sets)
         return sets
 
-    def tell(self, n: int) -> None:
-        """Warn of training examples that were left out, or could not be left out."""
+    def report(self, n: int) -> None:
+        """Warn of examples that were left out by default, or that could not be."""
         if self.leave_out is not None or not self.unfair:
             return
         mixed = f"{self.unfair} of {n} candidate lists mix training {self.kind}s with others"

@@ -57,7 +57,7 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
     few = y.tocsr()[:CHECKED] if issparse(y) else y[:CHECKED]
     expected = host(common.evaluate(few))
     for frame in compact:
-        found = _converted(host(frame.evaluate(few)), frame, common)
+        found = _convert(host(frame.evaluate(few)), frame, common)
         if found.shape != expected.shape or not np.allclose(found, expected, rtol=1e-6, atol=1e-9):
             raise ValueError(
                 "the models have different output kernels or output features, so that their "
@@ -68,19 +68,19 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
     return common
 
 
-def in_frame(points: Embedding, frame: Frame) -> np.ndarray:
-    """Return the coordinates of points, converted to another frame."""
+def coordinates_in(points: Embedding, frame: Frame) -> np.ndarray:
+    """Return the coordinates of points in another frame."""
     C = host(points.coordinates)
     if points.frame.compact or not frame.compact:
-        return _converted(C, points.frame, frame)
+        return _convert(C, points.frame, frame)
     return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
 
 
-def _converted(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
-    """Convert coordinates to explicit features if the other frame has those and this one not."""
+def _convert(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
+    """Convert coordinates to explicit features if only the other frame has them."""
     return host(own.kernel_features(C)) if other.explicit and not own.explicit else C
 
 
-def in_frame_outputs(frame: Frame, y: Items) -> np.ndarray:
-    """Return the training outputs in the frame."""
+def outputs_in(frame: Frame, y: Items) -> np.ndarray:
+    """Return the training outputs in coordinates of the frame."""
     return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))

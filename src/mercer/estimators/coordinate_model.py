@@ -154,6 +154,7 @@ class CoordinateModel(LeftOutPoints):
         return C
 
     def _own_folds(self) -> np.ndarray | None:
+        """Return the fold of each training example; None with out-of-bag predictions."""
         return self.folds_
 
     def _input_kernel(self) -> Kernel:

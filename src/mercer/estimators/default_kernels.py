@@ -1,4 +1,4 @@
-"""The kernels that are chosen from where none is given, by what the inputs are."""
+"""The default kernels for each kind of inputs, from which a model chooses."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from ..kernels import (
 from ..spaces.graphs import is_networkx
 
 SCALES = (1.0, 3.0, 0.4, 12.0)
-"""Length scales in units of the distance that standardised rows have, likely ones first."""
+"""Length scales in units of the distance between standardised rows, likely ones first."""
 SMOOTH = 0.8
 """Neighbouring values of a curve correlate at least this much."""
 POINTS = 8
-"""Values of a curve, at least."""
+"""The smallest number of values of a curve."""
 SENTENCE = 2
-"""Blanks in the middle one of texts from which on words are compared, too."""
+"""The median number of blanks in a text from which on words are compared too."""
 
 
 def default_kernels(X: Items) -> list[Kernel]:
-    """Return the default kernels for inputs of this kind; for unknown kinds those of vectors."""
-    first = _first(X)
+    """Return the default kernels for inputs; those of vectors if the kind is unknown."""
+    first = _first_item(X)
     if isinstance(first, str):
-        return on_texts([str(text) for text in list(X)[:200]])
+        return text_kernels([str(text) for text in list(X)[:200]])
     if is_networkx(first):
         return [Normalized(WeisfeilerLehman()), Normalized(ShortestPath())]
     try:
         A = RBF().check(X, "X")
     except (TypeError, ValueError):
         return [RBF("median")]  # whose fit says what is wrong
-    return on_vectors(int(A.shape[1]), are_curves(A))
+    return vector_kernels(int(A.shape[1]), are_curves(A))
 
 
-def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
-    """Return stationary kernels with length scales up to 12√d spreads, and the linear kernel."""
+def vector_kernels(d: int, curves: bool = False) -> list[Kernel]:
+    """Return the linear kernel, and stationary ones over several length scales."""
     kernels = [
         Standardized(Linear()),
         *(Standardized(RBF(c * sqrt(d))) for c in SCALES),
@@ -64,7 +64,7 @@ def on_vectors(d: int, curves: bool = False) -> list[Kernel]:
     return kernels
 
 
-def on_texts(some: list[str]) -> list[Kernel]:
+def text_kernels(some: list[str]) -> list[Kernel]:
     """Return kernels on n-grams of several lengths, and on words if texts have several."""
     kernels: list[Kernel] = [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 5)]
     if are_sentences(some):
@@ -73,7 +73,7 @@ def on_texts(some: list[str]) -> list[Kernel]:
 
 
 def are_sentences(texts: list[str]) -> bool:
-    """Return whether the middle one of texts has several words."""
+    """Return whether at least half of the texts have several words."""
     return bool(np.median([text.count(" ") for text in texts]) >= SENTENCE)
 
 
@@ -90,7 +90,8 @@ def are_curves(A: Any) -> bool:
     return A.shape[1] >= POINTS and float((A[:, 1:] * A[:, :-1]).sum(axis=0).mean()) > SMOOTH
 
 
-def _first(X: Items) -> Any:
+def _first_item(X: Items) -> Any:
+    """Return the first item of a list or array of objects; None for other containers."""
     if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict):
         return None
     if not (isinstance(X, Sequence) or is_array(X)):

@@ -96,31 +96,33 @@ class ForestDependency(CoordinateModel):
     needs_features = "trees split on features"
 
     def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
+        """Return output coordinates; points are weights on outputs without finite features."""
         V, frame = super()._coordinates(problem)
         return V, SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        """Grow the forest; left-out predictions are by bags or by folds."""
         scaling, V, frame = Scaling.of(pairs.features), pairs.coordinates, pairs.frame
         A, T = scaling(pairs.features), _targets(V, self.standardize)
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
         labels, w = pairs.labels, pairs.mass
         random = check_random_state(self.random_state)
-        forest = self._grown(A, T, labels, w, random)
+        forest = self._grow(A, T, labels, w, random)
         self.points_ = _point_map(self.input_kernel_, scaling, forest, V, frame)
         if self.bootstrap:
             return Embedding(forest.out_of_bag(outputs), frame)
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
-            other = self._grown(A[seen], T[seen], labels[seen], w[seen], random)
+            other = self._grow(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
             return M @ other.means(outputs[seen]) / len(other.trees.roots)
 
         return Embedding(self._predict_left_out(predict, outputs.shape, labels), frame)
 
-    def _grown(
+    def _grow(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
     ) -> Forest:
-        """Grow the trees, each on its bag."""
+        """Grow the trees, each on its own bag of examples."""
         from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor  # slow to import
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
@@ -130,13 +132,13 @@ class ForestDependency(CoordinateModel):
         seeds = random.randint(2**31 - 1, size=n_trees)
         if not self.bootstrap:
             return Forest.grow(tree, A, T, mass, seeds)
-        mass *= _bags(labels, n_trees, random)
+        mass *= _bag_counts(labels, n_trees, random)
         if not self.tol:
             return Forest.grow(tree, A, T, mass, seeds)
-        return _grown_until_flat(tree, A, T, mass, seeds, self.tol)
+        return _grow_until_flat(tree, A, T, mass, seeds, self.tol)
 
 
-def _grown_until_flat(
+def _grow_until_flat(
     tree: Any, A: np.ndarray, T: np.ndarray, mass: np.ndarray, seeds: np.ndarray, tol: float
 ) -> Forest:
     """Grow trees in doubling numbers until the out-of-bag error stops falling."""
@@ -156,6 +158,7 @@ def _grown_until_flat(
 def _point_map(
     kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
 ) -> PointMap:
+    """Return the map from inputs to the means of their leaves."""
     leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.shares.T))
     if not frame.compact:
         return PointMap(leaf_weights, None, frame, leaf_weights)
@@ -178,7 +181,7 @@ def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
     return np.round(V / size * 2.0**BITS) / 2.0**BITS
 
 
-def _bags(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
+def _bag_counts(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
     """Return how often each example is in the bag of each tree; whole groups are drawn."""
     n = int(labels.max()) + 1
     drawn = [np.bincount(random.randint(n, size=n), minlength=n) for _ in range(n_trees)]

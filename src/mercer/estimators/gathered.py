@@ -12,9 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, count
-from .._base.parameters import boolean
 from .._base.plan import require_moments
-from ..features import Explicit, FeatureMap, check_map
+from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
@@ -22,7 +21,7 @@ from ..problem import Problem, Side, Want
 from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
-from ..sources.blocks import naming
+from ..sources.blocks import naming_block
 from .choice import AUTO, Choices, Trial, by_scalar
 from .pairs import TrainingPairs
 from .selection import Selection, ridges
@@ -59,9 +58,6 @@ class Gathered:
                 "holds: use Precomputed(gram), with blocks of indices as X."
             )
         features, output_features = model.features, model.output_features
-        check_map(features, "features")
-        check_map(output_features, "output_features")
-        intercept = boolean(model.fit_intercept, "fit_intercept")
         kernels, output_kernel = [*map(clone, kernels)], clone(output_kernel)
         if model.device is not None:
             kernels = [OnDevice(kernel, model.device) for kernel in kernels]
@@ -81,7 +77,9 @@ class Gathered:
                 side = pairs.side(kernel, sample.X, None)
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
-            gatherings.append(_gathering(side, outputs, sample, intercept, source.precision))
+            gatherings.append(
+                _gathering(side, outputs, sample, model.fit_intercept, source.precision)
+            )
         require_moments([gathering.widths for gathering in gatherings])
         kernels = tuple(side.kernel for side in sides)
         expected = replace(expected, kernels=kernels, output_kernel=outputs.kernel)
@@ -107,7 +105,7 @@ class Gathered:
     def plus(self, block: tuple) -> Gathered:
         """Return a copy with one more block."""
         X, y, w = self.expected.checked(self.blocks, block)
-        with naming(self.blocks):
+        with naming_block(self.blocks):
             more = [gathering.plus(gathering.moments_of(X, y, w)) for gathering in self.gatherings]
         sample = self.sample.with_block(self.pairs, X, y, w)
         return Gathered(self.expected, sample, more, self.blocks + 1, self.pairs + count(y))
@@ -165,7 +163,7 @@ def left_out(
 ) -> np.ndarray:
     """Return the sums of squared left-out residuals of one block."""
     X, y, w = expected.checked(number, block)
-    with naming(number):
+    with naming_block(number):
         return np.concatenate([one(X, y, w) for one in sums])
 
 

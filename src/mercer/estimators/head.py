@@ -80,6 +80,7 @@ class RegressorDependency(CoordinateModel):
     needs_features = "a regressor sees features"
 
     def _check_parameters(self) -> None:
+        """Refuse to fit without a regressor."""
         if self.regressor is None:
             raise ValueError(
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
@@ -87,26 +88,30 @@ class RegressorDependency(CoordinateModel):
             )
 
     def _output_problem(self, y: Items) -> Problem:
+        """Return the problem of the outputs, in principal directions where that is needed."""
         problem = output_problem(self.output_kernel_, y, self.output_features)
         if problem.spanned and count(y) > RANK:
             return output_problem(self.output_kernel_, y, KernelPCA(RANK))
         return problem
 
     def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
+        """Return the output coordinates and their frame, which is stored."""
         V, self.frame_ = super()._coordinates(problem)
         return V, self.frame_
 
     def _point_frame(self) -> Frame:
+        """Return the frame of the output coordinates."""
         return self.frame_
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+        """Fit the regressor on all pairs, and without each fold."""
         A, V, weights = pairs.features, pairs.coordinates, pairs.weights
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             w = None if weights is None else weights[seen]
-            return _predicted(_fitted(self.regressor, A[seen], V[seen], w), A[out])
+            return _predict_rows(_fit_regressor(self.regressor, A[seen], V[seen], w), A[out])
 
-        map = Predicted(self.input_kernel_, _fitted(self.regressor, A, V, weights))
+        map = RegressorMap(self.input_kernel_, _fit_regressor(self.regressor, A, V, weights))
         left_out = self._predict_left_out(predict, V.shape, pairs.labels)
         return self._set_points(map, pairs.frame, left_out)
 
@@ -144,7 +149,7 @@ class RegressorDependency(CoordinateModel):
         return self._flattened(self.decoder_.decode(self.points_from(predicted)))
 
 
-class Predicted(FeatureMap):
+class RegressorMap(FeatureMap):
     """Output coordinates as a fitted regressor predicts them.
 
     Parameters
@@ -161,16 +166,18 @@ class Predicted(FeatureMap):
 
     def transform(self, A: Items) -> Array:
         """Return the predictions, one row for each input."""
-        return _predicted(self.regressor, features_of(self.kernel, A))
+        return _predict_rows(self.regressor, features_of(self.kernel, A))
 
 
-def _fitted(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:
+def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:
+    """Fit a clone of a regressor, with sample weights if it takes them."""
     fresh, single = clone(regressor), V[:, 0] if V.shape[1] == 1 else V
     if weights is not None and has_fit_parameter(fresh, "sample_weight"):
         return fresh.fit(A, single, sample_weight=weights)
     return fresh.fit(A, single)
 
 
-def _predicted(regressor: Any, A: np.ndarray) -> np.ndarray:
+def _predict_rows(regressor: Any, A: np.ndarray) -> np.ndarray:
+    """Return predictions as rows, also for a single target."""
     found = np.asarray(regressor.predict(A), dtype=float)
     return found if found.ndim == 2 else found[:, None]

@@ -135,7 +135,7 @@ class JointKernelMap(StructuredEstimator):
             Inputs and as many outputs; the distinct ones among them are the candidates of the
             constraints.
         """
-        ascent = self._ascent()
+        ascent = self._solver()
         chosen, output_kernel = self._kernels()
         output_kernel = clone(output_kernel)
         kernel = clone(chosen.inputs)
@@ -160,8 +160,8 @@ class JointKernelMap(StructuredEstimator):
         self.kernel_ = clone(chosen).fit(X, V.rows)
         positions, own = self.output_kernel_.space.unique(y)
         rows, candidates = host(V.rows), host(V.rows)[positions]
-        margins = _margins(self.kernel_, X, take(V.rows, positions))
-        found = self._ascend(ascent, margins, rows @ candidates.T, own, take(y, positions))
+        margins = _margins_of(self.kernel_, X, take(V.rows, positions))
+        found = self._dual_weights(ascent, margins, rows @ candidates.T, own, take(y, positions))
         coef = self.C * rows - found @ candidates
         frame = V.frame
         map = CoupledMap(self.kernel_, X, like(coef, V.rows))
@@ -184,17 +184,17 @@ class JointKernelMap(StructuredEstimator):
         self.joint_ = clone(as_kernel(joint)).fit(pairs)
         margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
         inner = host(self.output_kernel_(y, candidates))
-        weights = -self._ascend(ascent, margins, inner, own, candidates)
+        weights = -self._dual_weights(ascent, margins, inner, own, candidates)
         weights[np.arange(n), own] += self.C
         kept = np.flatnonzero(weights)
         map = ScoreMap(self.joint_, candidates, pairs[kept], weights.reshape(-1)[kept])
         frame = CandidateFrame(self.output_kernel_, candidates)
         self.points_ = PointMap(map, None, frame, LeastWeights(frame, y))
 
-    def _ascend(
+    def _dual_weights(
         self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
-        """Return the weights (n, m) of examples on candidates y; `inner` are ⟨Φ(y_i), Φ(y)⟩."""
+        """Return the weights (n, m) of examples on candidates y, given ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
         found = ascent(margins, losses, own)
         if not found.converged:
@@ -208,13 +208,15 @@ class JointKernelMap(StructuredEstimator):
         self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
         return found.weights
 
-    def _ascent(self) -> Ascent:
+    def _solver(self) -> Ascent:
+        """Return `margin_ascent` with the parameters of the model."""
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         most = integer(self.max_iter, "max_iter")
         return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
+        """Return the operator-valued kernel and the output kernel; refuse ambiguous ones."""
         if self.joint is not None and self.kernel is not None:
             raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
         if self.joint is not None:
@@ -230,6 +232,7 @@ class JointKernelMap(StructuredEstimator):
         return kernel, as_output_kernel(self.kernel.output_kernel)
 
     def _decoder(self, output_kernel: Kernel) -> Decoder:
+        """Return the decoder, which must not need left-out predictions."""
         if self.decoder is not None:
             if self.decoder.calibrates:
                 raise ValueError(
@@ -245,7 +248,8 @@ class JointKernelMap(StructuredEstimator):
         return [self._kernels()[0].inputs]
 
 
-def _margins(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
+def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
+    """Return the margins of an operator-valued kernel, in a table if they are few."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= SMALL
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

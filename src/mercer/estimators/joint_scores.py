@@ -16,7 +16,7 @@ from ..kernels import Kernel
 
 @dataclass(frozen=True)
 class CandidateFrame(Frame):
-    """Coordinates that are scores, one for each candidate; other outputs have no coordinates."""
+    """Frame of scores, one coordinate for each candidate; other outputs are refused."""
 
     kernel: Kernel
     candidates: Items
@@ -38,14 +38,14 @@ class CandidateFrame(Frame):
         return self.kernel.diag(Y)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Raise an error: a joint kernel gives scores, but no points."""
+        """Refuse, because a given joint kernel has scores but no points."""
         raise ValueError(
             "a joint kernel that is given as such has scores but no predicted points: use a "
             "metric of predictions in place of score, or an operator-valued kernel."
         )
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Raise an error: a joint kernel gives scores, but no points."""
+        """Refuse, because a given joint kernel has scores but no points."""
         return self.points_sqnorm(C)
 
 
@@ -70,5 +70,5 @@ class ScoreMap(FeatureMap):
 
 
 def every_pair(X: Items, candidates: Items) -> np.ndarray:
-    """Return all inputs with all candidates, input by input."""
+    """Return all pairs of an input and a candidate, input by input."""
     return object_array(list(product(X, candidates)))

@@ -1,4 +1,4 @@
-"""Which targets of outputs are known, and outputs with the missing values filled in."""
+"""Outputs with missing values: which targets are known, and how the others are filled in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..spaces import Records
 from ..spaces.records import filled, known_fields
 
 FEWEST = 4
-"""Rows that must know a target."""
+"""The smallest number of rows in which a target must be known."""
 
 
 def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
@@ -26,7 +26,7 @@ def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
         form, names = kernel.space.form(y), list(kernel.space.fields)
         records = kernel.space.check(y)
         known = known_fields(records, names)
-        _require(known, names)
+        _require_known_rows(known, names)
         complete = filled(records, names, known)
         return (complete if form is None else form.restore(complete)), known
     if not kernel.on_vectors:
@@ -37,19 +37,22 @@ def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
     Y = np.asarray(y, dtype=float)
     rows = Y.reshape(len(Y), -1)
     known = ~np.isnan(rows)
-    _require(known, list(range(rows.shape[1])))
-    columns = [np.where(own, v, _other(v, own)) for v, own in zip(rows.T, known.T, strict=True)]
+    _require_known_rows(known, list(range(rows.shape[1])))
+    columns = [
+        np.where(own, v, _filled_column(v, own)) for v, own in zip(rows.T, known.T, strict=True)
+    ]
     return np.stack(columns, axis=1).reshape(Y.shape), known
 
 
-def _other(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return known values at the places of the missing ones, in turn."""
+def _filled_column(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return a column with known values, in turn, in place of the missing ones."""
     found = values.copy()
     found[~known] = np.resize(values[known], int((~known).sum()))
     return found
 
 
-def _require(known: np.ndarray, names: list[Any]) -> None:
+def _require_known_rows(known: np.ndarray, names: list[Any]) -> None:
+    """Refuse targets that are known in fewer than `FEWEST` rows."""
     few = np.flatnonzero(known.sum(axis=0) < FEWEST)
     if len(few):
         raise ValueError(
@@ -88,8 +91,8 @@ def _require_columnwise(kernel: Kernel, y: Items) -> None:
         )
 
 
-def alike(known: np.ndarray) -> list[np.ndarray]:
-    """Return the sets of columns that are known in the same rows."""
+def columns_by_pattern(known: np.ndarray) -> list[np.ndarray]:
+    """Return groups of columns, each known in the same rows."""
     _, first, number = np.unique(known, axis=1, return_index=True, return_inverse=True)
     number = number.reshape(-1)
     return [np.flatnonzero(number == number[j]) for j in np.sort(first)]

@@ -83,10 +83,10 @@ class ParameterSearch:
     """
 
     def __init__(self, problem: Problem, criterion: str = "auto", penalty: float = PENALTY):
-        _refuse(problem)
-        self.criterion, self.penalty = _criterion(problem, criterion), penalty
-        self.problem = replace(problem, inputs=_held(problem.inputs))
-        outputs = _balanced(self.problem)
+        _refuse_without_gradient(problem)
+        self.criterion, self.penalty = _resolved_criterion(problem, criterion), penalty
+        self.problem = replace(problem, inputs=_with_fixed_landmarks(problem.inputs))
+        outputs = _standardized_outputs(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = 1.0  # until the unit of ridges is known
         self.alpha = self._first_ridge()
@@ -96,19 +96,20 @@ class ParameterSearch:
     # -- parameters ---------------------------------------------------------------------------
 
     @property
-    def _components(self) -> bool:
+    def _by_component(self) -> bool:
         """Whether every output component has a kernel of its own."""
         return not self.problem.separable
 
     def _gradient(self) -> Any:
         """Return the parameters of the kernel, with their largest values."""
-        if self._components:
+        if self._by_component:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
             return kernel.component_gradient
         return self.problem.inputs.kernel.parameter_gradient
 
     @property
     def _scalar(self) -> Kernel:
+        """Return the scalar kernel, without its device."""
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
 
@@ -128,7 +129,7 @@ class ParameterSearch:
         values, side = self.vector.values(vector), self.problem.inputs
         alpha = values.pop(RIDGE)
         kernel = self._kernel_at(values)
-        if self._components:
+        if self._by_component:
             return replace(self.problem, kernel=kernel), alpha
         scalar = kernel.scalar
         if isinstance(side.kernel, OnDevice):
@@ -139,13 +140,14 @@ class ParameterSearch:
 
     def _kernel_at(self, values: dict[str, Any]) -> Any:
         """Return the kernel at some parameters, not fitted."""
-        if self._components:
+        if self._by_component:
             return with_parameters(self.problem.kernel, values)
         return Separable(with_parameters(self._scalar, values), self.problem.kernel.operator)
 
-    def _factored(self, problem: Problem) -> Factorization:
+    def _factorization(self, problem: Problem) -> Factorization:
+        """Return the factorisation of a problem."""
         build = exact if problem.inputs.features is None else low_rank
-        build = by_direction if self._components else build
+        build = by_direction if self._by_component else build
         want = Want([self.alpha], left_out=True, moves=True)
         self.n_evaluations += 1
         return build(problem, want, self.cache)
@@ -164,7 +166,7 @@ class ParameterSearch:
             factor = 0.5 * number / max(found.value, 1e-300)
             value = 0.5 * number * log(max(found.value, 1e-300))
         slopes = found.kernel | {RIDGE: found.alpha}
-        gradient = factor * self.vector.in_order(slopes, vector)
+        gradient = factor * self.vector.gradient_of(slopes, vector)
         price, pull = self.vector.spread(vector)
         return value + self.penalty * price, gradient + self.penalty * pull
 
@@ -175,13 +177,13 @@ class ParameterSearch:
                 self.n_evaluations += 1
                 return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)
             except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
-                if self._components:
+                if self._by_component:
                     raise
-        return parameter_slopes(self._factored(problem), alpha, self.criterion)
+        return parameter_slopes(self._factorization(problem), alpha, self.criterion)
 
     def _first_ridge(self) -> float:
         """Return the best of a path of ridges at the starting parameters."""
-        parts = self._factored(self.problem)
+        parts = self._factorization(self.problem)
         alphas = [float(a) * parts.scale for a in RIDGES]
         if self.criterion == "evidence":
             return alphas[int(np.argmax([parts.evidence(alpha) for alpha in alphas]))]
@@ -201,15 +203,15 @@ class ParameterSearch:
                 start = start + SPREAD * random.normal(size=start.shape)
                 start = np.clip(start, *np.array(self.vector.bounds).T)
             found = minimize(
-                self._tried, start, (steps,), "L-BFGS-B", jac=True, bounds=self.vector.bounds,
+                self._objective, start, (steps,), "L-BFGS-B", jac=True, bounds=self.vector.bounds,
                 options={"maxiter": max_iter, "maxls": 20},
             )  # fmt: skip
             if best is None or found.fun < best.fun:
                 best, trace = found, steps
         assert best is not None
-        return self._learnt(best.x, trace)
+        return self._result(best.x, trace)
 
-    def _tried(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
+    def _objective(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
         """Record and return the objective; a large value where numbers overflow."""
         found = max(steps, default=0.0) + 1e6, np.zeros_like(vector)
         try:
@@ -223,15 +225,17 @@ class ParameterSearch:
         steps.append(found[0])
         return found
 
-    def _learnt(self, vector: np.ndarray, trace: list[float]) -> Learnt:
+    def _result(self, vector: np.ndarray, trace: list[float]) -> Learnt:
+        """Return what the search found at a vector."""
         values = self.vector.values(vector)
         alpha = values.pop(RIDGE)
-        named = values if self._components else {f"scalar__{n}": v for n, v in values.items()}
+        named = values if self._by_component else {f"scalar__{n}": v for n, v in values.items()}
         kernel, features = self._kernel_at(values), self.problem.inputs.features
         return Learnt(kernel, alpha, features, named, trace, self.n_evaluations)
 
 
-def _refuse(problem: Problem) -> None:
+def _refuse_without_gradient(problem: Problem) -> None:
+    """Refuse a problem whose kernel has no derivatives."""
     if not (problem.separable or problem.kernel.differentiable):
         raise NotSupported(
             f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel learnt by "
@@ -247,7 +251,8 @@ def _refuse(problem: Problem) -> None:
         raise NotSupported("learning by gradient needs all pairs in memory, not a stream.")
 
 
-def _criterion(problem: Problem, criterion: str) -> str:
+def _resolved_criterion(problem: Problem, criterion: str) -> str:
+    """Return the criterion of a search; "auto" depends on the problem."""
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}.")
     finite = problem.outputs.kernel.features is not None or problem.outputs.features is not None
@@ -256,8 +261,8 @@ def _criterion(problem: Problem, criterion: str) -> str:
     return criterion
 
 
-def _balanced(problem: Problem) -> OutputRows:
-    """Return the outputs in coordinates; vectors of numbers have one spread in every column.
+def _standardized_outputs(problem: Problem) -> OutputRows:
+    """Return output coordinates; vectors of numbers are scaled to one spread per column.
 
     Under the identity columns are fitted apart, so that their units would only decide which of
     them parameters are learnt for.
@@ -272,7 +277,7 @@ def _balanced(problem: Problem) -> OutputRows:
     return replace(outputs, rows=outputs.rows / spread * outputs.rows.shape[0] ** 0.5)
 
 
-def _held(side: Side) -> Side:
+def _with_fixed_landmarks(side: Side) -> Side:
     """Return the inputs with the landmarks of their feature map fixed."""
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items
 from ..embedding import Embedding
 from .base import StructuredEstimator
-from .probabilities import Probabilities, has_classes, in_order
+from .probabilities import Probabilities, has_classes, sorted_classes
 
 
 class LeftOutPoints(StructuredEstimator):
@@ -67,7 +67,7 @@ class LeftOutPoints(StructuredEstimator):
         """The classes or labels, the columns of `predict_proba`."""
         if not has_classes(self):
             raise AttributeError("only models of classes and label sets have classes_.")
-        return in_order(self.output_kernel_.multiple.kernel.classes_)
+        return sorted_classes(self.output_kernel_.multiple.kernel.classes_)
 
     def _probabilities(self) -> Probabilities:
         """Return the probabilities, calibrated at the first call."""

@@ -148,8 +148,8 @@ class LocalLaw(StructuredEstimator):
         self.input_kernel_, self.output_kernel_ = inputs.fit(X), output.fit(y)
         warn_if_constant(self.output_kernel_, y)
         labels, random = group_labels(groups, count(y)), check_random_state(self.random_state)
-        grid, Y = self._grid(X), self._flat(X, y)
-        used = self._used(labels, len(grid.live), random)
+        grid, Y = self._grid(X), self._output_rows(X, y)
+        used = self._drawn_fields(labels, len(grid.live), random)
         X, Y = self._on_device(take(X, used)), self._on_device(take(Y, used))
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         stencil, unit = self._stencil(X, grid), _binary_unit(Y[:, like_index(grid.live, Y)])
@@ -175,9 +175,10 @@ class LocalLaw(StructuredEstimator):
         boolean(self.fit_intercept, "fit_intercept")
 
     def _grid(self, X: Array) -> Grid:
+        """Return the grid of the inputs."""
         return (self.fields or Fields()).grid(tuple(X.shape[1:]))
 
-    def _flat(self, X: Array, y: Array) -> Array:
+    def _output_rows(self, X: Array, y: Array) -> Array:
         """Return the outputs as rows; refuse those that are not on the grid of the inputs."""
         grid = self._grid(X)
         if tuple(y.shape[1:]) != grid.shape or grid.points is not None:
@@ -188,8 +189,8 @@ class LocalLaw(StructuredEstimator):
             )
         return namespace(y).reshape(y, (y.shape[0], -1))
 
-    def _used(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
-        """Draw the fields to learn from, of at least two groups."""
+    def _drawn_fields(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
+        """Return the fields to learn from, of at least two groups."""
         n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
@@ -249,15 +250,15 @@ class LocalLaw(StructuredEstimator):
         left_out = LeftOutLaws.of(regression, solver, folds)
         errors, _ = left_out.judged(np.sort(drawn[:SCORED]), alphas)
         self.errors_ = np.minimum(errors, LOST).mean(axis=0)
-        self._refuse_unless(bool(np.isfinite(errors).all(axis=0).any()))
+        self._require_finite(bool(np.isfinite(errors).all(axis=0).any()))
         self.alpha_ = alphas[int(np.argmin(self.errors_))]
         errors, violations = left_out.judged(np.sort(drawn[:CHECKED]), [self.alpha_])
         self.left_out_errors_ = errors[:, 0]
         self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
         law = regression.law(left_out.total, self.alpha_)
-        self._refuse_unless(bool(np.isfinite(host(law.weights)).all()))
+        self._require_finite(bool(np.isfinite(host(law.weights)).all()))
         errors, _ = regression.judged(np.arange(1), [law], solver)
-        self._refuse_unless(bool(np.isfinite(errors).all()))
+        self._require_finite(bool(np.isfinite(errors).all()))
         return law, float(damping_of(violations)[0])
 
     def _ridges(self, windows: int) -> list[float]:
@@ -266,7 +267,8 @@ class LocalLaw(StructuredEstimator):
             return [float(alpha) * windows for alpha in RIDGES]
         return list(ridges_of(self))
 
-    def _refuse_unless(self, finite: bool) -> None:
+    def _require_finite(self, finite: bool) -> None:
+        """Refuse ridges with which no law has finite fields."""
         if not finite:
             raise ValueError(
                 f"no law has finite fields with alphas={self.alphas!r}: small ridges are lost in "

@@ -15,14 +15,14 @@ from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
 from .base import on_fresh_state
 from .choice import AUTO, calibrated
-from .known_targets import alike, known_coordinates, split_missing
+from .known_targets import columns_by_pattern, known_coordinates, split_missing
 from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, group_labels, rows_of
 from .pattern_map import (
     PatternMap,
     SeparateWeights,
-    as_given,
     left_out_coordinates,
+    pass_through_kernel,
     some_points,
 )
 
@@ -104,7 +104,7 @@ class MissingTargets(LeftOutPoints):
         self._fit_patterns(X, y, group_labels(groups, len(known)), weights, frame)
         given = self.estimator.decoder if self.decoder is None else self.decoder
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, given)
-        self.decoder_ = self._calibrated()
+        self.decoder_ = self._calibrated_decoder()
         return self
 
     def _fit_patterns(
@@ -112,11 +112,13 @@ class MissingTargets(LeftOutPoints):
     ) -> None:
         """Fit a copy of the estimator for each pattern, and join their points."""
         V, C = host(frame.evaluate(self.outputs_)), np.empty(self.known_.shape)
-        self.columns_ = alike(self.known_)
+        self.columns_ = columns_by_pattern(self.known_)
         rows = [np.flatnonzero(self.known_[:, own[0]]) for own in self.columns_]
         parts = list(zip(rows, self.columns_, strict=True))
-        self.models_ = [self._fitted(X, V[:, own], some, labels, weights) for some, own in parts]
-        self.input_kernel_ = as_given(self.models_[0].input_kernel_)
+        self.models_ = [
+            self._fit_pattern(X, V[:, own], some, labels, weights) for some, own in parts
+        ]
+        self.input_kernel_ = pass_through_kernel(self.models_[0].input_kernel_)
         checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
         for model, (some, own) in zip(self.models_, parts, strict=True):
             C[:, own] = left_out_coordinates(model, checked, some, labels)
@@ -124,7 +126,7 @@ class MissingTargets(LeftOutPoints):
         joined = PatternMap.of(self.models_, self.columns_)
         self.points_ = PointMap(joined, None, frame, SeparateWeights())
 
-    def _fitted(
+    def _fit_pattern(
         self,
         X: Items,
         V: np.ndarray,
@@ -132,14 +134,14 @@ class MissingTargets(LeftOutPoints):
         labels: np.ndarray,
         weights: np.ndarray | None,
     ) -> Any:
-        """Return a copy of the estimator that has learnt the coordinates of some rows."""
+        """Return a copy of the estimator, fitted to some coordinates of some rows."""
         model = clone(self.estimator).set_params(output_kernel=Linear(), decoder=None)
         groups = labels[rows] if int(labels.max()) + 1 < len(labels) else None
         weights = None if weights is None else weights[rows]
         return model.fit(rows_of(X, rows), V[rows], groups=groups, sample_weight=weights)
 
-    def _calibrated(self) -> Decoder:
-        """Return the decoder, calibrated on the left-out points whose output is known."""
+    def _calibrated_decoder(self) -> Decoder:
+        """Return the decoder, calibrated on left-out points whose output is known."""
         if not isinstance(self.decoder_, PerField):
             return calibrated(self.decoder_, self.left_out_, self.outputs_)
         for name, field in self.decoder_.fields_.items():
@@ -151,6 +153,7 @@ class MissingTargets(LeftOutPoints):
         return self.decoder_
 
     def _known_coordinates(self) -> np.ndarray | None:
+        """Return which output coordinates of each training row are known."""
         return self.known_
 
     def without_training_data(self) -> Any:
@@ -184,6 +187,7 @@ class MissingTargets(LeftOutPoints):
 
 
 def _output_kernel(estimator: Any) -> Kernel:
+    """Return the single output kernel of an estimator; refuse scoring and several kernels."""
     parameters = estimator.get_params(deep=False)
     if isinstance(parameters.get("output_kernel"), list | tuple):
         raise ValueError("MissingTargets takes an estimator with one output kernel, got several.")

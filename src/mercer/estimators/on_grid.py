@@ -1,4 +1,4 @@
-"""Predictions of fields on another grid than the one learnt on."""
+"""Predictions of fields on a grid other than that of the training outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._base.user_warnings import warn
 from ..kernels import FieldL2, Linear
 from ..kernels.wrapper import Wrapper
 from ..operators.windows import like_index
-from ..solvers.place_moments import PlaceMap, joined
+from ..solvers.landmark_moments import LandmarkFieldMap, rows_on_grid
 from ..spaces import Fields
 from ..spaces.fields import Grid
 
@@ -27,8 +27,8 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
         raise TypeError(f"grid must be Fields(…), got {grid!r}.")
     map, plain = model.points_.map, model.output_kernel_
     plain = plain.inner if isinstance(plain, Wrapper) else plain
-    if isinstance(map, PlaceMap) and isinstance(plain, Linear):
-        return model._returned(_evaluated(model, map, X, grid))
+    if isinstance(map, LandmarkFieldMap) and isinstance(plain, Linear):
+        return model._returned(_evaluate_shared(model, map, X, grid))
     shape = model._output_shape()
     own = plain.fields if isinstance(plain, FieldL2) else None
     own = own or model.kernel_.output_fields or _fields_of_shape(shape)
@@ -39,16 +39,17 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     )
     wanted = _output_grid(grid, known, {})
     Y = model.predict(X)
-    values = between(known, wanted, known.split(Y))
-    return _shaped(values, wanted)
+    values = interpolate(known, wanted, known.split(Y))
+    return _as_fields(values, wanted)
 
 
 def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
-    """Return fields of spacing one; the last axis of arrays with more than three are channels."""
+    """Return fields of spacing one; a fourth axis is that of channels."""
     return Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
 
 
-def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
+def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) -> Array:
+    """Return the fields of a kernel shared by all grid points, evaluated on another grid."""
     kernel, known = map.kernel, map.kernel.input_grid
     X = X if is_array(X) else np.asarray(X, dtype=float)
     inputs, sizes = known, {}
@@ -73,12 +74,12 @@ def _evaluated(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
     offset = model.points_.offset
     if offset is not None:
         offset = kernel.output_grid.split(offset[None, :])
-        values = values + between(kernel.output_grid, outputs, offset)
-    return _shaped(values, outputs)
+        values = values + interpolate(kernel.output_grid, outputs, offset)
+    return _as_fields(values, outputs)
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
-    """Return the new grid; a size that is not given is that of X or of the training grid."""
+    """Return the new grid; missing sizes are those of X or of the training grid."""
     asked = clone(grid).set_params(
         axes=known.axes if grid.axes is None else grid.axes,
         channels=known.channels,
@@ -100,8 +101,8 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
     return asked.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
 
 
-def between(known: Grid, wanted: Grid, values: Array) -> Array:
-    """Interpolate values (n, points, channels) of a grid at the points of another."""
+def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
+    """Interpolate values (n, points, channels) on one grid to the points of another."""
     at = wanted.places[wanted.live].copy()
     if known.points is None:
         for axis, (n, h, start) in enumerate(
@@ -116,7 +117,7 @@ def between(known: Grid, wanted: Grid, values: Array) -> Array:
     return xp.sum(shown * like(weight[None, :, :, None], values), axis=2)
 
 
-def _shaped(values: Array, grid: Grid) -> Array:
-    """Return values at grid points as arrays; masked points are zero."""
+def _as_fields(values: Array, grid: Grid) -> Array:
+    """Return values at grid points in the shape of fields; masked points are zero."""
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
-    return namespace(values).reshape(joined(values, grid), (values.shape[0], *shape))
+    return namespace(values).reshape(rows_on_grid(values, grid), (values.shape[0], *shape))

@@ -1,4 +1,4 @@
-"""What stands behind predictions: coordinates, other models' points, and training examples."""
+"""Methods of fitted models in the output feature space: coordinates, points, explanations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCK = 1024
 
 
 class OutputSpaceMethods:
-    """What a fitted model knows of its points: their coordinates, and the examples behind them."""
+    """Methods of a fitted model that work in the output feature space."""
 
     points_: Any
     outputs_: Any
@@ -69,6 +69,7 @@ class OutputSpaceMethods:
         return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
 
     def _coordinate_frame(self) -> Frame:
+        """Return the frame of the points; refuse points without finite coordinates."""
         check_is_fitted(self)
         frame = self._point_frame()
         if not frame.compact:

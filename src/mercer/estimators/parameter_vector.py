@@ -51,7 +51,7 @@ class ParameterVector:
     parameters: Sequence[Parameter]
 
     def _parts(self, vector: np.ndarray) -> Iterator[tuple[Parameter, np.ndarray]]:
-        """Return every parameter with its entries of a vector."""
+        """Yield every parameter with its entries of a vector."""
         ends = np.cumsum([p.start.size for p in self.parameters])
         return zip(self.parameters, np.split(vector, ends[:-1]), strict=True)
 
@@ -77,8 +77,8 @@ class ParameterVector:
             found[p.name] = value if value.ndim else float(value)
         return found
 
-    def in_order(self, slopes: Mapping[str, Any], vector: np.ndarray) -> np.ndarray:
-        """Return derivatives by name as a vector, in the logarithms of the parameters."""
+    def gradient_of(self, slopes: Mapping[str, Any], vector: np.ndarray) -> np.ndarray:
+        """Return derivatives, given by name, as a gradient in the logarithms."""
         parts = [
             np.ravel(host(slopes[p.name])).astype(float) * np.exp(entries)
             for p, entries in self._parts(vector)

@@ -42,60 +42,61 @@ class PatternMap(FeatureMap):
         """Return all coordinates of the points of some inputs."""
         found = np.empty((count(A), sum(map(len, self.columns))))
         for kernel, map_, own in zip(self.kernels, self.maps, self.columns, strict=True):
-            found[:, own] = coordinates(map_(kernel.check(A, "X")))
+            found[:, own] = feature_coordinates(map_(kernel.check(A, "X")))
         return found
 
 
 class SeparateWeights(BaseEstimator):
-    """The weights on training outputs that targets with different rows do not have in common."""
+    """Refuses weights on training outputs: targets with different rows share none."""
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Refuse: each target has its own."""
+        """Refuse, because each target has its own weights."""
         raise ValueError(
             "targets that are known in different rows have no common weights on the training "
             "outputs: ask the models of MissingTargets.models_."
         )
 
     def without_training_data(self, map: FeatureMap) -> SeparateWeights:
-        """Return itself."""
+        """Return itself, because it holds no training data."""
         return self
 
 
-def as_given(kernel: Kernel) -> Kernel:
-    """Return what checks inputs and leaves their form to the kernel of each model."""
+def pass_through_kernel(kernel: Kernel) -> Kernel:
+    """Return a kernel that checks inputs and leaves them in their form."""
     given = Kernel()
     given.space = kernel.space
     return given
 
 
 def some_points(points: Embedding, rows: np.ndarray) -> Embedding:
-    """Return some of the left-out points."""
+    """Return the points of some rows."""
     left_out = None if points.left_out is None else points.left_out[rows]
     return replace(points, coordinates=points.coordinates[rows], left_out=left_out, inputs=None)
 
 
-def coordinates(points: Embedding) -> np.ndarray:
-    """Return points in the finite features of their output kernel."""
+def feature_coordinates(points: Embedding) -> np.ndarray:
+    """Return points as finite features of their output kernel."""
     return host(points.frame.kernel_features(points.coordinates))
 
 
 def left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the coordinates of all rows by models without their group.
+    """Return the coordinates of all rows, predicted without their group.
 
     Rows that the model was not fitted on are predicted by the model without the others of their
     group, where it has closed-form left-out models; by the model itself otherwise.
     """
-    own = coordinates(model.loo_embed())
+    own = feature_coordinates(model.loo_embed())
     found = np.empty((len(labels), own.shape[1]))
     found[rows] = own
     rest = np.setdiff1d(np.arange(len(labels)), rows)
     if len(rest):
         inputs = model.input_kernel_.check(take(X, rest), "X")
-        found[rest] = _elsewhere(model, inputs, labels[rest], labels[rows])
+        found[rest] = _predict_unseen(model, inputs, labels[rest], labels[rows])
     return found
 
 
-def _elsewhere(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
+def _predict_unseen(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return the coordinates of rows outside the training rows, without their group."""
     sets = [np.flatnonzero(seen == group) for group in groups]
     found = model._points_without(X, sets) if any(map(len, sets)) else model.points_(X)
-    return coordinates(found)
+    return feature_coordinates(found)

@@ -200,7 +200,7 @@ class Posterior:
             )
         (part,), rng = found.parts, check_random_state(random_state)
         mean = host(found.solve(self._known.alpha).points(X).coordinates)
-        roots = self._roots(part.at(self._known.alpha), X)
+        roots = self._roots(part.at_ridge(self._known.alpha), X)
         noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
@@ -215,10 +215,10 @@ class Posterior:
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
         """Return a root of the posterior covariance of each direction, for unit noise."""
         inputs, alpha = part.inputs, self._known.alpha
-        K, Z, s = host(inputs.between(X)), host(inputs.located(X).Z), host(inputs.s)
+        K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
         roots = []
         for b in host(part.b)[:1] if part.alike else host(part.b):
-            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.share**2
+            C = (b * K - (Z * (b * b / (b * s + alpha))) @ Z.T) / alpha + inputs.constant_weight**2
             values, vectors = np.linalg.eigh((C + C.T) / 2)
             roots.append(vectors * np.sqrt(np.maximum(values, 0.0)))
         return roots

@@ -19,7 +19,7 @@ EDGE = 0.01
 
 
 class Probabilities(BaseEstimator):
-    """Scores of classes or labels as probabilities: Platt's method for several of them.
+    """Probabilities of classes or labels from their scores, by Platt's method.
 
     With s_c = ⟨g(x), Φ(c)⟩ / ‖Φ(c)‖², z_c = a s_c + b log(s_c / (1 - s_c)) + d + e_c is the
     log-odds of a label, or of classes up to a constant; a, b, d and e maximise the likelihood of
@@ -61,7 +61,7 @@ class Probabilities(BaseEstimator):
 
     def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
         """Calibrate on the left-out points of some outputs, each counting as often as it weighs."""
-        self.classes_ = in_order(self.kernel.multiple.kernel.classes_)
+        self.classes_ = sorted_classes(self.kernel.multiple.kernel.classes_)
         F = self._features(points)
         T = self._indicators(y)
         k = T.shape[1]
@@ -97,6 +97,7 @@ class Probabilities(BaseEstimator):
         return np.stack([S, logit(np.clip(S, EDGE, 1.0 - EDGE)), np.ones(S.shape)])
 
     def _indicators(self, y: Items) -> np.ndarray:
+        """Return 1 where an output has a class or label, else 0, (outputs, classes)."""
         own = self.kernel.multiple.kernel
         if not self.several:
             return (own(y, self.classes_) > 0) + 0.0
@@ -104,8 +105,8 @@ class Probabilities(BaseEstimator):
         return (host(dense(own.check(y, "y")))[:, columns] > 0) + 0.0
 
 
-def in_order(classes: np.ndarray) -> np.ndarray:
-    """Return classes as an array of their kind, sorted if possible, as scikit-learn expects."""
+def sorted_classes(classes: np.ndarray) -> np.ndarray:
+    """Return classes as an array, sorted if they can be, as scikit-learn expects."""
     plain = classes.tolist()
     with suppress(TypeError):
         plain = sorted(plain)

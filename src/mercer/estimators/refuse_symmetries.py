@@ -47,7 +47,7 @@ def _fields_of(kernel: Kernel) -> Fields:
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
     """Refuse symmetries with which the left-out error rises, compared on some pairs one by one."""
     group: Any = factorization.problem.symmetry
-    some = _some(factorization.problem)
+    some = _on_some_pairs(factorization.problem)
     if some is not factorization.problem:
         factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
     problem = replace(some, symmetry=None)
@@ -68,8 +68,8 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
     )
 
 
-def _some(problem: Problem) -> Problem:
-    """Return the problem on at most `PAIRS` random pairs; unchanged where it is fast anyway."""
+def _on_some_pairs(problem: Problem) -> Problem:
+    """Return the problem on at most `PAIRS` random pairs; unchanged if it is fast anyway."""
     if problem.n <= PAIRS or problem.kernel.at_places or problem.inputs.features is not None:
         return problem
     rows = some_rows(problem.left_out_labels, PAIRS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._base.arrays import Items, count
 from .._base.parameters import boolean
-from ..features import FeatureMap, check_map
+from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..losses import Loss
@@ -60,6 +60,16 @@ class RidgeEstimator(Planned, RidgePredictions):
     def _scalar_kernels(self) -> list[Kernel]:
         return [kernel.inputs for kernel in self._choices().kernels]
 
+    def _check_parameters(self) -> None:
+        """Refuse an intercept that is not true or false, and features that are not maps."""
+        boolean(self.fit_intercept, "fit_intercept")
+        for name, map in (("features", self.features), ("output_features", self.output_features)):
+            if map is not None and not isinstance(map, FeatureMap):
+                raise TypeError(
+                    f"{name} must be None or a map of mercer.features, such as Nystroem(rank=100); "
+                    f"got {map!r}."
+                )
+
     # -- pairs in memory ----------------------------------------------------------------------
 
     def _first_problem(
@@ -93,9 +103,7 @@ class RidgeEstimator(Planned, RidgePredictions):
         if self.device is not None:
             choices = choices.on_device(self.device)
             kernels = [OnDevice(kernel, self.device) for kernel in kernels]
-        check_map(self.features, "features")
-        check_map(self.output_features, "output_features")
-        boolean(self.fit_intercept, "fit_intercept")
+        self._check_parameters()
         X, y = self._check_pairs(kernels[0], choices.outputs[0], X, y)
         warn_if_constant(choices.outputs[0], y)
         n, kept = count(y), None
@@ -188,7 +196,7 @@ class RidgeEstimator(Planned, RidgePredictions):
 
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
         """Read a source, and return its moments under all scalar kernels."""
-        check_map(self.features, "features")
+        self._check_parameters()
         operator_valued = self.features is not None and self.features.operator_valued
         kernels = choices.kernels if operator_valued else [*map(separated, choices.kernels)]
         scalars = [group[0].inputs for group in by_scalar(kernels)]

@@ -1,4 +1,4 @@
-"""How far to trust each prediction, on a scale that left-out predictions calibrate."""
+"""Confidence in single predictions, calibrated on left-out predictions."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class ExpectedQuality:
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
         for rest, rows in fold_rows(fold_numbers(labels, folds)):
-            curve = _increasing(self.certainty[rest], self.quality[rest])
+            curve = _isotonic(self.certainty[rest], self.quality[rest])
             found[rows] = curve.predict(self.certainty[rows])
         return found
 
 
 def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
-    """Calibrate on the left-out predictions of a fitted model.
+    """Calibrate the confidence of a fitted model on its left-out predictions.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
         truth = model._flattened(outputs), model._flattened(predicted)
         quality = np.asarray(metric(*truth, average=False), dtype=float)
     elif direct:
-        quality = _explained(host(outputs), host(predicted))
+        quality = _explained_variance(host(outputs), host(predicted))
     else:
         sign = 1.0 if kernel.space.greater_is_better else -1.0
         quality = sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
@@ -88,7 +88,7 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
             )
         sizes = size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
     certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
-    return ExpectedQuality(model, sizes, _increasing(certainty, quality), certainty, quality)
+    return ExpectedQuality(model, sizes, _isotonic(certainty, quality), certainty, quality)
 
 
 def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
@@ -125,13 +125,15 @@ def risk_coverage(confidence: np.ndarray, quality: np.ndarray) -> tuple[np.ndarr
     return kept[last] / len(order), risk[last]
 
 
-def _explained(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+def _explained_variance(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Return the fraction of variance that each prediction explains, at least 0."""
     y, predicted = (A.reshape(len(A), -1) for A in (y, predicted))
     spread = ((y - y.mean(axis=0)) ** 2).sum(axis=1).mean()
     return np.maximum(1.0 - ((y - predicted) ** 2).sum(axis=1) / (spread or 1.0), 0.0)
 
 
-def _increasing(certainty: np.ndarray, quality: np.ndarray) -> Any:
+def _isotonic(certainty: np.ndarray, quality: np.ndarray) -> Any:
+    """Return the increasing function from certainty to quality of least squared error."""
     from sklearn.isotonic import IsotonicRegression
 
     return IsotonicRegression(out_of_bounds="clip").fit(certainty, quality)

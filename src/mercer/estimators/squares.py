@@ -55,9 +55,9 @@ class Squares:
         Q = np.empty((len(V), len(G), len(G)))
         for k, a in enumerate(G):
             for m, b in enumerate(G[: k + 1]):
-                Q[:, k, m] = Q[:, m, k] = w * _rowwise(frame, a, b)
-        r = np.stack([w * _rowwise(frame, a, V) for a in G], axis=1)
-        return cls(Q, r, w * _rowwise(frame, V, V), folds)
+                Q[:, k, m] = Q[:, m, k] = w * _inner_products(frame, a, b)
+        r = np.stack([w * _inner_products(frame, a, V) for a in G], axis=1)
+        return cls(Q, r, w * _inner_products(frame, V, V), folds)
 
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
@@ -73,21 +73,22 @@ class Squares:
         ridge : float, default=0
             How strongly, in units of the mean squared length of the points.
         """
-        c = self._best(np.ones(len(self.v)), prior, ridge)
+        c = self._minimum(np.ones(len(self.v)), prior, ridge)
         for _ in range(STEPS if robust else 0):
             lost = np.sqrt(np.maximum(self.losses(c), 0.0))
             level = HUBER * float(np.median(lost))
             if level <= 0.0:
                 break
-            c = self._best(level / np.maximum(lost, level), prior, ridge)
+            c = self._minimum(level / np.maximum(lost, level), prior, ridge)
         return c
 
-    def _best(self, counts: np.ndarray, prior: np.ndarray | None, ridge: float) -> np.ndarray:
+    def _minimum(self, counts: np.ndarray, prior: np.ndarray | None, ridge: float) -> np.ndarray:
+        """Return the weights c ≥ 0 of least squares, each row counted as given."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)
             Q, r = Q + unit * np.eye(len(Q)), r + unit * prior
-        return _nonnegative(Q, r)
+        return _nonnegative_minimum(Q, r)
 
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
@@ -103,25 +104,26 @@ class Squares:
     def losses(self, C: np.ndarray) -> np.ndarray:
         """Return the weighted squared error of each row, for one c or for one c per row."""
         C = np.broadcast_to(C, self.r.shape)
-        gained, size = self._parts(C)
+        gained, size = self._products(C)
         return self.v - 2.0 * gained + size
 
-    def safe_share(self, C: np.ndarray) -> float:
+    def safe_fraction(self, C: np.ndarray) -> float:
         """Return the largest fraction whose gain minus one standard error is near the best.
 
         Near means at least `NEAR` times the best. The fraction is 1 if the models predict well,
         and 0 if they may be no better than the mean.
         """
-        gained, size = self._parts(C)
+        gained, size = self._products(C)
         gains = 2.0 * SHARES[:, None] * gained - SHARES[:, None] ** 2 * size
         sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
         return float(SHARES[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
 
-    def _parts(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _products(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return cᵀr and cᵀQc of each row."""
         return (self.r * C).sum(axis=1), np.einsum("nk,nkl,nl->n", C, self.Q, C)
 
 
-def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
+def _nonnegative_minimum(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the c ≥ 0 that minimises cᵀQc - 2rᵀc."""
     size = float(np.trace(Q)) / len(Q)
     if not size > np.finfo(float).tiny:  # points that are all zero: no weight says more
@@ -133,7 +135,7 @@ def _nonnegative(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
     return nnls(root.T, (vectors[:, kept].T @ (r / size)) / np.sqrt(values[kept]))[0]
 
 
-def _rowwise(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _inner_products(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the inner products ⟨A_i, B_i⟩ of points in the frame."""
     if frame.compact:
         return (A * B).sum(axis=1)

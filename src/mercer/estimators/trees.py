@@ -1,4 +1,4 @@
-"""Regression trees as arrays: grown by scikit-learn, kept and walked without it."""
+"""Regression trees as arrays: grown by scikit-learn, stored and evaluated without it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ splits is taken.
 """
 
 
-WALKS = 2**17
-"""Rows times trees that are walked at once."""
+BLOCK = 2**17
+"""Rows times trees that are evaluated at once."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class TreeNodes:
         )
 
     def joined(self, other: TreeNodes) -> TreeNodes:
-        """Return these trees and others."""
+        """Return these trees followed by others."""
         n = self.n_nodes
         shifted = other.roots + n, other.feature, other.threshold, other.left + n, other.right + n
         own = self.roots, self.feature, self.threshold, self.left, self.right
         return TreeNodes(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that all nodes exist and that children follow their parents (no loops)."""
+        """Refuse nodes that do not exist and children before their parents."""
         n = self.n_nodes
         indices(self.roots, "roots", 0, n)
         indices(self.feature, "feature", -1, limits.size, n)
@@ -115,7 +115,7 @@ class TreeNodes:
         """The number of nodes of all trees."""
         return len(self.feature)
 
-    def of_some(self, chosen: slice) -> TreeNodes:
+    def select(self, chosen: slice) -> TreeNodes:
         """Return some of the trees; they share the list of nodes."""
         return replace(self, roots=self.roots[chosen])
 
@@ -126,11 +126,11 @@ class TreeNodes:
         """
         A = np.asarray(A, dtype=precision)
         found = np.tile(self.roots, (len(A), 1))
-        for rows in blocks(len(A), max(1, WALKS // len(self.roots))):
-            self._walk(A[rows], found[rows])
+        for rows in blocks(len(A), max(1, BLOCK // len(self.roots))):
+            self._descend(A[rows], found[rows])
         return found
 
-    def _walk(self, A: np.ndarray, nodes: np.ndarray) -> None:
+    def _descend(self, A: np.ndarray, nodes: np.ndarray) -> None:
         """Replace, in place, the nodes of each row by the leaves that the row falls into.
 
         Parameters
@@ -151,7 +151,7 @@ class TreeNodes:
 
 @dataclass(frozen=True)
 class Forest:
-    """Grown trees, and how the training rows lie in their leaves.
+    """Grown trees, and the leaves of the training rows.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> 
 
 @parameters
 class LeafMeans(FeatureMap):
-    """The mean over trees of what the leaf of an input holds.
+    """The mean over trees of the values in the leaves of an input.
 
     Parameters
     ----------

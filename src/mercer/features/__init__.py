@@ -4,7 +4,7 @@
 solved in such coordinates, of the inputs (`features=`) and of the outputs (`output_features=`).
 """
 
-from .base import FeatureMap, check_map
+from .base import FeatureMap
 from .explicit import Explicit
 from .fourier import RandomFourier, RandomOperatorFourier
 from .landmarks import KernelPCA
@@ -13,5 +13,5 @@ from .pivoted import IncompleteCholesky, RandomPivotedCholesky
 
 __all__ = [
     "Explicit", "FeatureMap", "IncompleteCholesky", "KernelPCA",
-    "Nystroem", "RandomFourier", "RandomOperatorFourier", "RandomPivotedCholesky", "check_map",
+    "Nystroem", "RandomFourier", "RandomOperatorFourier", "RandomPivotedCholesky",
 ]  # fmt: skip

@@ -95,15 +95,6 @@ class FeatureMap(BaseEstimator):
         return weights @ self.kernel_.features(items)
 
 
-def check_map(map: Any, name: str) -> None:
-    """Raise a TypeError unless `map` is a feature map or None."""
-    if map is not None and not isinstance(map, FeatureMap):
-        raise TypeError(
-            f"{name} must be None or a map of mercer.features, such as Nystroem(rank=100); got "
-            f"{map!r}."
-        )
-
-
 def check_width(found: int, expected: int, kernel: Kernel) -> None:
     """Raise a ValueError if items have another number of features than at fit."""
     if found != expected:

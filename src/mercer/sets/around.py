@@ -16,7 +16,7 @@ from .weights import weighted_quantile
 
 
 class AroundScore(Score):
-    """Sets around g(x) itself, whatever the decoder, so that they hold what the score promises."""
+    """Score whose sets are around g(x) itself, whatever the decoder predicts."""
 
     complete = True
     scale: np.ndarray = np.ones(())
@@ -29,7 +29,7 @@ class AroundScore(Score):
         """Return sets of one radius for each input (and location), in units of `scale`."""
         scale = self.scale if scale is None else scale
         each = (1,) * self.scale.ndim if np.ndim(radii) == 1 else self.scale.shape
-        return self._around(points, np.reshape(radii, (-1, *each)) * scale)
+        return self._sets_around(points, np.reshape(radii, (-1, *each)) * scale)
 
     def moved_sets(
         self, points: Embedding, moves: Moves, held: LeftOutScores, scales: Any = None
@@ -53,18 +53,21 @@ class AroundScore(Score):
         found = []
         for rows, move in moves:
             scale = self.scale if scales is None else scales(rows)
-            found.append(self._reached(points, host(move), held, scale))
-        return self._around(points, np.concatenate(found))
+            found.append(self._half_widths(points, host(move), held, scale))
+        return self._sets_around(points, np.concatenate(found))
 
-    def _reached(
+    def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
+        """Return the half width of a set that holds the jackknife+ set of each input."""
         raise NotImplementedError
 
-    def _around(self, points: Embedding, half: np.ndarray) -> Any:
+    def _sets_around(self, points: Embedding, half: np.ndarray) -> Any:
+        """Return the sets of given half widths around the predictions."""
         raise NotImplementedError
 
-    def _predicted(self, points: Embedding) -> np.ndarray:
+    def _predictions(self, points: Embedding) -> np.ndarray:
+        """Return the points themselves as outputs, without the decoder."""
         return host(self.model._flattened(self.direct.decode(points)))
 
 
@@ -76,20 +79,20 @@ class BallScore(AroundScore):
         lengths = np.sqrt(host(points.sqdistances_to(y)))
         return lengths if scale is None else lengths / scale
 
-    def _reached(
+    def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
         lengths = np.sqrt((move * move).sum(axis=-1))
         return weighted_quantile(held.scores * scale + lengths, held.weights, held.level)
 
-    def _around(self, points: Embedding, half: np.ndarray) -> list[Ball]:
+    def _sets_around(self, points: Embedding, half: np.ndarray) -> list[Ball]:
         kernel = self.model.output_kernel_
-        pairs = zip(self._predicted(points), half, strict=True)
+        pairs = zip(self._predictions(points), half, strict=True)
         return [Ball(center, float(radius), kernel) for center, radius in pairs]
 
 
 class BandScore(AroundScore):
-    """The largest residual anywhere, whose sets are bands of one shape.
+    """The largest residual at any location, whose sets are bands of one shape.
 
     Parameters
     ----------
@@ -114,42 +117,44 @@ class BandScore(AroundScore):
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
         """Return the largest residual of each output, in units of the scale."""
-        sizes = self._sizes(points, y, scale)
+        sizes = self._scaled_residuals(points, y, scale)
         return sizes.reshape(len(sizes), -1).max(axis=1)
 
-    def _sizes(self, points: Embedding, y: Items, scale: Any) -> np.ndarray:
+    def _scaled_residuals(self, points: Embedding, y: Items, scale: Any) -> np.ndarray:
+        """Return the absolute residuals, in units of the scale."""
         return np.abs(self._residuals(points, y)) / (self.scale if scale is None else scale)
 
     def _residuals(self, points: Embedding, y: Items) -> np.ndarray:
-        predicted = self._predicted(points)  # plain numbers where y is a column of them
+        """Return the outputs less their predictions, in the shape of an output."""
+        predicted = self._predictions(points)  # plain numbers where y is a column of them
         return np.reshape(host(y), predicted.shape) - predicted
 
-    def _reached(
+    def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
-        half = self._halves(points, move, held.scores[:, None], scale)
+        half = self._each_half_width(points, move, held.scores[:, None], scale)
         half = weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)
         same = self.flat and scale is self.scale  # requested to be as wide at every location
         return np.broadcast_to(half.max(axis=1, keepdims=True), half.shape) if same else half
 
-    def _halves(
+    def _each_half_width(
         self, points: Embedding, move: np.ndarray, scores: np.ndarray, scale: Any
     ) -> np.ndarray:
-        """Return the half widths by each left-out model, (inputs, rows, locations)."""
+        """Return half widths by each left-out model, (inputs, rows, locations)."""
         (t, n, q), locations = move.shape, self.scale.size
         flat = points.frame.kernel_features(like(move.reshape(t * n, q), points.coordinates))
         moved = np.abs(host(self.model.output_kernel_.features.inverse(flat)))
         units = np.reshape(scale, (*np.shape(scale)[: np.ndim(scale) - self.scale.ndim], locations))
         return scores * units + moved.reshape(t, n, locations)
 
-    def _around(self, points: Embedding, half: Array) -> Bands:
-        middle = self._predicted(points)
+    def _sets_around(self, points: Embedding, half: Array) -> Bands:
+        middle = self._predictions(points)
         half = half.reshape(middle.shape)
         return Bands(middle - half, middle + half)
 
 
 class IntervalScore(BandScore):
-    """The residual of each value of an output by itself: an interval for each, at the level.
+    """The residual of each value of an output by itself, whose sets are single intervals.
 
     Other than a band, the intervals of an output hold all of its values together less often.
     """
@@ -159,11 +164,11 @@ class IntervalScore(BandScore):
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
         """Return the residuals of each output, one column for each value."""
-        sizes = self._sizes(points, y, scale)
+        sizes = self._scaled_residuals(points, y, scale)
         return sizes.reshape(len(sizes), -1)
 
-    def _reached(
+    def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
-        half = self._halves(points, move, held.scores, scale)
+        half = self._each_half_width(points, move, held.scores, scale)
         return weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)

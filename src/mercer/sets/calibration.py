@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,14 @@ from ..embedding import Embedding
 from ..estimators.fitted import Fitted
 from ..estimators.ridge import RidgeEstimator
 from .around import AroundScore
-from .certificate import Certificate, of_jackknife, of_loss, of_pool, too_few
-from .lists import as_loss, controlled_radius, risk_at, steps
+from .certificate import (
+    Certificate,
+    jackknife_certificate,
+    loss_certificate,
+    note_if_too_few,
+    pool_certificate,
+)
+from .lists import as_loss, controlled_radius, loss_steps, risk_at
 from .radii import CategoryRadii, EqualRadii, Radii, ShiftedRadii, categories, radii_by_category
 from .scales import LeftOutScales, Scale
 from .scores import CandidateScore, LeftOutScores, ListScore, Score
@@ -32,17 +38,6 @@ class HeldPairs(NamedTuple):
     labels: np.ndarray
 
 
-class CalibratedSets:
-    """Sets of new inputs, as calibrated."""
-
-    score: Score
-    radius: float = float("nan")
-
-    def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
-        """Return the set of each input; `extras` are further arguments for each input."""
-        raise NotImplementedError
-
-
 class CalibrationResult(NamedTuple):
     """Calibrated sets, their certificate, and how often they hold the calibration outputs.
 
@@ -56,7 +51,7 @@ class CalibrationResult(NamedTuple):
         What the user is to be warned of.
     """
 
-    sets: CalibratedSets
+    sets: HeldOutSets | JackknifeSets
     certificate: Certificate
     coverage: float
     outside: float
@@ -67,7 +62,7 @@ class CalibrationResult(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeldOutSets(CalibratedSets):
+class HeldOutSets:
     """Sets with radii that were calibrated on pairs which the model has not seen."""
 
     view: View
@@ -76,12 +71,12 @@ class HeldOutSets(CalibratedSets):
     radii: Radii
 
     @property
-    def radius(self) -> float:  # type: ignore[override]
-        """The radius where all inputs have the same, else NaN."""
+    def radius(self) -> float:
+        """The radius if all inputs have the same, else NaN."""
         return self.radii.one
 
     def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
-        """Return the outputs within the radius of each input."""
+        """Return the outputs within the radius of each input; `extras` go to the model."""
         scale = None if self.scale is None else self.scale.at(X)
         return self.score.sets(self.view.embed(X, **extras), self.radii.at(X), scale)
 
@@ -95,15 +90,18 @@ def calibrate_by_miss(
     by: Any,
     shift: Any,
 ) -> CalibrationResult:
-    """Choose radii under which a set lacks the truth with a probability of at most 1 - level."""
+    """Choose radii so that a set lacks the truth with a probability of at most 1 - level."""
     X, points, y, labels = pairs
     scores = score.scores(points, y, None if scale is None else scale.at(X))
-    names = _names(score, by, X, y)
-    radii = _radii(score, by, shift, X, scores, names, labels, level)
+    names = _categories(score, by, X, y)
+    radii = _calibrated_radii(score, by, shift, X, scores, names, labels, level)
     own = score.own_radii(radii.at(X), y)
     met, outside = (scores <= own) & np.isfinite(scores), float(np.isinf(scores).mean())
-    certificate = of_pool(score, level, scores, labels)
-    notes = [too_few(level, fewest_groups(names, labels)), certificate.reason if outside else ""]
+    certificate = pool_certificate(score, level, scores, labels)
+    notes = [
+        note_if_too_few(level, fewest_groups(names, labels)),
+        certificate.reason if outside else "",
+    ]
     return CalibrationResult(
         HeldOutSets(view, score, scale, radii),
         certificate,
@@ -113,7 +111,7 @@ def calibrate_by_miss(
     )
 
 
-def _names(score: Score, by: Any, X: Items, y: Items) -> list | None:
+def _categories(score: Score, by: Any, X: Items, y: Items) -> list | None:
     """Return the category of each calibration pair; None if all are calibrated together."""
     if by is None:
         return None
@@ -121,10 +119,10 @@ def _names(score: Score, by: Any, X: Items, y: Items) -> list | None:
         return categories(by, X)
     if not isinstance(score, CandidateScore):
         raise ValueError('by="class" is for lists out of one pool: use kind="candidates".')
-    return score.known(y).tolist()
+    return score.numbers_of(y).tolist()
 
 
-def _radii(
+def _calibrated_radii(
     score: Score,
     by: Any,
     shift: Any,
@@ -134,6 +132,7 @@ def _radii(
     labels: np.ndarray,
     level: float,
 ) -> Radii:
+    """Return the radii: one for all, by category, by class, or for shifted inputs."""
     if (names is not None or shift is not None) and scores.ndim > 1:
         raise ValueError('by= and shift= are for one score an output: use kind="band".')
     if shift is not None:
@@ -152,11 +151,11 @@ def calibrate_by_loss(
     """Choose the radius by the expected loss of the best output in a list."""
     if not isinstance(score, ListScore):
         raise ValueError('loss= is for lists of outputs: use kind="candidates".')
-    found = steps(score, pairs.points, pairs.y, as_loss(loss))
+    found = loss_steps(score, pairs.points, pairs.y, as_loss(loss))
     radius = controlled_radius(found, row_weights(pairs.labels), 1.0 - level)
     risk = float(np.mean(risk_at(found, radius)))
     sets = HeldOutSets(view, score, None, EqualRadii(radius))
-    certificate = of_loss(1.0 - level, risk, radius)
+    certificate = loss_certificate(1.0 - level, risk, radius)
     return CalibrationResult(
         sets, certificate, 1.0 - risk, 0.0, tuple(filter(None, [certificate.reason]))
     )
@@ -166,8 +165,8 @@ def calibrate_by_loss(
 
 
 @dataclass(frozen=True)
-class JackknifeSets(CalibratedSets):
-    """Sets by the models that leave each group out.
+class JackknifeSets:
+    """Jackknife+ sets, by the models that leave each group out.
 
     Attributes
     ----------
@@ -187,9 +186,10 @@ class JackknifeSets(CalibratedSets):
     scale: Scale | None
     posterior: bool
     held: LeftOutScores
+    radius: ClassVar[float] = float("nan")
 
     def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
-        """Return sets that hold the jackknife+ sets of the inputs."""
+        """Return sets around predictions that hold the jackknife+ sets; `extras` are unused."""
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         points, moves = self.fitted.embed(checked), self.fitted.moves(checked)
         scales: Any = None
@@ -201,7 +201,7 @@ class JackknifeSets(CalibratedSets):
 
 
 def left_out_points(model: RidgeEstimator) -> Embedding:
-    """Return left-out points, refused where left-out models have no closed form."""
+    """Return left-out points; refuse models whose left-out models have no closed form."""
     fitted = model.fitted_
     try:
         if fitted.want.judge != "closed":
@@ -223,7 +223,7 @@ def calibrate_left_out(
     pairs: HeldPairs,
     level: float,
 ) -> CalibrationResult:
-    """Score the left-out predictions of all training outputs.
+    """Calibrate jackknife+ sets on the left-out predictions of all training outputs.
 
     Parameters
     ----------
@@ -239,13 +239,13 @@ def calibrate_left_out(
     X, points, y, labels = pairs
     unit = None if scale is None else scale.at(X)
     if posterior and isinstance(score, AroundScore):
-        unit = LeftOutScales(model.fitted_, score.by_location).own(score.scale.shape)
+        unit = LeftOutScales(model.fitted_, score.by_location).at_training_inputs(score.scale.shape)
     held = LeftOutScores(score.scores(points, y, unit), row_weights(labels), level)
     radius = weighted_quantile(np.moveaxis(held.scores, 0, -1), held.weights, level)
     outside = float(np.isinf(held.scores).mean())
-    stated = of_pool(score, max(0.0, 2.0 * level - 1.0), held.scores, labels)
-    certificate = of_jackknife(model, score, scale, stated)
-    notes = [too_few(level, fewest_groups(None, labels)), stated.reason if outside else ""]
+    stated = pool_certificate(score, max(0.0, 2.0 * level - 1.0), held.scores, labels)
+    certificate = jackknife_certificate(model, score, scale, stated)
+    notes = [note_if_too_few(level, fewest_groups(None, labels)), stated.reason if outside else ""]
     if certificate is not stated:
         notes.append(certificate.reason)
     return CalibrationResult(

@@ -1,4 +1,4 @@
-"""What level prediction sets are proven to reach, and why it may be less than requested."""
+"""The level that prediction sets are proven to reach, and why it may be below the request."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from ..estimators.ridge import RidgeEstimator
 from .scales import Scale
 from .scores import Score
-from .weights import largest_share
+from .weights import largest_fraction
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The level that holds for exchangeable groups whatever the data, on average over inputs.
+    """The proven level of prediction sets, for exchangeable groups, on average over inputs.
 
     Attributes
     ----------
@@ -35,12 +35,14 @@ class Certificate:
     reason: str = ""
 
 
-def of_pool(score: Score, level: float, scores: np.ndarray, labels: np.ndarray) -> Certificate:
-    """Reduce a level by how often the pool of candidates may lack the truth."""
+def pool_certificate(
+    score: Score, level: float, scores: np.ndarray, labels: np.ndarray
+) -> Certificate:
+    """Return a level, less a bound on how often the pool of candidates lacks the truth."""
     outside = np.isinf(scores)
     if not score.lists or (score.complete and not outside.any()):
         return Certificate(level)
-    left = max(0.0, level - largest_share(outside, labels))
+    left = max(0.0, level - largest_fraction(outside, labels))
     if not outside.any():
         return Certificate(left, "the pool of candidates may lack an output")
     return Certificate(
@@ -51,11 +53,15 @@ def of_pool(score: Score, level: float, scores: np.ndarray, labels: np.ndarray) 
     )
 
 
-def of_jackknife(
+def jackknife_certificate(
     model: RidgeEstimator, score: Score, scale: Scale | None, stated: Certificate
 ) -> Certificate:
-    """Return the stated level where left-out models have not seen the example, else none."""
-    reasons = [*made_of_data(model), score.unproven, "" if scale is None else scale.unproven]
+    """Return the stated level if left-out models have not seen the example, else none."""
+    reasons = [
+        *reasons_made_of_data(model),
+        score.unproven,
+        "" if scale is None else scale.unproven,
+    ]
     reasons = [reason for reason in reasons if reason]
     if not reasons:
         return stated
@@ -67,7 +73,7 @@ def of_jackknife(
     )
 
 
-def of_loss(bound: float, risk: float, radius: float) -> Certificate:
+def loss_certificate(bound: float, risk: float, radius: float) -> Certificate:
     """Return the level of lists whose expected loss is at most `bound`."""
     if np.isfinite(radius):
         return Certificate(1.0 - bound)
@@ -79,8 +85,8 @@ def of_loss(bound: float, risk: float, radius: float) -> Certificate:
     )
 
 
-def too_few(coverage: float, groups: float) -> str:
-    """Return a note where the sets must hold everything to be sure; else an empty string."""
+def note_if_too_few(coverage: float, groups: float) -> str:
+    """Return a note if so few groups force every set to hold everything, else ""."""
     if groups >= coverage * (groups + 1) - 1e-9:
         return ""
     needed = math.ceil(coverage / (1.0 - coverage) - 1e-9)
@@ -90,8 +96,8 @@ def too_few(coverage: float, groups: float) -> str:
     )
 
 
-def made_of_data(model: RidgeEstimator) -> list[str]:
-    """Return the reasons why a fitted model was not given before the data were seen.
+def reasons_made_of_data(model: RidgeEstimator) -> list[str]:
+    """Return the reasons why a fitted model depends on the data that were left out.
 
     Left-out models hold kernels, operator, ridge and landmarks fixed. The theorem of jackknife+
     needs models that have not seen the example through them either.

@@ -1,4 +1,4 @@
-"""Refuse parameters of prediction sets that make no sense, alone or together."""
+"""Checks of the parameters of prediction sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHOICES = {
 
 
 def check_model(model: Any, calibration: str) -> None:
-    """Refuse what does not fit and predict, or has no closed form where one is needed."""
+    """Refuse a model that cannot fit and predict, or that lacks a needed closed form."""
     if not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise TypeError(
             "ConformalSets is for models that fit and predict, such as KernelDependency; got "
@@ -28,7 +28,7 @@ def check_model(model: Any, calibration: str) -> None:
         )
 
 
-def fraction(value: Any, name: str) -> float:
+def checked_fraction(value: Any, name: str) -> float:
     """Return a parameter that must be a number between 0 and 1."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
@@ -36,14 +36,14 @@ def fraction(value: Any, name: str) -> float:
 
 
 def check_choices(**given: str) -> None:
-    """Refuse a value that is none of those that a parameter may have."""
+    """Refuse values that a parameter does not allow."""
     for name, value in given.items():
         if value not in CHOICES[name]:
             raise ValueError(f"{name} must be one of {CHOICES[name]}, got {value!r}.")
 
 
 def check_functions(by: Any, shift: Any) -> None:
-    """Refuse what is not a function of inputs."""
+    """Refuse `by` and `shift` that are not functions of inputs."""
     for name, value, allowed in (("by", by, 'None, "class" or'), ("shift", shift, "None or")):
         named = name == "by" and isinstance(value, str) and value == "class"
         if not (value is None or callable(value) or named):
@@ -51,7 +51,7 @@ def check_functions(by: Any, shift: Any) -> None:
 
 
 def check_combination(calibration: str, **given: Any) -> None:
-    """Refuse two ways to calibrate at once, and a way that needs pairs held out without them."""
+    """Refuse several ways to calibrate, and ways that need calibration="split"."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")

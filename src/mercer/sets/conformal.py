@@ -20,7 +20,7 @@ from .calibration import (
     calibrate_left_out,
     left_out_points,
 )
-from .checks import check_choices, check_combination, check_functions, check_model, fraction
+from .checks import check_choices, check_combination, check_functions, check_model, checked_fraction
 from .fitting import (
     extra_arguments,
     fit_model,
@@ -30,10 +30,10 @@ from .fitting import (
     scale_of,
     score_of,
 )
-from .lists import as_loss, positions_in, risk_at, steps
+from .lists import as_loss, loss_steps, positions_in, risk_at
 from .scales import Scale
 from .scores import ListScore, Score
-from .shapes import contain, returned, size
+from .shapes import contain, in_output_form, size
 from .views import RankedView, checked_outputs, view_of
 
 
@@ -191,10 +191,11 @@ class ConformalSets(FromFile, BaseEstimator):
         return self
 
     def _check(self) -> None:
+        """Refuse invalid parameters."""
         check_model(self.model, self.calibration)
-        fraction(self.coverage, "coverage")
+        checked_fraction(self.coverage, "coverage")
         if self.held_out is not None:
-            fraction(self.held_out, "held_out")
+            checked_fraction(self.held_out, "held_out")
         check_choices(calibration=self.calibration, kind=self.kind, scale=self.scale)
         check_functions(self.by, self.shift)
         check_combination(self.calibration, by=self.by, shift=self.shift, loss=self.loss)
@@ -203,7 +204,9 @@ class ConformalSets(FromFile, BaseEstimator):
         self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
         """Fit on some of the groups, and calibrate on the others."""
-        held, rest = held_out_rows(labels, self._kept(int(labels.max()) + 1), self.random_state)
+        held, rest = held_out_rows(
+            labels, self._number_held_out(int(labels.max()) + 1), self.random_state
+        )
         X_rest, y_rest, level = rows_of(X, rest), rows_of(y, rest), float(self.coverage)
         self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
         score = self._score(lambda: self.view_.embed(X_rest))
@@ -234,8 +237,8 @@ class ConformalSets(FromFile, BaseEstimator):
         scale = None if posterior else scale
         return calibrate_left_out(model, score, scale, posterior, pairs, float(self.coverage))
 
-    def _kept(self, groups: int) -> int:
-        """Return how many groups are kept for calibration."""
+    def _number_held_out(self, groups: int) -> int:
+        """Return how many groups are held out for calibration."""
         if self.held_out is not None:
             return max(1, round(self.held_out * groups))
         fine = round(5.0 / (1.0 - self.coverage)) - 1
@@ -249,16 +252,19 @@ class ConformalSets(FromFile, BaseEstimator):
         extras: dict[str, Any],
         left_out: bool = False,
     ) -> None:
+        """Fit the model, and set `model_` and its view."""
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
         self.view_ = view_of(self.model_, y, "candidates" in extras)
         if left_out and isinstance(self.view_, RankedView):
             raise ValueError('candidates of each input need calibration="split".')
 
     def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
+        """Return the score of the requested kind of sets."""
         flat = self.scale in ("flat", "posterior")
         return score_of(self.view_, self.kind, self.candidates, flat, points, labels)
 
     def _scale(self, score: Score, X: Items, y: Items, labels: np.ndarray) -> Scale | None:
+        """Return the requested scale of radii; None if all inputs are alike."""
         level = float(self.coverage)
         return scale_of(self.scale, score, self.model, self.view_, X, y, labels, level)
 
@@ -292,7 +298,7 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "calibrated_")
         found = self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
-        return returned(found, self.view_)
+        return in_output_form(found, self.view_)
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None
@@ -322,7 +328,7 @@ class ConformalSets(FromFile, BaseEstimator):
         if self.loss is None or not isinstance(score, ListScore):
             return 1.0 - self.covers(X, y)
         y = checked_outputs(self.view_, y)
-        found = steps(score, self.view_.embed(X), y, as_loss(self.loss))
+        found = loss_steps(score, self.view_.embed(X), y, as_loss(self.loss))
         return risk_at(found, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What prediction sets are made of: a fitted model, a score of outputs, a scale of inputs."""
+"""The parts of prediction sets: a fitted model, a score of outputs, a scale of inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .views import ModelView, RankedView, SupportsSets, View, fit_parameters
 
 
 def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
-    """Return the further arguments of n inputs, by name."""
+    """Return the context and the candidates of n inputs, by name, if they are given."""
     named = {"context": context, "candidates": candidates}
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in found.items():
@@ -33,14 +33,14 @@ def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> 
 
 
 def rows_of_extras(extras: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
-    """Return some rows of the further arguments of inputs."""
+    """Return the extra arguments of some inputs."""
     return {name: [value[i] for i in index] for name, value in extras.items()}
 
 
 def held_out_rows(
     labels: np.ndarray, kept: int, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of so many groups drawn at random, and the other rows."""
+    """Draw groups at random; return their rows, and the other rows."""
     names = check_random_state(random_state).permutation(labels.max() + 1)
     if len(names) - kept < 2:
         raise ValueError(
@@ -54,7 +54,7 @@ def held_out_rows(
 def fit_model(
     model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
 ) -> Any:
-    """Fit a clone of the model; with `left_out` it makes what left-out models are read from.
+    """Fit a clone of the model; with `left_out` so that its left-out models can be used.
 
     A model that calibrates itself on folds says how to do without: it is then fitted once.
     """
@@ -124,7 +124,7 @@ def scale_of(
     labels: np.ndarray,
     level: float,
 ) -> Scale | None:
-    """Return how hard inputs are; None where all are alike.
+    """Return the scale of the radius of each input; None if all inputs have one radius.
 
     Parameters
     ----------

@@ -15,9 +15,9 @@ from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
 from .around import BandScore, IntervalScore
-from .checks import fraction
+from .checks import checked_fraction
 from .scores import CandidateScore, Score
-from .shapes import returned
+from .shapes import in_output_form
 from .weights import row_weights, weighted_quantile
 
 
@@ -111,22 +111,22 @@ class LeftOutSets:
             Whether a band holds all values of an output together. If False, the interval of each
             value holds that value with this probability. Lists are the same either way.
         """
-        return self.around(self.model.embed(X), coverage, joint)
+        return self.sets_of(self.model.embed(X), coverage, joint)
 
-    def around(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
+    def sets_of(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
         """Return the sets of predicted points."""
-        score, scores, level = self.score, self.scores, self.check(coverage)
+        score, scores, level = self.score, self.scores, self._checked_coverage(coverage)
         if not joint and not score.lists:
             if self.intervals is None or self.each is None:
                 raise ValueError("joint=False needs sets that were made with intervals=True.")
             score, scores = self.intervals, self.each
         radius = weighted_quantile(np.moveaxis(scores, 0, -1), self.weights, level)
         found = score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
-        return returned(found, self.model)
+        return in_output_form(found, self.model)
 
-    def check(self, coverage: Any) -> float:
-        """Return a coverage between 0 and 1 that so many groups can tell from 1."""
-        level = fraction(coverage, "coverage")
+    def _checked_coverage(self, coverage: Any) -> float:
+        """Return the coverage; refuse one for which there are too few groups."""
+        level = checked_fraction(coverage, "coverage")
         if self.weights.sum() < level - 1e-12:
             groups = round(1.0 / (1.0 - self.weights.sum())) - 1
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Lists of outputs: what they say of labels and positions, and how near their best is."""
+"""Lists of outputs: the positions of labels in rankings, and the loss of the best output."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ LOSSES: dict[str, Losses] = {
 
 
 def as_loss(loss: Any) -> Losses:
-    """Return a loss by name; a function of true and predicted outputs is returned unchanged."""
+    """Return the loss function of a name; a function is returned unchanged."""
     if not callable(loss) and loss not in LOSSES:
         raise ValueError(f"loss must be one of {tuple(LOSSES)} or a function, got {loss!r}.")
     return loss if callable(loss) else LOSSES[loss]
 
 
-def steps(
+def loss_steps(
     score: ListScore, points: Any, y: Items, loss: Losses
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return for each example the radii at which its list grows, and the least loss in it then."""
+    """Return the radii at which the list of each example grows, and its least loss then."""
     return [
-        (gaps, np.minimum.accumulate(_losses(loss, one(y, i), outputs)))
+        (gaps, np.minimum.accumulate(_losses_of(loss, one(y, i), outputs)))
         for i, (gaps, outputs) in enumerate(score.ranked(points))
     ]
 
 
-def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
-    """Return the loss of every output if y is the truth."""
+def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
+    """Return the loss of each output in a list if y is the truth."""
     n = count(outputs)
     array = isinstance(outputs, np.ndarray) and outputs.dtype != object
     truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
@@ -72,7 +72,7 @@ def _losses(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
 
 
 def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
-    """Return the least loss in each list of one radius."""
+    """Return the least loss in the list of each example, at one radius."""
     return np.array(
         [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in found]
     )

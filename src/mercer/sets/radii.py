@@ -13,10 +13,10 @@ from .weights import category_weights, row_mass, row_weights, rows_by_category, 
 
 
 class Radii:
-    """The radius of the set of each input."""
+    """The radii of the sets of inputs, as a base class."""
 
     one = float("nan")
-    """The radius where all inputs have the same, else NaN."""
+    """The radius if all inputs have the same, else NaN."""
 
     def at(self, X: Items) -> np.ndarray:
         """Return one radius for each input, or a row with one for each candidate or location."""
@@ -31,17 +31,17 @@ class EqualRadii(Radii):
 
     @classmethod
     def of(cls, scores: np.ndarray, labels: np.ndarray, level: float) -> EqualRadii:
-        """Take the quantile of calibration scores (rows), for each column where there are some."""
+        """Return the quantile of calibration scores (rows), by column if there are several."""
         found = weighted_quantile(np.moveaxis(scores, 0, -1), row_weights(labels), level)
         return cls(found if found.ndim else float(found))
 
     @property
     def one(self) -> float:  # type: ignore[override]
-        """The radius; NaN where there are several."""
+        """The radius if there is one, else NaN."""
         return self.radius if isinstance(self.radius, float) else float("nan")
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the same for each input."""
+        """Return the same radius for each input."""
         return np.broadcast_to(self.radius, (count(X), *np.shape(self.radius)))
 
 
@@ -69,7 +69,7 @@ def radii_by_category(
 
 @dataclass(frozen=True)
 class ShiftedRadii(Radii):
-    """Radii for inputs to come of another distribution (weighted conformal prediction).
+    """Radii for new inputs of another distribution (weighted conformal prediction).
 
     Attributes
     ----------
@@ -95,12 +95,12 @@ class ShiftedRadii(Radii):
         labels: np.ndarray,
         level: float,
     ) -> ShiftedRadii:
-        """Weight calibration rows by the density ratios of their inputs."""
+        """Return radii for calibration rows weighted by the density ratios of their inputs."""
         weights, order = density_ratios(shift, X) * row_mass(labels), np.argsort(scores)
         return cls(shift, scores[order], np.cumsum(weights[order]), level)
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the quantile under the weight of each input, whose own score is infinite."""
+        """Return for each input the quantile that counts its own, unknown score as infinite."""
         needed = self.level * (self.reached[-1] + density_ratios(self.shift, X))
         return np.append(self.scores, np.inf)[np.searchsorted(self.reached, needed * (1 - 1e-12))]
 
@@ -116,7 +116,7 @@ def categories(by: Callable[[Items], Any], X: Items) -> list:
 
 
 def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
-    """Return how much likelier each input is among new inputs than in training."""
+    """Return how much likelier each input is among new inputs than among training inputs."""
     weights = np.asarray(shift(X), dtype=float)
     if weights.shape != (count(X),) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(

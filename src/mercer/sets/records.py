@@ -14,7 +14,7 @@ from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.pattern_map import some_points
-from .checks import fraction
+from .checks import checked_fraction
 from .left_out import LeftOutSets
 
 
@@ -46,9 +46,11 @@ class FieldModel(Reducible):
         return self.left_out_
 
     def _flattened(self, outputs: Items) -> Items:
+        """Return outputs unchanged."""
         return outputs
 
     def _one_returned(self, output: Any) -> Any:
+        """Return an output unchanged."""
         return output
 
 
@@ -129,9 +131,9 @@ class RecordSets:
             Whether the sets of all fields hold the truth together with this probability, by
             Bonferroni's inequality. If False, the sets of each field do.
         """
-        points, level = self.model.embed(X), fraction(coverage, "coverage")
+        points, level = self.model.embed(X), checked_fraction(coverage, "coverage")
         level = 1.0 - (1.0 - level) / len(self.fields) if joint else level
         return {
-            name: sets.around(self.fields[name].points(points), level, joint)
+            name: sets.sets_of(self.fields[name].points(points), level, joint)
             for name, sets in self.sets.items()
         }

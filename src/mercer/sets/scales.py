@@ -1,4 +1,4 @@
-"""How hard an input is: what radii of balls and bands are multiplied by."""
+"""Scales of inputs: factors of the radii of balls and bands."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
-"""Powers of the typical residual at a location by which bands are wide there."""
-TRUST = tuple(np.linspace(0.5, 1.3, 9))
-"""Powers of the expected size of a residual by which radii may grow."""
+"""Powers of the usual residual at a location that the width of a band is proportional to."""
+TRUSTS = tuple(np.linspace(0.5, 1.3, 9))
+"""Powers of the expected size of a residual that radii may be proportional to."""
 FOLDS = 5
 """Folds of left-out residuals of models that do not have left-out predictions."""
-DOUBT = 7.0
-"""The residual model is used if it narrows sets by this over the number of groups, relatively."""
+MARGIN = 7.0
+"""The residual model is used if it narrows sets by more than this over the number of groups."""
 
 
 class Scale:
-    """What the radius of each input is multiplied by.
+    """Factor of the radius of each input, as a base class.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class ResidualScale(Scale):
         The model that sets are around.
     model
         h, a model of the logarithm of the size of left-out residuals; None where trust is 0.
-    place
-        What residuals are usual at each place of an output; one number for balls.
+    usual
+        The usual size of residuals at each location of an output; one number for balls.
     power, trust
         The power with the least mean width on the left-out residuals. The residual model is
         followed only where it makes sets narrower by more than chance would, 7 / groups, and as far
@@ -85,7 +85,7 @@ class ResidualScale(Scale):
 
     view: ModelView
     model: Any
-    place: np.ndarray
+    usual: np.ndarray
     power: float
     trust: float
 
@@ -96,7 +96,7 @@ class ResidualScale(Scale):
         size = np.ones(count(X))
         if self.model is not None:
             size = np.exp(self.trust * host(self.model.predict(self.view.inputs(X))))
-        return np.reshape(size, (-1,) + (1,) * self.place.ndim) * self.place**self.power
+        return np.reshape(size, (-1,) + (1,) * self.usual.ndim) * self.usual**self.power
 
 
 def residual_scale(
@@ -105,9 +105,9 @@ def residual_scale(
     X: Items,
     labels: np.ndarray,
     level: float,
-    place: np.ndarray,
+    usual: np.ndarray,
 ) -> ResidualScale:
-    """Learn how large residuals are, and choose how far to follow it by left-out widths.
+    """Learn the size of residuals, and choose by left-out widths how far radii follow it.
 
     Parameters
     ----------
@@ -119,35 +119,36 @@ def residual_scale(
         Its training inputs and their groups.
     level
         The coverage that widths are compared at.
-    place
-        What residuals are usual at each place of an output; one number for balls.
+    usual
+        The usual size of residuals at each location of an output; one number for balls.
     """
     floor = 1e-12 * np.abs(errors).max() + 1e-300
     weights, seen, best = row_weights(labels), view.inputs(X), None
-    doubt = 1.0 + DOUBT / len(np.unique(labels))
-    for power in POWERS if place.ndim else (0.0,):
-        unit = place**power
+    doubt = 1.0 + MARGIN / len(np.unique(labels))
+    for power in POWERS if usual.ndim else (0.0,):
+        unit = usual**power
         sizes = np.abs(errors / unit).reshape(len(errors), -1)
         largest = np.maximum(sizes.max(axis=1), floor)
-        usual = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
-        # Their mean on the log scale: less noisy than the largest, and nearer to it than the usual.
-        model = _size_model(view, seen, np.log(largest * usual) / 2, labels)
+        rooted = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
+        # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
+        model = _size_model(view, seen, np.log(largest * rooted) / 2, labels)
         trials: list[tuple[Any, float, np.ndarray, float]] = [(None, 0.0, np.ones(len(sizes)), 1.0)]
         if model is not None:
             expected = host(model.loo_predict())
-            losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUST]
-            trust = TRUST[int(np.argmin(losses))]
+            losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
+            trust = TRUSTS[int(np.argmin(losses))]
             trials.append((model, trust, np.exp(trust * expected), doubt))
         for followed, trust, scale, price in trials:
-            width = price * unit.mean() * scale.mean() * _radius(largest / scale, weights, level)
+            radius = _smoothed_quantile(largest / scale, weights, level)
+            width = price * unit.mean() * scale.mean() * radius
             if best is None or width < best[0]:
-                best = width, ResidualScale(view, followed, place, power, float(trust))
+                best = width, ResidualScale(view, followed, usual, power, float(trust))
     assert best is not None
     return best[1]
 
 
-def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the quantile of a radius, averaged with its neighbours because one is noisy."""
+def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """Return a quantile, averaged with its neighbours because a single one is noisy."""
     near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
     found = [float(weighted_quantile(scores, weights, some)) for some in near]
     found = [radius for radius in found if np.isfinite(radius)] or [float(scores.max())]
@@ -155,7 +156,7 @@ def _radius(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
 
 
 def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the pinball loss of the quantile of all logs; less is better."""
+    """Return the pinball loss of the quantile of all logarithms."""
     over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
 
@@ -180,7 +181,7 @@ def left_out_errors(
 
 
 def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Return a ridge model of sizes under the model's input kernel; None if it has no inputs."""
+    """Return a ridge model of sizes under the input kernel; None for a precomputed kernel."""
     kernel = None if view.predictor is None else view.predictor.input_kernel_
     if kernel is not None and kernel.pairwise:
         return None
@@ -188,7 +189,7 @@ def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray
 
 
 Scales = Callable[[slice], np.ndarray]
-"""(inputs, training examples) for balls, (inputs, training examples, places) for bands."""
+"""From inputs to arrays (inputs, examples), for bands (inputs, examples, locations)."""
 
 
 class LeftOutScales:
@@ -232,25 +233,27 @@ class LeftOutScales:
         return inverse
 
     def at(self, X: Items) -> Scales:
-        """Return a function from a slice of inputs to their deviations by every left-out model."""
+        """Return a function that gives the deviations of some inputs by every left-out model."""
         W, V = self._weights(X), host(self.parts.variance(X, self.alpha))
 
         def scales(rows: slice) -> np.ndarray:
-            added = [self._added(w[rows], M) for w, M in zip(W, self.inverses, strict=True)]
+            added = [
+                self._added_variance(w[rows], M) for w, M in zip(W, self.inverses, strict=True)
+            ]
             total = 1.0 + V[rows][:, None, :] + np.stack(added, axis=-1)
             return np.sqrt(total.sum(axis=-1) if self.share is None else total @ self.share)
 
         return scales
 
-    def _added(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Return what leaving out the group of each training example adds to the variance."""
+    def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Return the variance that leaving out the group of each example adds."""
         if inverse.ndim == 1:
             return W * W * inverse
         by_row = (W @ inverse) * W
         return by_row @ (self.labels[:, None] == self.labels[None, :])
 
-    def own(self, shape: Any) -> np.ndarray:
-        """Return the deviation at every training input for the model that leaves its group out."""
+    def at_training_inputs(self, shape: Any) -> np.ndarray:
+        """Return the deviation at each training input, by the model without its group."""
         scales = self.at(self.fitted.problem.inputs.items)
         rows = [scales(slice(i, i + 1))[0, i] for i in range(len(self.labels))]
         return np.reshape(np.stack(rows), (len(rows), *shape))

@@ -28,7 +28,7 @@ class LeftOutScores:
 
 
 class Score:
-    """How far an output is from a prediction, and the sets of outputs within a radius.
+    """Distance of an output from a prediction, and the sets of outputs within a radius.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class CandidateScore(ListScore):
                 "records have one set for each field, not lists of records: use "
                 "RecordSets.of(model), or give candidates=."
             )
-        pool, self.alone = candidates, None
+        pool, self.excluded = candidates, None
         self.complete = False
         if candidates is None:
             pool = kernel.space.every(model.outputs_)
@@ -106,31 +106,31 @@ class CandidateScore(ListScore):
         if owned:
             self.unproven = "the pool of candidates is the training outputs"
         if labels is not None and owned:
-            self.alone = alone(numbers, labels)
+            self.excluded = only_in_own_group(numbers, labels)
 
-    def _farther(self, points: Embedding) -> np.ndarray:
+    def _relative_distances(self, points: Embedding) -> np.ndarray:
         """Return d²(y) - ‖g‖² of every candidate, one row for each point."""
         return -host(points.scores(self.outputs))
 
     def gaps(self, points: Embedding) -> np.ndarray:
         """Return d²(y) - min d² of every candidate, one row for each point."""
-        D = self._farther(points)
-        if points.left_out is not None and self.alone is not None:
-            D = np.where(self.alone, np.inf, D)
+        D = self._relative_distances(points)
+        if points.left_out is not None and self.excluded is not None:
+            D = np.where(self.excluded, np.inf, D)
         return D - D.min(axis=1, keepdims=True)
 
-    def known(self, y: Items) -> np.ndarray:
-        """Return the number of each output among the candidates, -1 for none."""
+    def numbers_of(self, y: Items) -> np.ndarray:
+        """Return the number of each output among the candidates; -1 if it is not there."""
         return np.array([self.number.get(key, -1) for key in self.kernel.space.keys(y)])
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
         """Return d²(y) - min d² of each point's own output."""
-        D, known = self.gaps(points), self.known(y)
+        D, known = self.gaps(points), self.numbers_of(y)
         return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
 
     def own_radii(self, radii: np.ndarray, y: Items) -> np.ndarray:
-        """Return of radii for each candidate that of each output."""
-        return radii if radii.ndim == 1 else radii[np.arange(len(radii)), self.known(y)]
+        """Return the radius of each output, if there is one for each candidate."""
+        return radii if radii.ndim == 1 else radii[np.arange(len(radii)), self.numbers_of(y)]
 
     def ranked(self, points: Embedding) -> list[tuple[np.ndarray, Items]]:
         """Return the scores of all candidates in increasing order, and the candidates."""
@@ -142,37 +142,38 @@ class CandidateScore(ListScore):
 
         `radii` has one value for each input, or one row with a value for each candidate.
         """
-        D = self._farther(points)
+        D = self._relative_distances(points)
         return [
-            self._listed(row, row - row.min() <= radius)
+            self._sorted_list(row, row - row.min() <= radius)
             for row, radius in zip(D, radii, strict=True)
         ]
 
     def moved_sets(
         self, points: Embedding, moves: Moves, held: LeftOutScores, scales: Any = None
     ) -> list[list]:
-        """Return the candidates whose score under the left-out models exceeds not too many."""
+        """Return the candidates that the jackknife+ rule keeps, nearest first."""
         E = host(points.frame.evaluate(self.outputs))
-        D, sets = self._farther(points), []
+        D, sets = self._relative_distances(points), []
         for rows, move in moves:
             for t, by_group in zip(range(rows.start, rows.stop), host(move), strict=True):
                 moved = D[t] + 2.0 * by_group @ E.T  # (rows of calibration, candidates)
-                if self.alone is not None:
-                    moved[self.alone] = np.inf  # the model that leaves it out never saw it
+                if self.excluded is not None:
+                    moved[self.excluded] = np.inf  # the model that leaves it out never saw it
                 moved -= moved.min(axis=1, keepdims=True)
                 above = held.weights @ (held.scores[:, None] < moved)
                 inside = above < held.level - 1e-12
                 inside[np.argmin(D[t])] = True
-                sets.append(self._listed(D[t], inside))
+                sets.append(self._sorted_list(D[t], inside))
         return sets
 
-    def _listed(self, distances: np.ndarray, inside: np.ndarray) -> list:
+    def _sorted_list(self, distances: np.ndarray, inside: np.ndarray) -> list:
+        """Return the candidates inside a set, nearest first."""
         order = np.argsort(distances, kind="stable")
         return [one(self.outputs, int(i)) for i in order if inside[i]]
 
 
-def alone(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return whether an output (column) is that of the example's own group (row) alone."""
+def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return whether only the group of an example (row) has an output (column)."""
     groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
     for number, label in zip(numbers, labels, strict=True):
         groups[number].add(label)
@@ -181,7 +182,7 @@ def alone(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 class RankedScore(ListScore):
-    """How far an output scores below the best, over the list that a model ranks for each input.
+    """Gap between the best score in a list and that of an output, for models that rank.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ def size(a_set: Any) -> float:
     return float(len(a_set)) if isinstance(a_set, list) else a_set.size
 
 
-def returned(sets: Sequence, view: Any) -> Sequence:
-    """Return sets with the outputs of lists in the form that the model predicts."""
+def in_output_form(sets: Sequence, view: Any) -> Sequence:
+    """Return sets whose outputs have the form that the model predicts."""
     if len(sets) and isinstance(sets[0], list):
         return [[view._one_returned(y) for y in some] for some in sets]
     return sets
@@ -114,7 +114,7 @@ def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:
 
 
 def _shaped(y: Any, shape: tuple) -> np.ndarray:
-    """Return an output as an array of the shape of the sets."""
+    """Return an output as an array of a given shape; refuse other shapes."""
     y = np.asarray(y)
     if y.shape != shape:
         raise ValueError(f"an output of this set has shape {shape}, got {y.shape}.")

@@ -36,7 +36,7 @@ class SupportsSets:
 
 
 class PointModel(Protocol):
-    """What scores need of a model: points, the output kernel, the training outputs, their form."""
+    """What scores need of a model: its points, output kernel and training outputs."""
 
     @property
     def output_kernel_(self) -> Any:
@@ -91,9 +91,11 @@ class ModelView:
         return self.model.embed(self.inputs(X))
 
     def _flattened(self, outputs: Any) -> Any:
+        """Return outputs in the form that the training outputs had."""
         return self.model._flattened(outputs)
 
     def _one_returned(self, output: Any) -> Any:
+        """Return one output in the form of the rows that `predict` returns."""
         return self.model._one_returned(output)
 
 
@@ -155,9 +157,11 @@ class RankedView:
         return self.model.predict_top(X, max([self.longest, *lengths]), **extras)
 
     def _flattened(self, outputs: Any) -> Any:
+        """Return outputs unchanged."""
         return outputs
 
     def _one_returned(self, output: Any) -> Any:
+        """Return an output unchanged."""
         return output
 
 

@@ -1,4 +1,4 @@
-"""Weights of calibration rows, and quantiles under them: groups count alike."""
+"""Weights of calibration rows, under which groups count alike, and weighted quantiles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 def row_mass(labels: np.ndarray) -> np.ndarray:
-    """Return one over the size of each row's group, its probability in a random draw of a row."""
+    """Return one over the size of the group of each row."""
     return 1.0 / np.bincount(labels)[labels]
 
 
 def row_weights(labels: np.ndarray) -> np.ndarray:
-    """Return the weights of calibration rows: each group weighs as much as the one to come.
+    """Return the weights of calibration rows; each group weighs as much as the new one.
 
     One over (K + 1) for each of K groups, divided among its rows. What is left, 1 / (K + 1), is
     the weight of the new group, whose score is unknown.
@@ -22,7 +22,7 @@ def row_weights(labels: np.ndarray) -> np.ndarray:
 
 
 def normalised(mass: np.ndarray) -> np.ndarray:
-    """Divide masses by their sum and that of the new group, at most one."""
+    """Divide masses by their sum plus one, the mass of the new group."""
     return mass / (mass.sum() + 1.0)
 
 
@@ -35,7 +35,7 @@ def rows_by_category(names: list) -> dict[Any, np.ndarray]:
 
 
 def category_weights(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the weights of the rows of one category, under which sets hold a random row of it.
+    """Return the weights of the rows of one category.
 
     A new example is a random row of a new group. Given its category, a group counts in proportion
     to the fraction of its rows in that category, so that a row weighs one over the size of its
@@ -45,7 +45,7 @@ def category_weights(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def fewest_groups(names: list | None, labels: np.ndarray) -> float:
-    """Return the number of groups in the smallest category, each by its fraction of rows there."""
+    """Return the smallest number of groups in a category, counted by fractions of rows."""
     mass = row_mass(labels)
     if names is None:
         return float(mass.sum())
@@ -66,8 +66,8 @@ def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> 
     return np.where(enough.any(axis=-1), found, np.inf)
 
 
-def largest_share(outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95) -> float:
-    """Return an upper confidence bound on the probability that a new group has such an output.
+def largest_fraction(outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95) -> float:
+    """Return an upper confidence bound on the probability of an output outside the pool.
 
     By Clopper and Pearson, over groups; a group counts if one of its rows does.
     """

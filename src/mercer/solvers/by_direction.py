@@ -7,23 +7,23 @@ ridge equation into (K_j + αI) c_j = (VQ)_j, exactly.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Array, Items, host, like, namespace, take
+from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, take
 from .._base.memory import available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
 from .coupled import by_slots, coupled_refusal, fitted_kernel
-from .direction_grams import DirectionKernel, LazyParts
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
-from .inputs import Fit
-from .outputs import Basis, Cache
-from .part import Part
-from .variances import in_order
+from .inputs import FittedMap
+from .outputs import Basis, Cache, in_order
+from .part import LazyParts, Part
 from .weights import CoupledMap
 
 PART_SQUARES = 2.0
@@ -34,10 +34,68 @@ COMMUTES = 1e-10
 """Entries off the diagonal, relative to the largest on it, that are rounding."""
 KEPT = 0.125
 """The fraction of free memory that the spectra of parts may keep."""
+DIAGONAL = 64
+"""Inputs whose values against each other are made where only k(x, x) is needed."""
+
+
+@dataclass(frozen=True)
+class DirectionKernel:
+    """The scalar kernel that some output directions share, with the methods that `InputGram` uses.
+
+    Attributes
+    ----------
+    columns
+        The directions.
+    kernel
+        The fitted operator-valued kernel.
+    shares
+        The eigenvalues of its operators along these directions, where it is a sum of scalar
+        kernels times operators; None for a kernel that gives a scalar kernel for each component.
+    training_values
+        Its values between the training inputs, shared by all directions; not saved.
+    """
+
+    columns: np.ndarray
+    kernel: OperatorKernel
+    shares: list[float] | None = None
+    training_values: Any = field(default=None, repr=False)
+
+    features: ClassVar[None] = None
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"training_values": None}
+
+    def __call__(self, A: Items, B: Items) -> Array:
+        """Return the kernel values of two batches."""
+        return self._along(self._values(A, B))
+
+    def _values(self, A: Items, B: Items | None = None) -> Any:
+        """Return the values of the operator-valued kernel."""
+        kernel = self.kernel
+        return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
+
+    def _along(self, values: Any) -> Array:
+        """Return values of the operator-valued kernel as a scalar kernel along these directions."""
+        if self.shares is None:
+            return values.scalar(int(values.labels[self.columns[0]]))
+        return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
+
+    def checked_gram(self, X: Items) -> Array:
+        """Return the Gram matrix of the training inputs."""
+        return self._along(
+            self._values(X) if self.training_values is None else self.training_values
+        )
+
+    def diag(self, A: Items) -> Array:
+        """Return k(a, a), of a few inputs against each other at a time."""
+        few = [part(A, rows) for rows in blocks(count(A), DIAGONAL)]
+        own = [self(some, some) for some in few]
+        xp = namespace(*own)
+        return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
 def directions_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a kernel is not solved direction by direction, as far as its type shows."""
+    """Return why a kernel cannot be solved direction by direction; None if that is not known."""
     reason = coupled_refusal(problem, want)
     many = want.single and problem.n > BY_DIRECTION
     if reason is None and many and not problem.kernel.componentwise:
@@ -46,7 +104,7 @@ def directions_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Find the directions; a kernel that couples them is written out or solved by products."""
+    """Factor each set of directions that the kernel does not couple; else solve all together."""
     outputs = cache.outputs(problem)
     kernel = fitted_kernel(problem, outputs)
     found = directions(kernel, problem.inputs.items)
@@ -58,18 +116,19 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     parts = LazyParts([partial(_part, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
-    def join(fits: list[Fit]) -> Fit:
-        """Return one map of the whole kernel, from the dual coefficients of all directions."""
-        coef = _rotated_back(in_order([map.coefficients for map, _ in fits], order), Q)
+    def join(fits: list[FittedMap]) -> FittedMap:
+        """Return the map of the operator-valued kernel from the maps of all directions."""
+        coef = _to_coordinates(in_order([map.coefficients for map, _ in fits], order), Q)
         mean: Array | float = 0.0
         if problem.intercept:
-            mean = _rotated_back(in_order([mean[None, :] for _, mean in fits], order), Q)[0, :]
+            mean = _to_coordinates(in_order([mean[None, :] for _, mean in fits], order), Q)[0, :]
         return CoupledMap(kernel, problem.inputs.items, coef), mean
 
     return Factorization(problem, kernel, outputs, parts, Basis(Q), join)
 
 
-def _rotated_back(C: Array, Q: Array | None) -> Array:
+def _to_coordinates(C: Array, Q: Array | None) -> Array:
+    """Convert values along the directions Q to output coordinates."""
     return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
 
 
@@ -84,11 +143,11 @@ def _part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
 def directions(
     kernel: OperatorKernel, X: Items
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the directions that a fitted kernel does not couple, and their kernels; else None."""
+    """Return directions that a kernel does not couple, and the kernel along each; else None."""
     if kernel.componentwise:
         values = kernel.by_component(X)
         columns = [np.flatnonzero(values.labels == label) for label in range(values.number)]
-        return None, [DirectionKernel(own, kernel, held=values) for own in columns]
+        return None, [DirectionKernel(own, kernel, training_values=values) for own in columns]
     gram = kernel.gram(X)
     if gram.terms is None:
         return None
@@ -98,25 +157,25 @@ def directions(
 def common_directions(
     kernel: OperatorKernel, gram: BlockGram
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the common eigenvectors of the operators of a sum, where they have such."""
+    """Return the common eigenvectors of the operators of a sum, and the kernel along each."""
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
     if all(B.ndim == 1 for B in Bs):
         Q, weights = None, np.stack([host(B) for B in Bs])
     else:
-        found = _eigenbasis([host(full(B)) for B in Bs])
+        found = _common_eigenvectors([host(full(B)) for B in Bs])
         if found is None:
             return None
         Q, weights = like(found[0], Ks[0]), found[1]
 
     return Q, [
         DirectionKernel(own, kernel, [float(w) for w in weights[:, own[0]]], gram)
-        for own in _alike(weights)
+        for own in _sets_of_equal_weights(weights)
     ]
 
 
-def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return common eigenvectors, and the eigenvalues of every operator; None where there are none.
+def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return common eigenvectors and the eigenvalues of every operator; None if there are none.
 
     A mixture with weights in general position has no eigenvalue twice that differs in a term, so
     that its eigenvectors are those of every term.
@@ -132,8 +191,8 @@ def _eigenbasis(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
     return Q, np.stack([np.maximum(B.diagonal(), 0.0) for B in turned])
 
 
-def _alike(weights: np.ndarray) -> list[np.ndarray]:
-    """Return sets of directions of equal weights, which share their matrix."""
+def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
+    """Return sets of directions with equal weights, which share a Gram matrix."""
     largest = weights.max(axis=1, keepdims=True)
     relative = weights / np.where(largest > 0, largest, 1.0)
     _, number = np.unique(relative.round(12), axis=1, return_inverse=True)
@@ -142,5 +201,6 @@ def _alike(weights: np.ndarray) -> list[np.ndarray]:
 
 
 def _columns(V: Array, index: np.ndarray) -> Array:
+    """Return some columns of a matrix."""
     xp = namespace(V)
     return xp.matrix_transpose(take(xp.matrix_transpose(V), index))

@@ -26,7 +26,7 @@ TRIED = 32
 
 
 def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor both sides: one part, complete."""
+    """Factor a scalar kernel times an operator exactly, into one part with a complete basis."""
     uniform = problem.kernel.operator.uniform is not None
     problem.require_room(CHOLESKY_SQUARES if uniform and want.single else SPECTRAL_SQUARES)
     kernel, direct = problem.inputs.kernel, want.solver != "spectral"
@@ -41,12 +41,12 @@ def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
         found = _at_one_ridge(problem, inputs, outputs)
         if found is not None and not inputs.needs_spectrum(found.parts[0].b, want.alphas[0]):
             return found
-    EV = inputs.inside(outputs.rows)
+    EV = inputs.project(outputs.rows)
     return separated(problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV)
 
 
 def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
-    """Return the inputs of a problem, factored when they are needed."""
+    """Return the inputs of a problem; they are factored on first use."""
     side = problem.inputs
     gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
     return ExactInputs(gram, direct)
@@ -55,14 +55,14 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
 def _at_one_ridge(
     problem: Problem, inputs: ExactInputs, outputs: OutputRows
 ) -> Factorization | None:
-    """Return the factorisation with an operator that took no spectrum of the inputs.
+    """Return a factorisation that needs no spectrum of the inputs, for one ridge.
 
-    None where a regulariser is lost in rounding, or a matrix is indefinite.
+    None where the regulariser of the operator is lost in rounding, or a matrix is indefinite.
     """
     gram = inputs.gram
-    gram.reduced(keep=True)
-    V = gram.reduction.inside(outputs.rows)
-    moments = FactoredMoments(inputs.total, V, gram=lambda: gram.reduced(keep=True))
+    gram.reduced_gram(keep=True)
+    V = gram.reduction.reduce_rows(outputs.rows)
+    moments = FactoredMoments(inputs.total, V, gram=lambda: gram.reduced_gram(keep=True))
     try:
         return separated(problem, inputs, outputs, moments)
     except (np.linalg.LinAlgError, NotPositiveSemidefinite):
@@ -117,7 +117,7 @@ def spanned(problem: Problem, inputs: InputSpectrum, method: Method | None = Non
 
 
 class DualSolution(Method):
-    """Weights on the outputs by one Cholesky factor."""
+    """A solution as weights on the training outputs, from one Cholesky factor."""
 
     def __init__(self, problem: Problem, want: Want, cache: Cache):
         self.problem, self.want, self.cache = problem, want, cache
@@ -128,7 +128,7 @@ class DualSolution(Method):
         try:
             dual.factored  # noqa: B018
         except np.linalg.LinAlgError:
-            inputs, outputs = self.cache.held[1], self.cache.outputs(problem)
+            inputs, outputs = self.cache.current[1], self.cache.outputs(problem)
             moments = SpectralMoments(inputs.total, outputs.rows)
             return separated(problem, inputs, outputs, moments).solve(alpha)
         frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)

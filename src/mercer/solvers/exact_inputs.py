@@ -15,7 +15,7 @@ from .._base.linalg import adjoint, eigh, factor_with_ridge, product, solve_tria
 from ..features import FeatureMap
 from ..features.centered import CenteredFeatures
 from ..features.landmarks import Spanned
-from .inputs import Fit, InputSpectrum, Located
+from .inputs import FittedMap, InputSpectrum, Located
 from .reduction import Reduction, weighted_mean
 from .tridiagonal import solve_directions
 
@@ -47,29 +47,29 @@ class InputGram:
     means: Any = None
     """The mean kernel value of each training input, where there is an intercept."""
     reduction: Any = field(default=None, init=False)
-    """What weights and the intercept make of the matrix; files from before it lack it."""
+    """The transformation that weights and an intercept apply; None before the first use."""
     scale: float = 0.0
     """The largest entry of √w K √w, to which rounding is relative."""
 
-    held: Any = field(default=None, init=False, repr=False)
-    """The reduced matrix, where it was made before it is needed; not saved."""
+    stored: Any = field(default=None, init=False, repr=False)
+    """The reduced matrix, where it was computed in advance; not saved."""
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"held": None}
+        return self.__dict__ | {"stored": None}
 
-    def reduced(self, keep: bool = False) -> Array:
+    def reduced_gram(self, keep: bool = False) -> Array:
         """Return the Gram matrix after weights and intercept are eliminated.
 
         The caller may overwrite it. With `keep` the caller must not change it, because it is stored
         for the next call.
         """
-        K, self.held = self.held, None
+        K, self.stored = self.stored, None
         if K is None:
             K = self._centred_gram()
             self.reduction = Reduction.of(self.weights, self.intercept, K)
-            A = self.reduction.reduced(K)
+            A = self.reduction.reduce_gram(K)
             K = K + 0.0 if A is K else A  # the kernel may keep its own
-        self.held = K if keep else None
+        self.stored = K if keep else None
         return K
 
     def _centred_gram(self) -> Array:
@@ -91,32 +91,33 @@ class InputGram:
         self.scale *= 1.0 if self.weights is None else float(self.weights.max())
         return K
 
-    def against(self, A: Items) -> Array:
-        """Return kernel values of new inputs, up to a constant for each if centred."""
+    def kernel_values(self, A: Items) -> Array:
+        """Return kernel values of new and training inputs, centred if there is an intercept."""
         if self.F is not None:
             return self._centred(A) @ namespace(self.F).matrix_transpose(self.F)
         return self.kernel(A, self.X) - self.means if self.intercept else self.kernel(A, self.X)
 
     def _centred(self, A: Items) -> Array:
+        """Return the finite features of new inputs less the mean of the training inputs."""
         return CenteredFeatures(self.kernel, self.mean).transform(A)
 
-    def map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """Return the map of dual coefficients √w ∘ coef (of sum zero if centred), and its mean."""
+    def dual_map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
+        """Return the map x ↦ k(x, X) (√w ∘ coef), and its mean over the training inputs."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
             return CenteredFeatures(self.kernel, self.mean, primal, coef), 0.0
         return Spanned(self.kernel, self.X, coef), self.means @ coef if self.intercept else 0.0
 
-    def times(self, A: Array) -> Array:
-        """Return K A, less its mean where there is an intercept."""
+    def gram_times(self, A: Array) -> Array:
+        """Return the Gram matrix times A, less the mean of its rows if there is an intercept."""
         if self.F is not None:
             return self.F @ (namespace(A).matrix_transpose(self.F) @ A)
         KA = self.kernel.checked_gram(self.X) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA
 
-    def between(self, A: Items) -> Array:
-        """Return k(a, a') between new inputs, centred as in `prior`."""
+    def prior_covariance(self, A: Items) -> Array:
+        """Return k(a, a') between new inputs, of centred features if there is an intercept."""
         if self.F is not None:
             F = self._centred(A)
             return F @ namespace(F).matrix_transpose(F)
@@ -128,14 +129,14 @@ class InputGram:
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return K - rows[:, None] - rows[None, :] + level
 
-    def prior(self, A: Items, against: Array) -> Array:
-        """Return k(a, a), or ‖Φ(a) - mean‖² with an intercept, given the values of `against`."""
+    def prior_variances(self, A: Items, values: Array) -> Array:
+        """Return k(a, a), or ‖Φ(a) - mean‖² with an intercept, given `kernel_values(A)`."""
         if self.F is not None:
             F = self._centred(A)
             return namespace(F).sum(F * F, axis=1)
         if not self.intercept:
             return self.kernel.diag(A)
-        rows = weighted_mean(namespace(against).matrix_transpose(against), self.weights)
+        rows = weighted_mean(namespace(values).matrix_transpose(values), self.weights)
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return self.kernel.diag(A) - 2.0 * rows - level
 
@@ -164,22 +165,22 @@ class ExactInputs(InputSpectrum):
 
     def __init__(self, gram: Any, direct: bool = True):
         self.gram, self.direct = gram, direct
-        self.complete = self.whole = self.orthonormal = True
+        self.complete = self.all_rows = self.orthonormal = True
         n, weights = count(gram.X), gram.weights
         self.total = float(n) if weights is None else float(weights.sum())
 
     @property
     def spectrum(self) -> tuple[Array, Array, int]:
-        """s, E, and the number of eigenvalues that are rounding; computed when first needed.
+        """Eigenvalues, eigenvectors, and how many of the eigenvalues are rounding errors.
 
-        Rounding in directions that finite features cannot have means nothing at new inputs, and a
-        small ridge would magnify it: those are not mapped.
+        They are computed when first needed. Eigenvalues beyond the number of finite features are
+        rounding errors, which a small ridge would magnify at new inputs: they are set to zero.
         """
         if self.known is not None:
             return self.known
-        gram, A = self.gram, self.gram.reduced()
+        gram, A = self.gram, self.gram.reduced_gram()
         s, E = eigh(A, "Gram matrix", False, gram.scale, True, gram.reduction.lightest)
-        E = gram.reduction.back(A if E is None else E)  # E is None for an empty matrix alone
+        E = gram.reduction.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
         directions = int(s.shape[0])
         width = directions if gram.width is None else gram.width
         alike = not bool(namespace(s).any(s > 0))
@@ -200,7 +201,7 @@ class ExactInputs(InputSpectrum):
 
     @property
     def reduction(self) -> Reduction:
-        """What weights and the intercept make of the Gram matrix."""
+        """The transformation that weights and an intercept apply to the Gram matrix."""
         if self.gram.reduction is None:
             self.spectrum  # noqa: B018
         return self.gram.reduction
@@ -221,17 +222,17 @@ class ExactInputs(InputSpectrum):
         return count(self.gram.X)
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return the inputs by a Cholesky factor under a multiple of the identity."""
+        """Return inputs factored for one ridge by Cholesky, under a multiple of the identity."""
         scale = float(b[0]) if b.shape[0] else 1.0
         if self.known is not None or not self.direct or scale <= 0:
             return self
         try:
-            factor = factor_with_ridge(self.gram.reduced(), alpha / scale)
+            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / scale)
         except np.linalg.LinAlgError:
             return self  # α is lost in rounding
         L, reduction = factor.factor, self.gram.reduction
         inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))
-        E = reduction.back(adjoint(inverse) * (alpha / scale) ** 0.5)
+        E = reduction.expand_rows(adjoint(inverse) * (alpha / scale) ** 0.5)
         other = copy(self)
         other.known = namespace(E).zeros_like(abs(E[0, :])), E, 0
         other.orthonormal = False
@@ -244,55 +245,57 @@ class ExactInputs(InputSpectrum):
             return super().log_det(b, alpha)
         return int(b.shape[0]) * self.determinant
 
-    def located(self, X: Items, prior: bool = False) -> Located:
-        """Return (√w ∘ k_x) E, kernel values centred if there is an intercept."""
+    def locate(self, X: Items, prior: bool = False) -> Located:
+        """Return new inputs in the eigenbasis: (√w ∘ k_x) E, with centred k_x for an intercept."""
         basis = self.reduction.weighted(self.E)  # first: it finds the means of kernel values
-        K = self.gram.against(X)
-        own = self.gram.prior(X, K) if prior else None
+        K = self.gram.kernel_values(X)
+        own = self.gram.prior_variances(X, K) if prior else None
         return Located(K @ basis, own)
 
-    def between(self, X: Items) -> Array:
+    def prior_covariance(self, X: Items) -> Array:
         """Return the prior covariance between new inputs."""
-        return self.gram.between(X)
+        return self.gram.prior_covariance(X)
 
-    def times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, by K itself."""
-        return self.reduction.weighted(self.gram.times(self.reduction.weighted(A)))
+    def gram_times(self, A: Array) -> Array:
+        """Return √w K √w A up to constants, computed from K and not from its spectrum."""
+        return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
-    def map(self, D: Array) -> Fit:
-        """Return kernel values against the training inputs, times √w ∘ (E D)."""
+    def feature_map(self, D: Array) -> FittedMap:
+        """Return the map x ↦ k(x, X) (√w ∘ E D), and its mean over the training inputs."""
         null = self.spectrum[2]
-        return self.gram.map(self.E[:, null:] @ D[null:, :])
+        return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
 
-    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
-        """Return the map of a `Part` at one ridge, without a spectrum where that is enough."""
-        C = self._dual(fitted, alpha) if self.known is None and self.direct else None
+    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
+        """Return the map of a `Part` at one ridge, without a spectrum where possible."""
+        C = self._dual(smoother, alpha) if self.known is None and self.direct else None
         if C is None:
-            return self.map(fitted.coefficients(alpha, Q))
+            return self.feature_map(smoother.coefficients(alpha, Q))
         if Q is not None:
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
-        return self.gram.map(self.reduction.back(C))
+        return self.gram.dual_map(self.reduction.expand_rows(C))
 
-    def _dual(self, fitted: Any, alpha: float) -> Array | None:
-        """Return b_j (b_j K + αI)⁻¹ T_j, T without constants; None where that takes a spectrum."""
-        b = fitted.b
+    def _dual(self, smoother: Any, alpha: float) -> Array | None:
+        """Return b_j (b_j K + αI)⁻¹ T_j, or None where only a spectrum gives these coefficients."""
+        b = smoother.b
         try:
-            if fitted.alike and b.shape[0] and float(b[0]) > 0:
-                factor = factor_with_ridge(self.gram.reduced(), alpha / float(b[0]))
-                return factor.solve(self.reduction.inside(fitted.T))
+            if smoother.alike and b.shape[0] and float(b[0]) > 0:
+                factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(b[0]))
+                return factor.solve(self.reduction.reduce_rows(smoother.T))
         except np.linalg.LinAlgError:
             return None  # the spectrum keeps more digits, or refuses the matrix
-        if self.size < MANY or fitted.alike or is_foreign(b):
+        if self.size < MANY or smoother.alike or is_foreign(b):
             return None
         if self.needs_spectrum(b, alpha):
             return None
-        return solve_directions(self.gram.reduced(), b, alpha, self.reduction.inside(fitted.T))
+        return solve_directions(
+            self.gram.reduced_gram(), b, alpha, self.reduction.reduce_rows(smoother.T)
+        )
 
     def needs_spectrum(self, b: Array, alpha: float) -> bool:
-        """Return whether rounding shows at a ridge, so that one solution takes a spectrum too.
+        """Return whether a ridge is so small that the solution must be computed from the spectrum.
 
-        A spectrum distinguishes rounding from what finite features reach.
+        A spectrum tells rounding errors from what finite features reach.
         """
-        K = self.gram.reduced(keep=True)
+        K = self.gram.reduced_gram(keep=True)
         finite = self.gram.width is not None and self.gram.width < self.size
         return finite or alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K))

@@ -20,13 +20,18 @@ from ..losses import Loss
 from ..operators import OperatorKernel
 from ..operators.windows import like_index
 from ..problem import Problem
-from .densities import left_out_density, left_out_noise
-from .inputs import Fit, Located
-from .left_out import LeaveOneOut, pooled, solved_systems
-from .outputs import Basis, OutputRows
+from .inputs import FittedMap, Located
+from .left_out import (
+    LeaveOneOut,
+    left_out_density,
+    left_out_noise,
+    residuals_and_total,
+    solve_systems,
+)
+from .outputs import Basis, OutputRows, in_order
 from .part import Part
 from .spanned import SpanMoments
-from .variances import UnitVariances, in_order
+from .variances import UnitVariances
 from .weights import DualWeights, LeastWeights, NoWeights
 
 LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
@@ -84,7 +89,7 @@ class LeftOut:
 
 
 class Method:
-    """A solver that replaces the solution by parts: by products, refits or moments."""
+    """A way to compute solutions without parts: by products, refits or moments."""
 
     folds: np.ndarray | None = None
     """The fold of each example, where left-out predictions leave folds out."""
@@ -149,7 +154,7 @@ class Factorization:
     outputs: OutputRows
     parts: Sequence[Part]
     basis: Basis = field(default_factory=Basis)
-    join: Callable[[list[Fit]], Fit] | None = None
+    join: Callable[[list[FittedMap]], FittedMap] | None = None
     images: Problem | None = None
     copies: int = 1
     method: Method | None = None
@@ -157,12 +162,12 @@ class Factorization:
     # -- what the parts are of -----------------------------------------------------------------
 
     @property
-    def posed(self) -> Problem:
-        """The problem whose rows the parts have, with images where there are symmetries."""
+    def augmented(self) -> Problem:
+        """The problem whose examples are the rows of the parts: with images under symmetries."""
         return self.problem if self.images is None else self.images
 
-    def _at(self, alphas: Sequence[float]) -> Iterator[Part]:
-        """Yield the parts; for a single ridge by inputs that are valid there, if faster."""
+    def _parts_at(self, alphas: Sequence[float]) -> Iterator[Part]:
+        """Yield the parts, factored for one ridge where only one is given and that is faster."""
         if not len(self.parts):
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
@@ -170,30 +175,30 @@ class Factorization:
                 "solution alone."
             )
         for part in self.parts:
-            yield part.at(alphas[0]) if len(alphas) == 1 else part
+            yield part.at_ridge(alphas[0]) if len(alphas) == 1 else part
 
     @cached_property
     def order(self) -> np.ndarray | None:
-        """The position of each direction in the parts, one after the other; None if in order."""
+        """The position of each direction among the columns of all parts; None if in order."""
         columns = [part.columns for part in self.parts if part.columns is not None]
         return np.argsort(np.concatenate(columns)) if columns else None
 
     @property
     def Q(self) -> Array | None:
-        """The directions as columns in output coordinates; None where they are those."""
+        """The directions as columns in output coordinates; None where they are the coordinates."""
         return self.basis.Q
 
     def rotated(self, V: Array) -> Array:
-        """Return output coordinates in the directions of the operator."""
+        """Convert output coordinates to values along the directions of the operator."""
         return V if self.Q is None else V @ self.Q
 
-    def _combined(self, found: list[Array]) -> Array:
-        """Return columns of the parts as real rows in the directions of the operator."""
-        return self.basis.real(in_order(found, self.order))
+    def _in_directions(self, found: list[Array]) -> Array:
+        """Join columns of the parts to real values along the directions of the operator."""
+        return self.basis.to_real(in_order(found, self.order))
 
-    def _joined(self, found: list[Array]) -> Array:
-        """Return columns of the parts in output coordinates."""
-        return self.basis.back(self._combined(found))
+    def _in_coordinates(self, found: list[Array]) -> Array:
+        """Join columns of the parts to output coordinates."""
+        return self.basis.to_coordinates(self._in_directions(found))
 
     # -- solve ---------------------------------------------------------------------------------
 
@@ -205,9 +210,9 @@ class Factorization:
         ridge, mean = self.copies * alpha, self.outputs.mean
         if self.join is None:
             (part,) = self.parts
-            map, explained = part.inputs.fit(part, ridge, self.basis.Q)
+            map, explained = part.inputs.solve(part, ridge, self.basis.Q)
         else:
-            map, explained = self.join([part.inputs.fit(part, ridge) for part in self.parts])
+            map, explained = self.join([part.inputs.solve(part, ridge) for part in self.parts])
         offset = None if mean is None else mean - explained
         return Solution(
             PointMap(map, offset, self.outputs.frame, self._weights(alpha)), self.kernel
@@ -215,7 +220,7 @@ class Factorization:
 
     def _weights(self, alpha: float) -> Any:
         """Return the object that computes the weights of predictions on the training outputs."""
-        problem = self.posed
+        problem = self.augmented
         if problem.gathered is not None:
             return NoWeights()
         plain = problem.separable and not (problem.loss or problem.inputs.features)
@@ -261,46 +266,46 @@ class Factorization:
         if averaged:
             yield from map(self._averaged, ridges)
             return
-        for columns in zip(*self._paths(ridges, shared), strict=True):
-            E = self.outputs.unweighted(self._combined(list(columns)))
+        for columns in zip(*self._residual_paths(ridges, shared), strict=True):
+            E = self.outputs.unweighted(self._in_directions(list(columns)))
             yield E[: self.problem.n, :]
 
-    def _paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
+    def _residual_paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
         """Return the left-out residuals of all parts; several parts are computed in parallel."""
 
         def work(i: int) -> Any:
-            return self._path(self.parts[i], ridges, shared)
+            return self._residual_path(self.parts[i], ridges, shared)
 
         if len(self.parts) == 1 or self.parts[0].foreign:
             return [work(i) for i in range(len(self.parts))]
         with one_thread_each():
             return side_by_side(work, range(len(self.parts)))
 
-    def _path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
-        """Return the left-out residuals of a part; where there are several, for all ridges."""
-        part = part.at(ridges[0]) if len(ridges) == 1 and not shared else part
-        groups = part.labels(self.posed)
+    def _residual_path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
+        """Return the left-out residuals of one part for every ridge."""
+        part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
+        groups = part.labels(self.augmented)
         path = LeaveOneOut(part, groups).path(ridges)
         if groups is not None and part.slots is not None:
             unknown = part.unknown_constants(groups)
-            path = (part.joined(E + unknown) for E in path)
+            path = (part.by_example(E + unknown) for E in path)
         return path if len(self.parts) == 1 else list(path)
 
     def _averaged(self, ridge: float) -> Array:
         """Return the residuals of generalised cross-validation."""
         joined, rest, cells = [], 0.0, 0.0
-        for part in self._at([ridge]):
-            R, own = pooled(part, ridge)
-            joined.append(part.joined(R))
+        for part in self._parts_at([ridge]):
+            R, own = residuals_and_total(part, ridge)
+            joined.append(part.by_example(R))
             rest += part.times * float(own.sum())
             cells += part.times * R.shape[0] * R.shape[1]
-        E = self.outputs.unweighted(self._combined(joined)) / (rest / cells)
+        E = self.outputs.unweighted(self._in_directions(joined)) / (rest / cells)
         return E[: self.problem.n, :]
 
     def _left_out_points(self, E: Array) -> Embedding:
-        """Return the points whose residuals are E in the directions of the operator."""
+        """Return left-out points, given their residuals E along the directions."""
         V = self.outputs.coordinates[: self.problem.n, :]
-        points = self.outputs.points(V - self.basis.back(E), self.problem)
+        points = self.outputs.points(V - self.basis.to_coordinates(E), self.problem)
         if self.method is None or self.method.folds is None:
             return points
         return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
@@ -310,10 +315,10 @@ class Factorization:
 
         Lengths come from moments, and points are weights on the training outputs.
         """
-        (part,) = self._at(alphas)
+        (part,) = self._parts_at(alphas)
         moments = SpanMoments(part, self.problem)
         for alpha in alphas:
-            yield LeftOut(alpha, moments.lengths(alpha, averaged), partial(moments.points, alpha))
+            yield LeftOut(alpha, moments.sqlengths(alpha, averaged), partial(moments.points, alpha))
 
     # -- left-out models at new inputs ---------------------------------------------------------
 
@@ -325,40 +330,40 @@ class Factorization:
         """
         ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
-        parts = list(self._at([ridge]))
-        errors = [next(iter(self._errors(part, ridge))) for part in parts]
-        labels = self.posed.left_out_labels
+        parts = list(self._parts_at([ridge]))
+        errors = [next(iter(self._left_out_errors(part, ridge))) for part in parts]
+        labels = self.augmented.left_out_labels
         number = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
         for rows in blocks(count(X), max(1, ENTRIES // (n * self.outputs.rows.shape[1]))):
-            at = [part.inputs.located(part_of(X, rows)) for part in parts]
+            at = [part.inputs.locate(part_of(X, rows)) for part in parts]
             found = [
                 self._moves_of(part, one, e, ridge)
                 for part, one, e in zip(parts, at, errors, strict=True)
             ]
-            D = self._in_blocks(found)
+            D = self._blocks_in_coordinates(found)
             yield rows, namespace(D).take(D, like_index(number, D), axis=1)
 
     def weights_along(self, X: Items, alpha: float) -> list[Array]:
         """Return the weights of training outputs in g(x), one array per direction."""
         found: dict[int, Array] = {}
-        for part in self._at([alpha]):
+        for part in self._parts_at([alpha]):
             own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
-            Z = part.inputs.located(X).Z
+            Z = part.inputs.locate(X).Z
             alike = part.weights(Z, alpha, 0) if part.alike else None
             for j, column in enumerate(own):
                 found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
         return [found[j] for j in range(len(found))]
 
-    def _errors(self, part: Part, ridge: float) -> Iterator[Array]:
-        """Yield the left-out residuals of the rows of a part."""
-        groups = part.labels(self.posed)
+    def _left_out_errors(self, part: Part, ridge: float) -> Iterator[Array]:
+        """Yield the left-out residuals of the rows of a part at one ridge."""
+        groups = part.labels(self.augmented)
         unknown = 0.0 if groups is None else part.unknown_constants(groups)
         return (E + unknown for E in LeaveOneOut(part, groups).path([ridge]))
 
     def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
-        """Return the moves of one part, (inputs, groups, directions)."""
-        xp, labels = namespace(e), self.posed.left_out_labels
-        if part.slots is None and self.posed.groups is None:
+        """Return the `moves` of one part, (inputs, groups, directions)."""
+        xp, labels = namespace(e), self.augmented.left_out_labels
+        if part.slots is None and self.augmented.groups is None:
             directions = range(1 if part.alike else e.shape[1])
             W = xp.stack([part.weights(at.Z, ridge, j) for j in directions], axis=-1)
             return W * e[None, :, :]
@@ -366,11 +371,11 @@ class Factorization:
         members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
         return xp.stack([part.shift(at, own, take(e, own), ridge) for own in members], axis=1)
 
-    def _in_blocks(self, found: list[Array]) -> Array:
-        """Return values (inputs, groups, directions) of the parts in output coordinates."""
+    def _blocks_in_coordinates(self, found: list[Array]) -> Array:
+        """Join arrays (inputs, groups, directions) of the parts to output coordinates."""
         xp, shape = namespace(found[0]), found[0].shape[:2]
         flat = [xp.reshape(A, (-1, A.shape[2])) for A in found]
-        return xp.reshape(self._joined(flat), (*shape, -1))
+        return xp.reshape(self._in_coordinates(flat), (*shape, -1))
 
     def without(self, alpha: float) -> LeftOutModels:
         """Return the models that leave training examples out, each new input its own.
@@ -379,17 +384,17 @@ class Factorization:
         out, g₋I(x) = g(x) - w_I(x) (I - H_II)⁻¹ (T - HT)_I: one small system for every distinct I.
         """
         ridge = self.copies * alpha
-        parts, map = list(self._at([ridge])), self.solve(alpha).points
+        parts, map = list(self._parts_at([ridge])), self.solve(alpha).points
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
-            less = self._joined([self._removed(part, X, sets, ridge) for part in parts])
+            less = self._in_coordinates([self._removed(part, X, sets, ridge) for part in parts])
             return Embedding(map(X).coordinates - less, map.frame)
 
         return points
 
     def _removed(self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float) -> Array:
-        """Return the part of each point that comes from the examples that its input leaves out."""
-        at = part.inputs.located(X)
+        """Return how much of each point is due to the examples that its input leaves out."""
+        at = part.inputs.locate(X)
         found, order = [], []
         for examples, inputs in distinct_sets(sets):
             found.append(self._removed_set(part, at.some(inputs), examples, ridge, len(inputs)))
@@ -400,18 +405,19 @@ class Factorization:
     def _removed_set(
         self, part: Part, at: Located, examples: np.ndarray, ridge: float, number: int
     ) -> Array:
+        """Return how much of some points is due to the same left-out examples."""
         if not len(examples):
             q = part.shape[1] * (1 if part.slots is None else part.slots.width)
             return like(np.zeros((number, q)), at.Z)
         n = self.problem.n
         own = part.rows_of(np.concatenate([examples + n * i for i in range(self.copies)]))
         E = part.inputs.rows(own)
-        rest = part.rest_blocks([ridge], own[None, :], E)[0, 0, :, :, :]
+        rest = part.residual_blocks([ridge], own[None, :], E)[0, 0, :, :, :]
         (R,) = part.residual_rows(own, [ridge], E)
         if rest.shape[0] == 1:
-            e = solved_systems(rest[0, :, :], R)
+            e = solve_systems(rest[0, :, :], R)
         else:
-            columns = solved_systems(rest, namespace(R).matrix_transpose(R)[:, :, None])
+            columns = solve_systems(rest, namespace(R).matrix_transpose(R)[:, :, None])
             e = namespace(R).matrix_transpose(columns[:, :, 0])
         if part.slots is not None:
             e = e + part.unknown_constants(part.slots.owners, own)
@@ -426,31 +432,31 @@ class Factorization:
         """
         self._require_coordinates("variances")
         ridge = self.copies * alpha
-        found = [part.inputs.unit_variance(part.b, X, ridge) for part in self._at([ridge])]
-        return self.basis.each(in_order(found, self.order))
+        found = [part.inputs.unit_variance(part.b, X, ridge) for part in self._parts_at([ridge])]
+        return self.basis.per_direction(in_order(found, self.order))
 
     def variances(self, alpha: float) -> UnitVariances:
-        """Return the same as a function of inputs, which can be saved."""
+        """Return `variance` at one ridge as a function of inputs that can be saved."""
         ridge = self.copies * alpha
-        parts = list(self._at([ridge]))
+        parts = list(self._parts_at([ridge]))
         inputs = [part.inputs.without_rows() for part in parts]
         return UnitVariances(inputs, [part.b for part in parts], ridge, self.order, self.basis)
 
     def noise(self, alpha: float) -> float:
-        """Return σ² that makes the outputs most likely; of one row less if centred (REML)."""
+        """Return the noise variance that maximises the evidence (REML with an intercept)."""
         ridge, misfit, number = self.copies * alpha, 0.0, 0.0
-        for part in self._at([ridge]):
+        for part in self._parts_at([ridge]):
             misfit += part.times * part.misfit(ridge)
-            number += part.times * part.number * part.shape[1]
+            number += part.times * part.free_rows * part.shape[1]
         return misfit / number
 
     def left_out_noises(self, alpha: float) -> np.ndarray:
-        """Return σ² along each direction of the operator, as left-out predictions show it."""
+        """Return the noise variance along each direction, estimated from left-out residuals."""
         if self.problem.gathered is not None:
             raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
         ridge = self.copies * alpha
-        noise = left_out_noise(self._at([ridge]), self.posed, ridge, self.order)
-        return self.basis.pooled(noise)
+        noise = left_out_noise(self._parts_at([ridge]), self.augmented, ridge, self.order)
+        return self.basis.noise_per_direction(noise)
 
     def evidence(self, alpha: float) -> float:
         """Return −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT, over n - 1 rows if centred.
@@ -463,13 +469,13 @@ class Factorization:
         if problem.gathered is not None and problem.weights is not None:
             raise NotSupported("the evidence of weighted pairs is not known on a stream.")
         misfit = logs = number = extra = 0.0
-        for part in self._at([alpha]):
-            r, q = part.inside.shape
+        for part in self._parts_at([alpha]):
+            r, q = part.projected.shape
             misfit += part.times * part.misfit(alpha) / alpha
             # directions that no feature reaches have eigenvalue α
-            own = part.inputs.log_det(part.b, alpha) + (part.number - r) * q * log(alpha)
+            own = part.inputs.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
             logs += part.times * own
-            number += part.times * part.number * q
+            number += part.times * part.free_rows * q
             extra += 0.5 * part.times * q * part.log_weights(problem.weights)
         misfit = max(misfit / number, np.finfo(float).tiny)  # zero where outputs are constant
         return -0.5 * (number * log(misfit) + logs) + extra
@@ -481,9 +487,10 @@ class Factorization:
             raise NotSupported(
                 "the density of left-out outputs needs all pairs, and a stream keeps a sample."
             )
-        return left_out_density(self._at([alpha]), self.problem, alpha)
+        return left_out_density(self._parts_at([alpha]), self.problem, alpha)
 
     def _require_coordinates(self, what: str) -> None:
+        """Refuse outputs that have no coordinates."""
         if len(self.parts) and self.outputs.rows is None:
             raise NotSupported(f"{what} need outputs in coordinates.")
 
@@ -506,12 +513,12 @@ class Factorization:
 
     @property
     def reusable(self) -> bool:
-        """Whether left-out predictions are derived from it, whatever it was made for."""
+        """Whether left-out predictions, variances and likelihoods can be derived from it."""
         return len(self.parts) > 0 and self.outputs.rows is not None
 
     @property
     def coupled(self) -> bool:
-        """Whether rows are slots, so that output components have no directions of their own."""
+        """Whether rows are slots, pairs of an example and an output component."""
         return not self.parts or self.parts[0].slots is not None
 
     @property
@@ -521,17 +528,17 @@ class Factorization:
             return self.method.scale()
         reached = sizes = 0.0
         for part in self.parts:
-            level = part.inputs.level
+            level = part.inputs.mean_diagonal
             if self.outputs.rows is None:  # a multiple of the identity: any lengths do
                 return level * float(part.b[0]) or 1.0
-            xp, lengths = namespace(part.b), part.lengths
+            xp, lengths = namespace(part.b), part.sqlengths
             reached += part.times * level * float(xp.sum(part.b * lengths))
             sizes += part.times * float(xp.sum(lengths))
         return reached / sizes if reached > 0 and sizes > 0 else 1.0
 
     @property
     def nbytes(self) -> float:
-        """The size of all arrays that it holds now, except the pairs and those of the kernels."""
+        """The bytes of all arrays that it holds now, not counting the pairs and the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
         return held_bytes(self, excluded=[sides, problem.given])

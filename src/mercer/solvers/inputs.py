@@ -19,7 +19,7 @@ from ..operators.slots import Slots
 
 CACHED = 2**16
 """Numbers that fit into the cache of a core."""
-Fit = tuple[FeatureMap, Any]
+FittedMap = tuple[FeatureMap, Any]
 """A map of inputs, and its mean over the training examples; 0.0 where there is none."""
 
 
@@ -45,7 +45,7 @@ class Located(NamedTuple):
         return A if self.slots is None else self.slots.join(A)
 
     def some(self, inputs: np.ndarray) -> Located:
-        """Return some of the inputs, without their prior variances."""
+        """Return the rows of some inputs, without prior variances."""
         if self.slots is None:
             return Located(take(self.Z, inputs))
         rows, width = self.slots.of_items(inputs), self.slots.width
@@ -70,7 +70,7 @@ class InputSpectrum:
     complete
         Whether E and N span all rows: then 1 - H is a sum of non-negative terms, and otherwise a
         subtraction, accurate to about 1e-15.
-    whole
+    all_rows
         Whether the rows are those of all training examples, not of a sample.
     orthonormal
         Whether the columns are orthonormal also where s is near rounding. Those of a sample are
@@ -87,14 +87,14 @@ class InputSpectrum:
     s: Array
     N: Array | None = None
     complete: bool
-    whole: bool
+    all_rows: bool
     orthonormal: bool
     roots: Array | None = None
     total: float
     slots: Slots | None = None
     refines: ClassVar[bool] = False
-    """Whether `times` has the Gram matrix itself at hand."""
-    held: ClassVar[bool] = True
+    """Whether `gram_times` has the Gram matrix itself at hand."""
+    in_memory: ClassVar[bool] = True
     """Whether all rows of E are in memory."""
 
     @property
@@ -103,7 +103,7 @@ class InputSpectrum:
         return int(self.E.shape[0])
 
     @property
-    def level(self) -> float:
+    def mean_diagonal(self) -> float:
         """The mean of the diagonal of the centred Gram matrix."""
         return float(namespace(self.s).sum(self.s)) / self.total
 
@@ -111,16 +111,16 @@ class InputSpectrum:
         """Return some rows of E."""
         return take(self.E, index)
 
-    def inside(self, T: Array) -> Array:
-        """Return EᵀT."""
+    def project(self, T: Array) -> Array:
+        """Return EᵀT, the coordinates of T in the eigenbasis."""
         return adjoint(self.E) @ T
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return inputs that serve directions of eigenvalues b at this ridge, if that is faster."""
+        """Return inputs factored for this ridge and operator eigenvalues b, or themselves."""
         return self
 
     def without_rows(self) -> InputSpectrum:
-        """Return the same without training rows that `located` does not need."""
+        """Return a copy without the training rows that `locate` does not need."""
         return self
 
     def log_det(self, b: Array, alpha: float) -> float:
@@ -135,12 +135,12 @@ class InputSpectrum:
         """The number of constants that an intercept fits."""
         return 0 if self.N is None else int(self.N.shape[1])
 
-    def squared_levels(self, index: slice) -> Array | float:
-        """Return N² of some rows."""
+    def squared_constants(self, index: slice) -> Array | float:
+        """Return the squared entries of N at some rows."""
         return 0.0 if self.N is None else self.N[index, 0] ** 2
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return N_gN_gᵀ of groups of rows, and the same of constants that no other row has.
+        """Return N_gN_gᵀ for each group of rows, and its part from constants of that group alone.
 
         None without an intercept. Rows are counted to find the constants of a group alone: a mass
         near one may be that of one heavy row among others.
@@ -150,7 +150,7 @@ class InputSpectrum:
         n = take(self.N[:, 0], members.reshape(-1))
         n = namespace(n).reshape(n, members.shape)
         products = n[:, :, None] * n[:, None, :]
-        alone = self.whole and members.shape[1] == self.N.shape[0]
+        alone = self.all_rows and members.shape[1] == self.N.shape[0]
         return products, (1.0 if alone else 0.0) * products
 
     def without_constants(self, members: np.ndarray, A: Array) -> Array:
@@ -158,28 +158,28 @@ class InputSpectrum:
         raise NotImplementedError
 
     @property
-    def share(self) -> float:
-        """What a constant at a new input weighs: 1/√Σw, or nothing without an intercept."""
+    def constant_weight(self) -> float:
+        """The weight of the constant at a new input: 1/√Σw, or 0 without an intercept."""
         return 0.0 if self.N is None else self.total**-0.5
 
-    def constant(self, at: Located) -> Array | float:
+    def constant_weights(self, at: Located) -> Array | float:
         """Return the weight of the constant at each located row."""
-        return self.share
+        return self.constant_weight
 
     def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
-        """Return what residuals e of some training rows add to the constants at located rows."""
-        return 0.0 if self.N is None else self.share * (adjoint(take(self.N, own)) @ e)
+        """Return how residuals e of training rows `own` change the constants at located rows."""
+        return 0.0 if self.N is None else self.constant_weight * (adjoint(take(self.N, own)) @ e)
 
     # -- new inputs -----------------------------------------------------------------------------
 
-    def located(self, X: Items, prior: bool = False) -> Located:
+    def locate(self, X: Items, prior: bool = False) -> Located:
         """Return new inputs in the eigenbasis, with their prior variances if requested.
 
         Both are of centred features if there is an intercept.
         """
         raise NotImplementedError
 
-    def between(self, X: Items) -> Array:
+    def prior_covariance(self, X: Items) -> Array:
         """Return the prior covariance between new inputs."""
         raise NotImplementedError
 
@@ -192,28 +192,28 @@ class InputSpectrum:
         removed = b * b / (self.s[:, None] * b[None, :] + alpha)
         rows_each = 1 if self.slots is None else self.slots.width
         for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
-            at = self.located(part(X, rows), prior=True)
+            at = self.locate(part(X, rows), prior=True)
             assert at.prior is not None
             V = at.prior[:, None] * b[None, :] - _squared(at.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
-            found.append(at.join(V + self.constant(at) ** 2))
+            found.append(at.join(V + self.constant_weights(at) ** 2))
         return xp.concat(found)
 
-    def fit(self, fitted: Any, alpha: float, Q: Array | None = None) -> Fit:
+    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the map of a `Part` at one ridge, in output coordinates if Q is given."""
-        return self.map(fitted.coefficients(alpha, Q))
+        return self.feature_map(smoother.coefficients(alpha, Q))
 
-    def map(self, D: Array) -> Fit:
-        """Return the map x ↦ z(x) D up to a constant, and that constant: its mean over the data."""
+    def feature_map(self, D: Array) -> FittedMap:
+        """Return the map x ↦ z(x) D up to a constant, and its mean over the training data."""
         raise NotImplementedError
 
-    def times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, by K itself."""
+    def gram_times(self, A: Array) -> Array:
+        """Return √w K √w A up to constants, computed from K and not from its spectrum."""
         raise NotImplementedError
 
 
 def _squared(Z: Array, A: Array) -> Array:
-    """Return |Z|² A, Z destroyed: in numpy in one pass over it, on all cores."""
+    """Return |Z|² A and overwrite Z; numpy arrays are processed in one pass, on all cores."""
     if is_foreign(Z) or Z.dtype.kind == "c":
         return abs(Z) ** 2 @ A
     found = np.empty((Z.shape[0], A.shape[1]))

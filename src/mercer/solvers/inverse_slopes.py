@@ -18,7 +18,7 @@ from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
 from .coupled import fitted_kernel
-from .left_out import divided, members_by_size
+from .left_out import members_by_size, solve_diagonal_blocks
 from .outputs import OutputRows
 from .parameter_slopes import ParameterSlopes
 from .reduction import Reduction
@@ -62,6 +62,7 @@ def inverse_slopes(
 
 
 def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
+    """Yield the outputs that share a kernel, with the inverse of that kernel."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
@@ -73,20 +74,21 @@ def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Pie
     turn = namespace(outputs.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
-        factor = factor_with_ridge(reduction.reduced(K + 0.0), alpha)
+        factor = factor_with_ridge(reduction.reduce_gram(K + 0.0), alpha)
         T = turn(take(turn(outputs.rows), which))
         yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 
 def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> Piece:
+    """Return outputs T with the inverse of their kernel from its Cholesky factor."""
     turn, roots = namespace(T).matrix_transpose, reduction.roots
-    P = reduction.back(turn(reduction.back(factor.inverse())))
+    P = reduction.expand_rows(turn(reduction.expand_rows(factor.inverse())))
     weighted = pull if roots is None else lambda A: pull(roots * A * turn(roots))
     return T, P, factor.log_determinant(), weighted
 
 
 def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
-    """½ [N log(misfit / N) + log det], the slopes of misfit and determinant gathered apart."""
+    """Return ½ [N log(misfit / N) + log det], the negative log evidence, and its slopes."""
     number = misfit = logs = squares = traces = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}
@@ -126,7 +128,7 @@ def left_out_parts(
 
 
 def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Two functions of residuals: P_gg⁻¹R_g, and the blocks of a eᵀ, symmetric, times P."""
+    """Return two functions: R ↦ P_gg⁻¹R_g, and (a, e) ↦ the symmetric blocks of a eᵀ times P."""
     xp = namespace(P)
     if groups is None:
         d = xp.linalg.diagonal(P)
@@ -141,4 +143,4 @@ def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
             out = put(out, own, 0.5 * (M + xp.matrix_transpose(M)) @ take(P, own))
         return out
 
-    return lambda R: divided(P, R, groups), spread
+    return lambda R: solve_diagonal_blocks(P, R, groups), spread

@@ -1,14 +1,17 @@
-"""Left-out predictions of all training examples in closed form."""
+"""Left-out predictions of all training examples in closed form, and their noise and density."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import log, pi
 
 import numpy as np
 
 from .._base.arrays import Array, blocks, host, like, namespace, take
 from .._base.linalg import adjoint
 from .._base.threads import cores, one_thread_each, side_by_side
+from ..problem import Problem
+from .outputs import in_order
 from .part import BLOCK, Part
 
 BATCH = 2**20
@@ -39,47 +42,47 @@ class LeaveOneOut:
     def path(self, alphas: Sequence[float]) -> Iterator[Array]:
         """Yield the left-out residuals for every α."""
         if self.members is None:
-            for R, rest in self.part.path(alphas):
+            for R, rest in self.part.residual_path(alphas):
                 xp = namespace(rest)
                 yield R / xp.where(rest > 0, rest, xp.ones_like(rest))
             return
-        for some in blocks(len(alphas), self._together()):
+        for some in blocks(len(alphas), self._ridges_at_once()):
             R = None
-            if self.part.inputs.held:
-                R = [R for R, _ in self.part.path(alphas[some])]
-            yield from self.solved(R, alphas[some])
+            if self.part.inputs.in_memory:
+                R = [R for R, _ in self.part.residual_path(alphas[some])]
+            yield from self.solve(R, alphas[some])
 
-    def _matrices(self) -> int:
-        """Return how many directions shrink differently."""
+    def _distinct_shrinkages(self) -> int:
+        """Return the number of different shrinkages: one if all directions share it."""
         return 1 if self.part.alike else self.part.shape[1]
 
-    def _together(self) -> int:
-        """Return for how many α residuals and the matrices of the largest group fit at once."""
+    def _ridges_at_once(self) -> int:
+        """Return how many ridges are processed at once within the limits of memory."""
         rows, directions = self.part.shape
         largest = max(same.shape[1] for same in self.members or [])
-        batches = BATCH // (self._matrices() * largest**2)
+        batches = BATCH // (self._distinct_shrinkages() * largest**2)
         return max(1, min(batches, BLOCK // max(1, rows * directions)))
 
-    def solved(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
-        """Return (I - H_gg)⁻¹ R_g for every group, at every α with its own R.
+    def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
+        """Return (I - H_gg)⁻¹ R_g of every group for each α and its residuals R.
 
         None stands for the residuals of the fit, which are then made group by group.
         """
-        batches = list(self._batches(self._matrices() * len(alphas)))
+        batches = list(self._batches(self._distinct_shrinkages() * len(alphas)))
 
-        def solve(members: np.ndarray) -> Array:
-            return self.solved_groups(R, alphas, members)
+        def of_groups(members: np.ndarray) -> Array:
+            return self.solve_groups(R, alphas, members)
 
         if len(batches) < cores() or self.part.foreign:
-            found = [solve(members) for members in batches]
+            found = [of_groups(members) for members in batches]
         else:
             with one_thread_each():
-                found = side_by_side(solve, batches)
+                found = side_by_side(of_groups, batches)
         xp = namespace(found[0])
         order = np.argsort(np.concatenate([members.reshape(-1) for members in batches]))
         return [take(xp.concat([A[i, :, :] for A in found]), order) for i in range(len(alphas))]
 
-    def solved_groups(
+    def solve_groups(
         self, R: Sequence[Array] | None, alphas: Sequence[float], members: np.ndarray
     ) -> Array:
         """Return (I - H_gg)⁻¹ R_g for groups of one size, (α, rows, directions), all at once."""
@@ -89,13 +92,13 @@ class LeaveOneOut:
         large = members.shape[1] > part.inputs.s.shape[0]
         if large and not (part.inputs.orthonormal or part.inputs.complete) and part.slots:
             return by_woodbury(part, own, alphas, members, E)
-        rest = part.rest_blocks(alphas, members, E)
+        rest = part.residual_blocks(alphas, members, E)
         xp = namespace(rest)
         rows = xp.stack([xp.reshape(A, (*members.shape, -1)) for A in own], axis=1)
         if rest.shape[2] == 1:
-            solved = solved_systems(rest[:, :, 0, :, :], rows)
+            solved = solve_systems(rest[:, :, 0, :, :], rows)
         else:
-            columns = solved_systems(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
+            columns = solve_systems(rest, xp.matrix_transpose(rows)[..., None])[..., 0]
             solved = xp.matrix_transpose(columns)
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), len(flat), -1))
 
@@ -126,22 +129,22 @@ def by_woodbury(
             root = xp.sqrt(factors[:, j])
             inner = like(np.eye(root.shape[0]), E) - root[:, None] * S * root
             right = root[:, None] * (adjoint(E) @ AR[:, :, own])
-            columns.append(AR[:, :, own] + (AE * root) @ solved_systems(inner, right))
+            columns.append(AR[:, :, own] + (AE * root) @ solve_systems(inner, right))
         found.append(xp.reshape(xp.concat(columns, axis=2), (groups * size, -1)))
     return xp.stack(found)
 
 
-def pooled(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
-    """Return the residuals of the fit, and for each direction the sum of 1 - H over all rows.
+def residuals_and_total(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
+    """Return the residuals of the fit, and the trace of I - H for each direction.
 
     Generalised cross-validation divides by the mean over all parts, which does not depend on the
     basis that outputs are written in.
     """
-    R, rest = next(part.path([alpha]))
+    R, rest = next(part.residual_path([alpha]))
     return R, np.broadcast_to(host(namespace(rest).sum(rest, axis=0)), (R.shape[1],))
 
 
-def solved_systems(rest: Array, R: Array) -> Array:
+def solve_systems(rest: Array, R: Array) -> Array:
     """Return (I - H_gg)⁻¹ R_g; refuse systems whose ridge is lost in rounding."""
     try:
         return namespace(R).linalg.solve(rest, R)
@@ -153,32 +156,78 @@ def solved_systems(rest: Array, R: Array) -> Array:
         ) from None
 
 
-def divided(A: Array, R: Array, groups: np.ndarray | None) -> Array:
+def solve_diagonal_blocks(A: Array, R: Array, groups: np.ndarray | None) -> Array:
     """Return A_gg⁻¹ R_g for every group, or R over the diagonal of A if each is left out alone."""
-    xp = namespace(R)
+    xp, found, order = namespace(R), [], []
     if groups is None:
         return R / xp.linalg.diagonal(A)[:, None]
-
-    def rest(members: np.ndarray) -> Array:
-        flat = members[:, :, None] * A.shape[0] + members[:, None, :]
-        return xp.reshape(take(xp.reshape(A, (-1,)), flat.reshape(-1)), flat.shape)
-
-    return by_groups(rest, R, groups)
-
-
-def by_groups(rest: Callable[[np.ndarray], Array], R: Array, groups: np.ndarray) -> Array:
-    """Return (I - H_gg)⁻¹ R_g for all groups, given the matrices of groups of one size."""
-    xp, found, order = namespace(R), [], []
     for members in members_by_size(groups):
+        flat = members[:, :, None] * A.shape[0] + members[:, None, :]
+        blocks_of_A = xp.reshape(take(xp.reshape(A, (-1,)), flat.reshape(-1)), flat.shape)
         own = xp.reshape(take(R, members.reshape(-1)), (*members.shape, -1))
-        found.append(xp.reshape(solved_systems(rest(members), own), (members.size, -1)))
+        found.append(xp.reshape(solve_systems(blocks_of_A, own), (members.size, -1)))
         order.append(members.reshape(-1))
     return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
 
 def members_by_size(groups: Array) -> list[np.ndarray]:
-    """Return the rows of each group, one array for each size of group with one row per group."""
+    """Return for each size of group an array (groups, size) of the rows of its groups."""
     _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)
     order = np.argsort(number.reshape(-1), kind="stable")
     starts = np.cumsum(counts) - counts
     return [order[starts[counts == size][:, None] + np.arange(size)] for size in np.unique(counts)]
+
+
+def left_out_noise(
+    parts: Iterable[Part], problem: Problem, alpha: float, order: np.ndarray | None
+) -> np.ndarray:
+    """Return σ_j² along each direction: the mean of (left-out residual)² (1 - H_ii).
+
+    A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show. The
+    left-out residuals of a group have the covariance σ_j² (I - H_gg)⁻¹.
+    """
+    found = []
+    for one in parts:
+        noise = _noise(one, alpha, one.labels(problem))[0]
+        found.append(np.tile(noise, 1 if one.slots is None else one.slots.width)[None, :])
+    return in_order(found, order)[0]
+
+
+def left_out_density(parts: Iterable[Part], problem: Problem, alpha: float) -> float:
+    """Return Σ_g log p(y_g | all others), each direction of the operator with its own noise.
+
+    −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], over finitely many directions.
+
+    References
+    ----------
+    Rasmussen, Williams: Gaussian processes for machine learning (2006), section 5.4.2.
+    """
+    total = 0.0
+    for one in parts:
+        noise, logs = _noise(one, alpha, one.labels(problem))
+        n, q = one.shape
+        noise = np.maximum(noise, np.finfo(float).tiny)
+        own = -0.5 * float((n * (np.log(noise) + log(2 * pi) + 1.0) - logs).sum())
+        total += one.times * (own + 0.5 * q * one.log_weights(problem.weights))
+    return total
+
+
+def _noise(part: Part, alpha: float, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return σ² and Σ_g log det(I - H_gg) of every direction of a part."""
+    if groups is not None:
+        return _group_noise(part, alpha, groups)
+    R, rest = (host(A) for A in next(iter(part.residual_path([alpha]))))
+    rest = np.broadcast_to(np.maximum(rest, np.finfo(float).eps), R.shape)
+    return (abs(R) ** 2 / rest).mean(axis=0), np.log(rest).sum(axis=0)
+
+
+def _group_noise(part: Part, alpha: float, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return σ² and Σ_g log det(I - H_gg) where the rows of a group are left out together."""
+    R = next(part.residual_path([alpha]))[0]
+    (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
+    logs = np.zeros(R.shape[1])
+    for members in members_by_size(groups):
+        E = part.inputs.rows(members.reshape(-1))
+        rest = host(part.residual_blocks([alpha], members, E))[:, 0]
+        logs = logs + np.linalg.slogdet(rest)[1].sum(axis=0)
+    return (host(R).conj() * host(errors)).real.mean(axis=0), logs

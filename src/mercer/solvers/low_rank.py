@@ -1,15 +1,19 @@
-"""Scalar kernels times operators in input coordinates of low rank."""
+"""Scalar kernels times operators in input coordinates of low rank: rows, spectrum and solution."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
-from functools import cached_property
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import diags_array, issparse
 
-from .._base.arrays import Array, namespace, part, take
-from .._base.linalg import congruent, eigh, factor_with_ridge
+from .._base.arrays import Array, Items, dense, like, namespace, part, take
+from .._base.linalg import EPS, congruent, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
 from ..embedding import PointMap
 from ..features import FeatureMap
@@ -17,14 +21,16 @@ from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
-from .direction_grams import LazyParts
 from .exact import separated, spanned, spectral_moments
 from .factorization import Factorization, Method, Solution
-from .low_rank_inputs import LowRankInputs, LowRankRows
+from .inputs import FittedMap, InputSpectrum, Located
 from .outputs import Cache, OutputRows
-from .part import Part
+from .part import LazyParts, Part
+from .reduction import Reduction, weighted_mean
 from .weights import LeastWeights
 
+TINY = float(np.finfo(np.float64).tiny)
+"""What eigenvalues of coordinates that are all zero are set to."""
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
 Sums = tuple[FeatureMap, Array, Array | None, Array]
@@ -32,19 +38,189 @@ Sums = tuple[FeatureMap, Array, Array | None, Array]
 and S_uv."""
 
 
+@dataclass(frozen=True)
+class LowRankRows:
+    """Training inputs in coordinates of low rank.
+
+    Attributes
+    ----------
+    map
+        The fitted feature map.
+    rows
+        Coordinates less the mean, times the roots of the weights; of a stream those of a sample.
+    mean
+        The weighted mean of the coordinates of all examples; None without an intercept.
+    moment
+        S_uu over all examples.
+    weights, total
+        Sample weights of the rows, and the sum of those of all examples.
+    """
+
+    map: FeatureMap
+    rows: Any
+    mean: Array | None
+    moment: Any
+    weights: np.ndarray | None
+    total: float
+    all_rows: bool = True
+    """Whether the rows are those of all examples."""
+
+    @classmethod
+    def of(
+        cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool
+    ) -> LowRankRows:
+        """Return the training inputs from coordinates U of all examples in memory."""
+        total = float(U.shape[0]) if weights is None else float(weights.sum())
+        mean, rows = None, U
+        if issparse(U):
+            if intercept:
+                raise ValueError(
+                    "sparse features would become dense if their mean were subtracted: use "
+                    "Explicit(sparse=False), or fit_intercept=False."
+                )
+            rows = U if weights is None else diags_array(np.sqrt(weights)) @ U
+            return cls(map, rows, None, (rows.T @ rows).toarray(), weights, total)
+        if intercept:  # twice: the first mean is rounded, and constants are to be left out of rows
+            mean = weighted_mean(U, weights)
+            rest = weighted_mean(U - mean, weights)
+            mean, rows = mean + rest, (U - mean) - rest
+        rows = rows if weights is None else like(np.sqrt(weights)[:, None], U) * rows
+        moment = namespace(rows).matrix_transpose(rows) @ rows
+        return cls(map, rows, mean, moment, weights, total)
+
+    @property
+    def coordinates(self) -> Any:
+        """The coordinates, neither centred nor weighted."""
+        U = self.rows
+        if self.weights is not None:
+            roots = np.sqrt(self.weights)
+            U = diags_array(1.0 / roots) @ U if issparse(U) else U / like(roots[:, None], U)
+        return U if self.mean is None else U + self.mean
+
+    def composed(self, coef: Array) -> FittedMap:
+        """Return the map x ↦ u(x) coef, and its mean over the training inputs."""
+        return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
+
+
+class LowRankInputs(InputSpectrum):
+    """Inputs in coordinates u(x) of low rank: S_uu = P diag(s) Pᵀ, E = U P diag(s)^{-1/2}."""
+
+    def __init__(self, at: LowRankRows):
+        self.at, self.mean, self.total = at, at.mean, at.total
+        fitted = at.rows is not None and at.rows.shape[0] - (at.mean is not None)
+        if at.all_rows and not issparse(at.rows) and fitted and at.rows.shape[1]:
+            self._factor_rows(at)
+            return
+        self._factor_moment(at)
+        self._set_rows(at.rows, at.weights, at.all_rows, False)
+
+    def _factor_moment(self, at: LowRankRows) -> None:
+        """Factor S_uu; small eigenvalues of a stream are raised to the rounding error of S_uu.
+
+        New inputs may be long along directions that are short in the training inputs.
+        """
+        scale = self._rounding(at) ** 2 / EPS
+        self.s, self.P = eigh(at.moment, "input moment", drop=at.all_rows, scale=scale)
+        if self.P is None:  # no coordinate at all
+            self.P = at.moment
+        elif not at.all_rows:
+            xp, p = namespace(self.s), int(self.s.shape[0])
+            floor = p * EPS * max(float(self.s[-1]), scale, TINY / EPS)
+            self.s = xp.where(self.s > floor, self.s, xp.full_like(self.s, floor))
+
+    @staticmethod
+    def _rounding(at: LowRankRows) -> float:
+        """Return the rounding error that remains after subtracting the mean from constants."""
+        if at.mean is None:
+            return 0.0
+        return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
+
+    def _factor_rows(self, at: LowRankRows) -> None:
+        """Compute E from the rows themselves: orthonormal also where s is near rounding.
+
+        Constants are reflected away as in exact fits: what rounding leaves of them in the centred
+        rows would dominate the directions of small s.
+        """
+        reduction = Reduction.of(at.weights, at.mean is not None, at.rows)
+        rows = reduction.reduce_rows(at.rows)
+        xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
+        Q, R = xp.linalg.qr(rows if tall else xp.matrix_transpose(rows))
+        left, sigma, Pt = xp.linalg.svd(R)
+        E, P = Q @ left, xp.matrix_transpose(Pt)
+        E, P = (E, P) if tall else (P, E)
+        least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding(at))
+        kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
+        self.s, self.P = sigma[:kept] ** 2, P[:, :kept]
+        self._set_rows(at.rows, at.weights, True, True)
+        self.E = reduction.expand_rows(E[:, :kept])
+
+    def _set_rows(
+        self, rows: Any, weights: np.ndarray | None, all_rows: bool, orthonormal: bool
+    ) -> None:
+        """Compute E from rows of centred and weighted coordinates."""
+        self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
+        directions = int(self.s.shape[0]) + (self.mean is not None)
+        self.all_rows, self.orthonormal = all_rows, orthonormal
+        self.complete = orthonormal and directions == self.E.shape[0]
+        self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
+        if self.mean is not None:
+            ones = np.ones(self.E.shape[0]) if weights is None else np.sqrt(weights)
+            # The rows may be some of all: the constant has its length over all examples.
+            self.N = like(ones[:, None] * self.total**-0.5, self.E)
+
+    def without_rows(self) -> LowRankInputs:
+        """Return a copy without the training rows."""
+        other = copy(self)
+        other.at = replace(self.at, rows=None, moment=None)
+        other.E, other.roots = self.E[:0, :], None
+        other.N = None if self.N is None else self.N[:0, :]
+        return other
+
+    def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
+        """Return a copy of the spectrum whose rows are other training inputs."""
+        other = copy(self)
+        U = dense(self.at.map.transform(X))
+        U = U if self.mean is None else U - self.mean
+        rows = U if weights is None else like(np.sqrt(weights)[:, None], U) * U
+        other._set_rows(rows, weights, weights is None and U.shape[0] == self.total, False)
+        return other
+
+    def locate(self, X: Items, prior: bool = False) -> Located:
+        """Return new inputs in the eigenbasis, with exact prior variances of the full kernel."""
+        U = dense(self.at.map.transform(X))
+        xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
+        if prior:
+            own = self.at.map.kernel_.diag(X)
+            if self.mean is not None:
+                own = own - xp.sum(U * U, axis=1) + xp.sum(C * C, axis=1)
+        return Located((C @ self.P) * xp.sqrt(self.s), own)
+
+    def prior_covariance(self, X: Items) -> Array:
+        """Return the exact prior covariance between new inputs, under the full kernel."""
+        K = self.at.map.kernel_(X, X)
+        if self.mean is None:
+            return K
+        r = dense(self.at.map.transform(X)) @ self.mean
+        return K - r[:, None] - r[None, :] + self.mean @ self.mean
+
+    def feature_map(self, D: Array) -> FittedMap:
+        """Return the map x ↦ u(x) P diag(√s) D, and its mean over the training inputs."""
+        return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
+
+
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
-    """Return whether weights on the outputs are all that a separable problem needs."""
+    """Return whether a separable problem is solved without output coordinates."""
     return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
 def low_rank_inputs(problem: Problem) -> LowRankInputs:
-    """Return the spectrum of the coordinates of the inputs, their map fitted."""
+    """Fit the feature map of a problem and return its inputs, factored."""
     map, U = problem.inputs.coordinates
     return LowRankInputs(LowRankRows.of(map, U, problem.weights, problem.intercept))
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the moments: one part, incomplete; one solution takes a Cholesky factor alone."""
+    """Factor inputs of low rank into one part; one solution needs only a Cholesky factor."""
     kernel = problem.inputs.kernel
     if needs_no_coordinates(problem, want):
         inputs = cache.inputs(kernel, low_rank_inputs, problem)
@@ -56,53 +232,70 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     def make() -> Part:
         return in_low_rank(problem, low_rank_inputs(problem), outputs).parts[0]
 
-    method = MomentSolution(problem, outputs)
+    weights = LeastWeights(outputs.frame, problem.outputs.items)
+    method = MomentSolution(problem, outputs, partial(moment_sums, problem, outputs), weights)
     return Factorization(problem, problem.kernel, outputs, LazyParts([make], True), method=method)
 
 
 def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
-    """Return the factorisation for every ridge, inputs factored already."""
-    EV = inputs.inside(outputs.rows)
+    """Return the factorisation for every ridge, given the factored inputs."""
+    EV = inputs.project(outputs.rows)
     return separated(problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV)
 
 
+@dataclass
 class MomentSolution(Method):
-    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment."""
+    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment.
 
-    def __init__(self, problem: Problem, outputs: OutputRows):
-        self.problem, self.outputs = problem, outputs
+    Attributes
+    ----------
+    problem, outputs
+        The problem, and its outputs in coordinates.
+    sums
+        A function that returns the moments, called on first use.
+    weights
+        The object that computes the weights of predictions on the training outputs.
+    """
+
+    problem: Problem
+    outputs: OutputRows
+    sums: Callable[[], Sums]
+    weights: Any
 
     @cached_property
-    def sums(self) -> Sums:
-        """The moments, of coordinates that need not be in memory."""
-        side = self.problem.inputs
-        if side.sample is not None and isinstance(side.items, np.ndarray):
-            return summed(self.problem, side.map, side.sample, self.outputs)
-        map, U = side.coordinates
-        at = LowRankRows.of(map, U, self.problem.weights, self.problem.intercept)
-        return at.map, at.moment, at.mean, at.rows.T @ self.outputs.rows
+    def _sums(self) -> Sums:
+        return self.sums()
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge; None where that is lost in rounding."""
+        """Return the map g at one ridge; None where the ridge is lost in rounding."""
         features = self.problem.inputs.features
         rank = None if features is None else features.rank
         with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
             return self._solution(alpha)
 
     def _solution(self, alpha: float) -> Solution | None:
-        map, moment, mean, cross = self.sums
+        map, moment, mean, cross = self._sums
         try:
             coef = factor_with_ridge(moment + 0.0, alpha / self.problem.uniform).solve(cross)
         except np.linalg.LinAlgError:
             return None
-        problem, frame = self.problem, self.outputs.frame
         offset = None if mean is None else self.outputs.mean - mean @ coef
-        weights = LeastWeights(frame, problem.outputs.items)
-        return Solution(PointMap(map.compose(coef), offset, frame, weights), problem.kernel)
+        points = PointMap(map.compose(coef), offset, self.outputs.frame, self.weights)
+        return Solution(points, self.problem.kernel)
+
+
+def moment_sums(problem: Problem, outputs: OutputRows) -> Sums:
+    """Return the moments of a problem, of coordinates that need not be in memory."""
+    side = problem.inputs
+    if side.sample is not None and isinstance(side.items, np.ndarray):
+        return summed(problem, side.map, side.sample, outputs)
+    map, U = side.coordinates
+    at = LowRankRows.of(map, U, problem.weights, problem.intercept)
+    return at.map, at.moment, at.mean, at.rows.T @ outputs.rows
 
 
 def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows) -> Sums:
-    """Return the moments of coordinates made block by block, of kernel values if that is enough."""
+    """Return the moments of input coordinates that are computed block by block."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted

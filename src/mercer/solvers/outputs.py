@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, dense, like
+from .._base.arrays import Array, dense, like, namespace, take
 from .._base.linalg import adjoint
 from .._base.plan import OUTPUT_SQUARES
 from ..embedding import Embedding, Frame, OrthonormalFrame
@@ -50,7 +50,7 @@ class OutputRows:
         frame: Frame,
         mean: Array | None = None,
     ) -> OutputRows:
-        """Return coordinates less their mean, or a given one, times the roots of weights."""
+        """Subtract a mean (by default their own) from coordinates V, and weight the rows."""
         if intercept and mean is None:
             mean = weighted_mean(V, weights)
         rows = V if mean is None else V - mean
@@ -58,12 +58,12 @@ class OutputRows:
         return cls(rows if roots is None else roots * rows, mean, roots, frame)
 
     def points(self, G: Array, problem: Problem) -> Embedding:
-        """Return left-out points of coordinates G, with the groups that did not see them."""
+        """Return coordinates G as left-out points, each with the group that was left out."""
         labels = problem.left_out_labels
         return Embedding(G, self.frame, left_out=labels, inputs=problem.given)
 
     def unweighted(self, R: Array) -> Array:
-        """Return rows without the roots of their weights."""
+        """Divide rows by the square roots of their weights."""
         return R if self.roots is None else R / self.roots
 
     @property
@@ -87,36 +87,45 @@ class Basis:
     def __init__(self, Q: Array | None = None):
         self.Q = Q
 
-    def real(self, C: Array) -> Array:
-        """Return columns of the parts as real rows of the same lengths."""
+    def to_real(self, C: Array) -> Array:
+        """Convert columns of the parts to real values along the directions, lengths kept."""
         return C
 
-    def back(self, C: Array) -> Array:
-        """Return real rows in output coordinates."""
+    def to_coordinates(self, C: Array) -> Array:
+        """Convert values along the directions to output coordinates."""
         return C if self.Q is None else C @ adjoint(self.Q)
 
-    def each(self, values: Array) -> Array:
-        """Return one value per column of the parts as one per real direction."""
+    def per_direction(self, values: Array) -> Array:
+        """Return one value per direction from one value per column of the parts."""
         return values
 
-    def pooled(self, noises: np.ndarray) -> np.ndarray:
-        """Return the noise of each column of the parts as that of each direction."""
+    def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
+        """Return the noise of each direction from that of each column of the parts."""
         return noises
+
+
+def in_order(columns: list[Array], order: np.ndarray | None) -> Array:
+    """Join the columns of several parts, in the order of the directions."""
+    xp = namespace(*columns)
+    joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
+    if order is None:
+        return joined
+    return xp.matrix_transpose(take(xp.matrix_transpose(joined), order))
 
 
 @dataclass
 class Cache:
-    """What trials of a choice share: the outputs, and the inputs of one scalar kernel at a time."""
+    """Shared work of the trials of a choice: outputs, and inputs of one scalar kernel at a time."""
 
-    made: dict[bool, OutputRows] = field(default_factory=dict)
-    held: tuple[Any, Any] = (None, None)
+    by_coordinates: dict[bool, OutputRows] = field(default_factory=dict)
+    current: tuple[Any, Any] = (None, None)
 
     def outputs(self, problem: Problem) -> OutputRows:
-        """Return the outputs in the coordinates that a problem needs, made once."""
+        """Return the outputs in the coordinates that a problem needs, computed once."""
         side, kernel = problem.outputs, problem.kernel
         own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
-        if own in self.made:
-            return self.made[own]
+        if own in self.by_coordinates:
+            return self.by_coordinates[own]
         if side.features is not None:
             map, V = side.coordinates[0], dense(side.coordinates[1])
         else:
@@ -133,12 +142,12 @@ class Cache:
             V = map.fit_transform(side.kernel, side.items)
         frame = OrthonormalFrame(map)
         made = OutputRows.centred(V, problem.weights, problem.intercept, frame)
-        self.made[own] = made
+        self.by_coordinates[own] = made
         return made
 
     def inputs(self, kernel: Any, make: Callable, *parts: Any) -> Any:
-        """Return make(*parts) of a scalar kernel, made once; those of another are released."""
-        if self.held[0] is not kernel:
-            self.held = (None, None)  # before the next are made
-            self.held = (kernel, make(*parts))
-        return self.held[1]
+        """Return make(*parts), computed once for a kernel and kept until another one comes."""
+        if self.current[0] is not kernel:
+            self.current = (None, None)  # before the next are made
+            self.current = (kernel, make(*parts))
+        return self.current[1]

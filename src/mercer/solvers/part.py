@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Array, blocks, host, is_foreign, like, namespace, put, take
-from .._base.linalg import adjoint, exceeds_rounding
+from .._base.linalg import adjoint, congruences, exceeds_rounding, unit_columns
 from ..operators.slots import Slots
 from ..problem import Problem
 from .exact_inputs import REFINED
@@ -19,8 +20,6 @@ BLOCK = 2**24
 """Residuals that are held at once for several ridges."""
 CANCELLED = 1e-6
 """Differences of ones below this have lost digits that a projection keeps."""
-COLUMNS = 20
-"""Shrinkages from which on products of all pairs of rows pay, in large groups; fewer in small."""
 
 
 @dataclass(eq=False)
@@ -69,7 +68,7 @@ class Part:
     times: int = 1
     _known: dict[float, Part] = field(default_factory=dict, init=False, repr=False)
 
-    def at(self, alpha: float) -> Part:
+    def at_ridge(self, alpha: float) -> Part:
         """Return the part with inputs factored for one ridge, if that is faster than a spectrum."""
         if alpha not in self._known:
             inputs = self.inputs.at_ridge(self.b, alpha) if self.alike else self.inputs
@@ -81,7 +80,7 @@ class Part:
 
     @cached_property
     def T(self) -> Array:
-        """The outputs, rotated only where more than a solution is needed."""
+        """The targets: outputs in the eigenbasis of the operator, computed on first use."""
         if self.targets is None:
             return self.target_rows(np.arange(self.inputs.size))
         return self.targets() if callable(self.targets) else self.targets
@@ -91,21 +90,21 @@ class Part:
         if self.targets is not None:
             return take(self.T, own)
         unit = unit_columns(self.inputs.size, own, self.inputs.E)
-        return self._on_outputs(adjoint(self._less(unit, False)))
+        return self._to_outputs(adjoint(self._project_out(unit, False)))
 
-    def _on_outputs(self, A: Array) -> Array:
-        """Return columns of rows as those of outputs, times the roots of their weights."""
+    def _to_outputs(self, A: Array) -> Array:
+        """Multiply columns by the roots of the weights, so that they refer to the outputs."""
         roots = self.inputs.roots
         return A if roots is None else A * adjoint(roots)
 
     @cached_property
-    def inside(self) -> Array:
-        """EᵀT."""
+    def projected(self) -> Array:
+        """EᵀT, the targets in the eigenbasis of the inputs."""
         if self.products is not None:
             return self.products() if callable(self.products) else self.products
         if self.targets is None:
-            return self._on_outputs(adjoint(self.inputs.E))
-        return self.inputs.inside(self.T)
+            return self._to_outputs(adjoint(self.inputs.E))
+        return self.inputs.project(self.T)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -123,15 +122,15 @@ class Part:
         return self.inputs.slots
 
     @cached_property
-    def lengths(self) -> Array:
+    def sqlengths(self) -> Array:
         """The squared lengths of all outputs along each direction."""
         if self.everything is not None:
             return self.everything[1]
         return namespace(self.T).sum(abs(self.T) ** 2, axis=0)
 
     @property
-    def number(self) -> float:
-        """The number of rows of all outputs less that of the constants."""
+    def free_rows(self) -> float:
+        """The number of rows of all data less the number of fitted constants."""
         rows = self.shape[0] if self.everything is None else self.everything[0]
         return rows - self.inputs.constants
 
@@ -142,11 +141,11 @@ class Part:
         return problem.left_out_labels[self.slots.owners]
 
     def rows_of(self, examples: np.ndarray) -> np.ndarray:
-        """Return the numbers of the rows that belong to some examples."""
+        """Return the positions of the rows of some examples."""
         return examples if self.slots is None else self.slots.of_items(examples)
 
-    def joined(self, A: Array) -> Array:
-        """Return values of all rows as one row per example."""
+    def by_example(self, A: Array) -> Array:
+        """Return values of the rows as one row per example."""
         return A if self.slots is None else self.slots.join(A)
 
     def log_weights(self, weights: np.ndarray | None) -> float:
@@ -159,31 +158,31 @@ class Part:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether all directions shrink alike, as under the identity."""
+        """Whether all directions have the same eigenvalue b, as under the identity."""
         return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
 
-    def _reach(self) -> Array:
-        """Return s b, one column where all directions shrink alike."""
+    def _eigenvalues(self) -> Array:
+        """Return s b, the eigenvalues of kernel times operator; one column if all b are equal."""
         return self.inputs.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]
 
     def shrinkage(self, alpha: float) -> Array:
-        """Return d_pj = α / (s_p b_j + α)."""
-        return alpha / (self._reach() + alpha)
+        """Return d_pj = α / (s_p b_j + α), the fraction of a coordinate that is not fitted."""
+        return alpha / (self._eigenvalues() + alpha)
 
-    def _factors(self, alpha: float) -> Array:
+    def _residual_factors(self, alpha: float) -> Array:
         """Return d of I - H = (I - EEᵀ - NNᵀ) + E diag(d) Eᵀ; of a sample, I - NNᵀ + E diag(d) Eᵀ.
 
         The rows of a sample are not orthonormal: their own products must not be subtracted.
         """
         if self.inputs.complete or self.inputs.orthonormal:
             return self.shrinkage(alpha)
-        reach = self._reach()
-        return -reach / (reach + alpha)
+        eigenvalues = self._eigenvalues()
+        return -eigenvalues / (eigenvalues + alpha)
 
     def smooth(self, T: Array, alpha: float) -> Array:
-        """Return the fit to other outputs T."""
-        E, reach = self.inputs.E, self._reach()
-        fitted = E @ ((adjoint(E) @ T) * (reach / (reach + alpha)))
+        """Return the fitted values H T of other outputs T."""
+        E, eigenvalues = self.inputs.E, self._eigenvalues()
+        fitted = E @ ((adjoint(E) @ T) * (eigenvalues / (eigenvalues + alpha)))
         N = self.inputs.N
         return fitted if N is None else fitted + N @ (adjoint(N) @ T)
 
@@ -199,46 +198,46 @@ class Part:
         largest = float(namespace(D).max(D)) if refined else 0.0
         small = alpha < REFINED * largest and exceeds_rounding(alpha, int(s.shape[0]), largest)
         D = D + alpha
-        C = self.inside / D
+        C = self.projected / D
         if small:
             E = self.inputs.E
             dual = E @ C
-            rest = self.T - self.inputs.times(dual) * b - alpha * dual
+            rest = self.T - self.inputs.gram_times(dual) * b - alpha * dual
             C = C + (adjoint(E) @ rest) / D
         C = C * b
         return C if Q is None else C @ adjoint(Q)
 
     def misfit(self, alpha: float) -> float:
-        """Return α times the sum of squares over (s b + α), where no basis reaches over α."""
-        xp, reach = namespace(self.b), self._reach()
-        squares = abs(self.inside) ** 2
+        """Return α Σ (EᵀT)² / (s b + α), plus the squared length of T outside the basis."""
+        xp, eigenvalues = namespace(self.b), self._eigenvalues()
+        squares = abs(self.projected) ** 2
         if not (self.inputs.complete or self.inputs.orthonormal):
-            explained = float(xp.sum(squares * (reach / (reach + alpha))))
-            return max(0.0, float(xp.sum(self.lengths)) - explained)
-        beyond = 0.0 if self.inputs.complete else float(xp.sum(self.outside**2))
-        return float(xp.sum(squares * (alpha / (reach + alpha)))) + beyond
+            explained = float(xp.sum(squares * (eigenvalues / (eigenvalues + alpha))))
+            return max(0.0, float(xp.sum(self.sqlengths)) - explained)
+        unfitted = 0.0 if self.inputs.complete else float(xp.sum(self.unfitted**2))
+        return float(xp.sum(squares * (alpha / (eigenvalues + alpha)))) + unfitted
 
     # -- what the basis misses -----------------------------------------------------------------
 
     @cached_property
-    def outside(self) -> Array | float:
-        """T less its projection on E and N, what no α can fit; T where E is not orthonormal."""
+    def unfitted(self) -> Array | float:
+        """The part of T outside E and N, which no α can fit; T itself if E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
         if self.targets is None:
-            return self._outside_rows(np.arange(self.inputs.size))
+            return self._unfitted_rows(np.arange(self.inputs.size))
         if not self.inputs.orthonormal:
             return self.T
-        rest, E = self.T - self.inputs.E @ self.inside, self.inputs.E
+        rest, E = self.T - self.inputs.E @ self.projected, self.inputs.E
         return rest - E @ (adjoint(E) @ rest)  # what cancelled the first time
 
-    def _outside_rows(self, own: np.ndarray) -> Array | float:
-        """Return some rows of `outside`."""
+    def _unfitted_rows(self, own: np.ndarray) -> Array | float:
+        """Return some rows of `unfitted`."""
         if self.targets is None and not self.inputs.complete:
             if not self.inputs.orthonormal:
                 return self.target_rows(own)
-            return self._on_outputs(adjoint(self.beyond(own)))
-        return self.outside if self.inputs.complete else take(self.outside, own)
+            return self._to_outputs(adjoint(self.complement_columns(own)))
+        return self.unfitted if self.inputs.complete else take(self.unfitted, own)
 
     @cached_property
     def squares(self) -> Array:
@@ -247,101 +246,103 @@ class Part:
         return E * E if not namespace(E).isdtype(E.dtype, "complex floating") else abs(E) ** 2
 
     @cached_property
-    def free(self) -> Array | float:
-        """1 - N² - Σ_p E_ip², where the basis is not complete; 1 - N² where not orthonormal."""
+    def complement_diagonal(self) -> Array | float:
+        """The diagonal of I - NNᵀ - EEᵀ, as a column; that of I - NNᵀ if E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
         xp = namespace(self.squares)
         rest = 1.0 + 0.0 * xp.sum(self.squares, axis=1)
-        rest = rest - self.inputs.squared_levels(slice(None))
+        rest = rest - self.inputs.squared_constants(slice(None))
         if not self.inputs.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squares, axis=1)
         lost = np.flatnonzero(host(rest < CANCELLED))
         if len(lost):
-            rest = put(rest[:, None], lost, xp.sum(self.beyond(lost) ** 2, axis=0)[:, None])[:, 0]
+            rest = put(
+                rest[:, None], lost, xp.sum(self.complement_columns(lost) ** 2, axis=0)[:, None]
+            )[:, 0]
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
-    def beyond(self, rows: np.ndarray) -> Array:
-        """Return columns of I - EEᵀ - NNᵀ, projected twice for the digits that cancelled."""
-        return self._less(unit_columns(self.inputs.size, rows, self.inputs.E), True)
+    def complement_columns(self, rows: np.ndarray) -> Array:
+        """Return some columns of I - EEᵀ - NNᵀ, projected twice to restore cancelled digits."""
+        return self._project_out(unit_columns(self.inputs.size, rows, self.inputs.E), True)
 
-    def _less(self, A: Array, spanned: bool) -> Array:
-        """Return A less its projections on N, and on E if `spanned`; twice."""
+    def _project_out(self, A: Array, spanned: bool) -> Array:
+        """Return A less its projections on N, and on E if `spanned`; done twice for accuracy."""
         for basis in ((self.inputs.E if spanned else None), self.inputs.N) * 2:
             A = A if basis is None else A - basis @ (adjoint(basis) @ A)
         return A
 
     # -- residuals and leverages ---------------------------------------------------------------
 
-    def path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
+    def residual_path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
         """Yield T - HT and the diagonal of I - H for every α, one column or one per direction.
 
         Those of many ridges are one product where directions shrink alike.
         """
-        if not self.inputs.held:
-            yield from self._path_in_blocks(alphas)
+        if not self.inputs.in_memory:
+            yield from self._residual_path_in_blocks(alphas)
             return
         E, xp, (n, q) = self.inputs.E, namespace(self.b), self.shape
         together = max(1, BLOCK // max(1, n * q)) if self.alike else 1
         for some in blocks(len(alphas), together):
-            D = [self._factors(alpha) for alpha in alphas[some]]
-            R = E @ xp.concat([self.inside * d for d in D], axis=1)
-            rest = self.squares @ xp.concat(D, axis=1) + self.free
+            D = [self._residual_factors(alpha) for alpha in alphas[some]]
+            R = E @ xp.concat([self.projected * d for d in D], axis=1)
+            rest = self.squares @ xp.concat(D, axis=1) + self.complement_diagonal
             width = D[0].shape[1]
             for i in range(len(D)):
-                own = R[:, i * q : (i + 1) * q] + self.outside
+                own = R[:, i * q : (i + 1) * q] + self.unfitted
                 yield own, rest[:, i * width : (i + 1) * width]
 
-    def _path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
+    def _residual_path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
         """Yield T - HT and the diagonal of I - H for every α, making rows of E in blocks."""
-        D, T, xp = [self._factors(alpha) for alpha in alphas], self.T, namespace(self.T)
+        D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
         for rows in blocks(T.shape[0], max(1, BLOCK // max(1, self.inputs.s.shape[0]))):
             E = self.inputs.rows(np.arange(rows.start, rows.stop))
-            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.inputs.squared_levels(rows)
+            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.inputs.squared_constants(rows)
             for own, d in zip(found, D, strict=True):
-                own.append((T[rows, :] + E @ (self.inside * d), free[:, None] + (E * E) @ d))
+                own.append((T[rows, :] + E @ (self.projected * d), free[:, None] + (E * E) @ d))
         for own in found:
             residuals, rests = zip(*own, strict=True)
             yield xp.concat(residuals), xp.concat(rests)
 
-    def rests(self, alpha: float) -> Array:
+    def residual_leverages(self, alpha: float) -> Array:
         """Return the diagonal of I - H, one column or one per direction."""
-        return self.squares @ self._factors(alpha) + self.free
+        return self.squares @ self._residual_factors(alpha) + self.complement_diagonal
 
     def residual_rows(self, own: np.ndarray, alphas: Sequence[float], E: Array) -> list[Array]:
         """Return some rows of T - HT for every α, given those rows of the basis."""
-        outside = self._outside_rows(own)
-        return [E @ (self.inside * self._factors(alpha)) + outside for alpha in alphas]
+        outside = self._unfitted_rows(own)
+        return [E @ (self.projected * self._residual_factors(alpha)) + outside for alpha in alphas]
 
-    def rest_blocks(self, alphas: Sequence[float], members: np.ndarray, E: Array) -> Array:
-        """Return I - H over groups of one size: (groups, α, directions, size, size).
+    def residual_blocks(self, alphas: Sequence[float], members: np.ndarray, E: Array) -> Array:
+        """Return the blocks of I - H over groups of one size, (groups, α, directions, size, size).
 
-        There is one direction where all shrink alike. E are the rows of the basis.
+        There is one direction if all have the same eigenvalue. E holds the rows of the basis.
         """
         xp, (groups, size) = namespace(self.b), members.shape
-        d = xp.concat([self._factors(alpha) for alpha in alphas], axis=1)
+        d = xp.concat([self._residual_factors(alpha) for alpha in alphas], axis=1)
         E = xp.reshape(E, (groups, size, -1))
-        H = xp.reshape(_congruences(E, d), (groups, len(alphas), -1, size, size))
-        extra = self.unspanned(E, members)
+        H = xp.reshape(congruences(E, d), (groups, len(alphas), -1, size, size))
+        extra = self.complement_blocks(E, members)
         return H if extra is None else H + extra[:, None, None, :, :]
 
-    def unspanned(self, E: Array, members: np.ndarray) -> Array | None:
-        """Return I - N_gN_gᵀ - E_gE_gᵀ where the basis is not complete, and lone constants.
+    def complement_blocks(self, E: Array, members: np.ndarray) -> Array | None:
+        """Return what I - H has over groups besides E diag(d) Eᵀ: the complement of the basis.
 
         A constant whose every row is in the group is not known without it: it is not fitted.
         """
         constants = self.inputs.constant_blocks(members)
         if self.inputs.complete:
             return None if constants is None else constants[1]
-        rest = self._projected(E, members, constants)
+        rest = self._orthogonal_blocks(E, members, constants)
         return rest if constants is None else rest + constants[1]
 
-    def _projected(
+    def _orthogonal_blocks(
         self, E: Array, members: np.ndarray, constants: tuple[Array, Array] | None
     ) -> Array:
-        """Return the blocks of I - NNᵀ - EEᵀ over groups, of rows E of the basis."""
+        """Return the blocks of I - NNᵀ - EEᵀ over groups, given the rows E of the basis."""
         xp = namespace(E)
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if constants is not None:
@@ -351,7 +352,7 @@ class Part:
         rest = rest - E @ adjoint(E)
         smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
         for g in np.flatnonzero(smallest < CANCELLED):
-            own = self.beyond(members[g])
+            own = self.complement_columns(members[g])
             rest[int(g), :, :] = adjoint(own) @ own
         return rest
 
@@ -360,7 +361,7 @@ class Part:
     def weights(
         self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
     ) -> Array:
-        """Return the weights of (some) rows of T in g_j at inputs of projections Z."""
+        """Return the weights of (some) rows of T in g_j(x), given z(x) of the inputs as Z."""
         b = self.b[direction]
         E = self.inputs.E if rows is None else take(self.inputs.E, rows)
         W = (Z * (b / (self.inputs.s * b + alpha))) @ adjoint(E)
@@ -368,10 +369,10 @@ class Part:
         if N is None:
             return W
         N = N if rows is None else take(N, rows)
-        return W + self.inputs.share * N[:, 0]
+        return W + self.inputs.constant_weight * N[:, 0]
 
     def shift(self, at: Located, own: np.ndarray, e: Array, alpha: float) -> Array:
-        """Return Σ_{i∈I} w_i(x) e_i, what residuals e of rows I add to g at located inputs."""
+        """Return Σ_{i∈I} w_i(x) e_i, how residuals e of the rows I change g at located inputs."""
         b = self.b[:1] if self.alike else self.b
         pull = (b / (self.inputs.s[:, None] * b + alpha)) * (adjoint(self.inputs.rows(own)) @ e)
         return at.join(at.Z @ pull + self.inputs.constant_shift(at, own, e))
@@ -379,7 +380,7 @@ class Part:
     # -- constants that only one group knows ---------------------------------------------------
 
     def unknown_constants(self, groups: np.ndarray, own: np.ndarray | None = None) -> Array | float:
-        """Return √w times the constants of rows whose component no other group has.
+        """Return √w times the constants of rows whose output component occurs in no other group.
 
         Without it such a constant is zero. `own` is for the rows of one group alone.
         """
@@ -398,24 +399,20 @@ class Part:
         return found if self.inputs.roots is None else found * take(self.inputs.roots, own)
 
 
-def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
-    """Return some columns of the identity."""
-    eye = np.zeros((n, len(rows)))
-    eye[rows, np.arange(len(rows))] = 1.0
-    return like(eye, like_this)
+class LazyParts(Sequence[Part]):
+    """Parts that are computed when they are accessed, and kept if `keep` is true."""
 
+    def __init__(self, makers: Sequence[Callable[[], Part]], keep: bool):
+        self.makers, self.keep = makers, keep
+        self.made: dict[int, Part] = {}
 
-def _congruences(E: Array, d: Array) -> Array:
-    """Return E_g diag(d_j) E_gᵀ for every group and every column j, (groups, j, ·, ·)."""
-    xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
-    complex_valued = xp.isdtype(E.dtype, "complex floating")
-    if complex_valued or columns * (size + 2 * COLUMNS) <= COLUMNS * size:
-        turned = adjoint(E)
-        return xp.stack([(E * d[:, j]) @ turned for j in range(columns)], axis=1)
-    # one product for all columns, of the entries on and above the diagonal alone
-    upper = xp.concat([(E[:, i:, :] * E[:, i : i + 1, :]) @ d for i in range(size)], axis=1)
-    place = np.zeros((size, size), dtype=np.int64)
-    place[np.triu_indices(size)] = np.arange(upper.shape[1])
-    place = np.maximum(place, place.T).reshape(-1)
-    whole = take(xp.permute_dims(upper, (1, 2, 0)), place)
-    return xp.permute_dims(xp.reshape(whole, (size, size, columns, -1)), (3, 2, 0, 1))
+    def __len__(self) -> int:
+        return len(self.makers)
+
+    def __getitem__(self, i: Any) -> Any:
+        if i in self.made:
+            return self.made[i]
+        made = self.makers[i]()
+        if self.keep:
+            self.made[i] = made
+        return made

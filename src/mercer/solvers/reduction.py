@@ -1,4 +1,4 @@
-"""What weights and an intercept make of a Gram matrix."""
+"""The transformation of a Gram matrix by sample weights and an intercept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._base.threads import MANY, in_passes
 
 @dataclass(frozen=True)
 class Reduction:
-    """What weights and an intercept make of a Gram matrix: Mᵀ(√w K √w)M with MMᵀ + NNᵀ = I.
+    """The reduction of a Gram matrix K to Mᵀ(√w K √w)M, with MMᵀ + NNᵀ = I.
 
     Column c of N has the square roots of the sample weights at the rows of one place (of all rows,
     unless the rows are slots), over their length. The reflection I - 2RRᵀ turns the columns of N
@@ -81,8 +81,8 @@ class Reduction:
         """Return √w ∘ A, the rows times the square roots of their weights."""
         return A if self.roots is None else self.roots * A
 
-    def reduced(self, K: Array) -> Array:
-        """Return Mᵀ(√w K √w)M for a symmetric K.
+    def reduce_gram(self, K: Array) -> Array:
+        """Return Mᵀ(√w K √w)M, a symmetric K with weights and without constants.
 
         Without weights and without an intercept this is K itself, not a copy.
         """
@@ -98,7 +98,7 @@ class Reduction:
             p = 2.0 * (p - (v @ p) * v)
             if not is_foreign(K) and K.size < MANY:
                 return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
-            return _outer_less(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
+            return _minus_outer_products(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
 
@@ -106,8 +106,8 @@ class Reduction:
         """Return (I - 2RRᵀ) A, the reflected rows."""
         return A - 2.0 * (self.R @ (namespace(A).matrix_transpose(self.R) @ A))
 
-    def inside(self, V: Array) -> Array:
-        """Return MᵀV, the coordinates of V outside the constants."""
+    def reduce_rows(self, V: Array) -> Array:
+        """Return MᵀV, rows in the coordinates of the reduced matrix."""
         V = V if self.order is None else take(V, self.order)
         if self.R is None:
             return V
@@ -116,8 +116,8 @@ class Reduction:
         v = self.R[:, 0]
         return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
 
-    def back(self, A: Array) -> Array:
-        """Return M A, the inverse of `inside` on the complement of the constants."""
+    def expand_rows(self, A: Array) -> Array:
+        """Return M A, rows over all examples from those of the reduced matrix."""
         if self.R is None:
             rows = A
         elif self.R.shape[1] == 1:
@@ -131,15 +131,15 @@ class Reduction:
             rows = self._reflected(take(namespace(A).concat([zeros, A]), positions))
         return rows if self.order is None else take(rows, np.argsort(self.order))
 
-    def without(self, V: Array) -> Array:
+    def remove_constants(self, V: Array) -> Array:
         """Return V - NNᵀV, the part of V that the intercept does not fit."""
         if self.N is None:
             return V
         return V - self.N @ (namespace(V).matrix_transpose(self.N) @ V)
 
 
-def _outer_less(A: Array, *pairs: tuple[Array, Array]) -> Array:
-    """Return A - Σ a bᵀ over pairs of vectors; in numpy in one pass, on all cores."""
+def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
+    """Return A - Σ a bᵀ over pairs of vectors; numpy arrays in one pass, on all cores."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
         made = -namespace(A).matrix_transpose(left) @ right

@@ -50,7 +50,7 @@ class Solver:
     single: bool = False
 
     def reason(self, problem: Problem, want: Want) -> str | None:
-        """Return why it does not take a problem of its kind; None if it does."""
+        """Return why this solver does not accept a problem of its kind; None if it does."""
         return None if self.refuses is None else self.refuses(problem, want)
 
     def cost(self, sizes: Sizes) -> Route:
@@ -59,10 +59,12 @@ class Solver:
 
 
 def _several(problem: Problem, want: Want) -> str | None:
+    """Return why more than one solution excludes a solver; None for one solution."""
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
 def _foreign(problem: Problem, want: Want) -> str | None:
+    """Return why arrays of another library exclude a solver; None for numpy arrays."""
     return "it is for numpy" if problem.foreign else None
 
 
@@ -167,7 +169,7 @@ def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factoriz
 
 
 def check_name(solver: Any, problem: Problem | None = None) -> None:
-    """Refuse a `solver=` that does not exist, or not for such a kernel."""
+    """Refuse a `solver=` that does not exist or does not suit the kernel."""
     iterative = isinstance(solver, BlockConjugateGradient)
     if not iterative and solver not in NAMES:
         raise ValueError(
@@ -195,20 +197,20 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
 
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
-    """Return those of the ways that a name of `solver=` stands for."""
+    """Return the solvers that a value of `solver=` stands for."""
     names = ALONG["cg" if isinstance(solver, BlockConjugateGradient) else solver]
     return tuple(way for way in ways if way.name in names)
 
 
 def _refusal(want: Want, reasons: list[str]) -> str:
-    """Return the reason of the solver that was named, or of the most general one."""
+    """Return the reason for a refusal: that of the most general solver, listed last."""
     if want.solver == "cholesky":
         return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
     return reasons[-1]
 
 
 def sizes_of(problem: Problem, want: Want) -> Sizes:
-    """Return what the costs of a problem depend on."""
+    """Return the sizes of a problem that its costs depend on."""
     width = problem.outputs.width
     operator = problem.kernel.operator if problem.separable else None
     uniform = operator is not None and operator.uniform is not None
@@ -227,14 +229,14 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
 
 
 def plan(sizes: Sizes) -> Plan:
-    """Return the costs of the ways to fit a scalar kernel times an operator."""
+    """Return the cost of each way to fit a scalar kernel times an operator of these sizes."""
     kind = exact_kind(sizes.n, sizes.identity, not sizes.choice)
     exact = [solver for solver in LADDER[kind] if not (solver.single and sizes.choice)]
     return _plan(sizes, [*exact, LOW_RANK, STREAMED])
 
 
 def plan_of(problem: Problem, want: Want) -> Plan:
-    """Return the costs of the ways to solve a problem, and of those at low rank."""
+    """Return the cost of each way to solve a problem, and of low rank and streams."""
     ways = ladder(problem, want)
     if problem.separable and problem.symmetry is None and problem.loss is None:
         ways += [LOW_RANK, STREAMED]
@@ -242,5 +244,6 @@ def plan_of(problem: Problem, want: Want) -> Plan:
 
 
 def _plan(sizes: Sizes, ways: list[Solver]) -> Plan:
+    """Return the plan of some solvers, without repeats."""
     routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in ways)}
     return Plan(sizes.n, tuple(routes.values()), sizes.largest_rank())

@@ -32,7 +32,7 @@ from ..features.landmarks import Spanned
 from ..problem import Problem, Want
 from .exact_inputs import ExactInputs
 from .factorization import Factorization
-from .inputs import Fit
+from .inputs import FittedMap
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 from .reduction import Reduction, weighted_mean
@@ -46,7 +46,7 @@ DIAGONAL = 16
 
 
 def shift_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a problem is not solved mode by mode."""
+    """Return why a problem is not solved mode by mode; None if it can be."""
     if problem.symmetry is None or problem.symmetry.shifts is None:
         return "symmetries are more than shifts"
     if not problem.separable or problem.kernel.operator.uniform is None:
@@ -78,24 +78,24 @@ def _varies(problem: Problem) -> str | None:
 
 
 def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor one problem for each mode; an intercept is the same at all shifts of a location."""
+    """Factor a problem that shifts leave unchanged into one part for each Fourier mode."""
     group: Any = problem.symmetry
     basis = FourierBasis(group.shifts[1])
     outputs = _outputs(problem, basis)
-    values, T = ShiftValues(problem, basis), basis.forth(outputs.rows)
+    values, T = ShiftValues(problem, basis), basis.to_modes(outputs.rows)
     parts = []
     for number, mode in enumerate(np.ndindex(*basis.half)):
         target = _real(T[mode]) if basis.is_real(mode) else T[mode]
         inputs = ExactInputs(ModeGram(values, mode, problem.intercept and not any(mode)))
         b = like(np.full(basis.others, problem.uniform), outputs.rows)
         columns = number * basis.others + np.arange(basis.others)
-        parts.append(Part(inputs, b, target, columns=columns, times=basis.times(mode)))
+        parts.append(Part(inputs, b, target, columns=columns, times=basis.copies_of(mode)))
 
-    def join(fits: list[Fit]) -> Fit:
-        """Return dual coefficients on all images: an image has the image of its original's."""
+    def join(fits: list[FittedMap]) -> FittedMap:
+        """Return the map of dual coefficients on all images of the training inputs."""
         xp = namespace(outputs.rows)
         duals: Any = [dual for dual, _ in fits]
-        C = basis.real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
+        C = basis.to_real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
         C = C / len(group)
         coef = concatenated([act(C) for act in group.outputs])
         map = Spanned(problem.inputs.kernel, concatenated(values.images), coef)
@@ -104,11 +104,11 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     return Factorization(problem, problem.kernel, outputs, parts, basis, join)
 
 
-def _constant(basis: FourierBasis, fits: list[Fit]) -> Array:
+def _constant(basis: FourierBasis, fits: list[FittedMap]) -> Array:
     """Return the mean that the mode of constants explains, the same at all shifts."""
     xp, first = namespace(fits[0][1]), fits[0][1][None, :]
     rest = xp.concat([0.0 * first] * (len(fits) - 1), axis=1) if len(fits) > 1 else first[:, :0]
-    return basis.real(xp.concat([first, rest], axis=1))[0, :]
+    return basis.to_real(xp.concat([first, rest], axis=1))[0, :]
 
 
 def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
@@ -125,6 +125,7 @@ def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
 
 
 def _real(A: Array) -> Array:
+    """Return the real part as an array of its own."""
     return A.real + 0.0  # not a view of every other number
 
 
@@ -144,23 +145,23 @@ class FourierBasis(Basis):
         self.by_shift = np.moveaxis(orbits, 0, -1)  # (*shifts, others)
         self.half = (*self.shape[:-1], self.shape[-1] // 2 + 1)
 
-    def times(self, mode: tuple[int, ...]) -> int:
-        """Return 2 for a mode that also stands for its conjugate."""
+    def copies_of(self, mode: tuple[int, ...]) -> int:
+        """Return how many real directions a mode stands for: 2 if its conjugate is not a mode."""
         return 1 if mode[-1] == 0 or 2 * mode[-1] == self.shape[-1] else 2
 
     def is_real(self, mode: tuple[int, ...]) -> bool:
         """Return whether a mode is its own conjugate."""
         return all(2 * k % m == 0 for k, m in zip(mode, self.shape, strict=True))
 
-    def forth(self, V: Array) -> Array:
+    def to_modes(self, V: Array) -> Array:
         """Return rows of outputs as Fourier modes, lengths kept, (*modes, n, others)."""
         xp = namespace(V)
         rows = take(xp.matrix_transpose(V), self.by_shift.reshape(-1))
         shaped = xp.matrix_transpose(xp.reshape(rows, (*self.by_shift.shape, V.shape[0])))
         return fourier(shaped, self.axes) / self.number**0.5
 
-    def real(self, C: Array) -> Array:
-        """Return modes (n, modes · others) as rows of outputs: the inverse of `forth`."""
+    def to_real(self, C: Array) -> Array:
+        """Return modes (n, modes · others) as rows of outputs: the inverse of `to_modes`."""
         xp, n = namespace(C), C.shape[0]
         modes = xp.reshape(xp.astype(C, xp.complex128), (n, *self.half, self.others))
         stacked = xp.moveaxis(modes, 0, -2)
@@ -168,26 +169,26 @@ class FourierBasis(Basis):
         rows = xp.reshape(xp.matrix_transpose(values), (-1, n))
         return xp.matrix_transpose(take(rows, np.argsort(self.by_shift.reshape(-1))))
 
-    def back(self, C: Array) -> Array:
+    def to_coordinates(self, C: Array) -> Array:
         """Return real rows unchanged: they are in output coordinates already."""
         return C
 
     @cached_property
     def _copies(self) -> np.ndarray:
-        """How many real directions each column of the parts stands for."""
-        return np.repeat([self.times(mode) for mode in np.ndindex(*self.half)], self.others)
+        """The number of real directions that each column of the parts stands for."""
+        return np.repeat([self.copies_of(mode) for mode in np.ndindex(*self.half)], self.others)
 
-    def each(self, values: Array) -> Array:
-        """Return one value per column of the parts as one per real direction."""
+    def per_direction(self, values: Array) -> Array:
+        """Return one value per direction from one value per column of the parts."""
         xp = namespace(values)
         index = np.repeat(np.arange(len(self._copies)), self._copies)
         return xp.matrix_transpose(take(xp.matrix_transpose(values), index))
 
-    def pooled(self, noises: np.ndarray) -> np.ndarray:
+    def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
         """Return the mean over modes: entries that shifts exchange are equally noisy."""
         copies = self._copies.reshape(-1, self.others)
         mean = (copies * noises.reshape(copies.shape)).sum(axis=0) / self.number
-        return self.each(np.tile(mean, len(copies))[None, :])[0, :]
+        return self.per_direction(np.tile(mean, len(copies))[None, :])[0, :]
 
     @cached_property
     def Q(self) -> Array:  # type: ignore[override]
@@ -196,7 +197,7 @@ class FourierBasis(Basis):
         column = np.repeat(np.arange(len(self._copies)), self._copies)
         first = np.append(True, column[1:] != column[:-1])
         units[np.arange(len(column)), column] = np.where(first & ~self._sines[column], 1.0, 1.0j)
-        rows = self.real(units)
+        rows = self.to_real(units)
         return (rows / np.linalg.norm(rows, axis=1)[:, None]).T
 
     @cached_property
@@ -205,7 +206,7 @@ class FourierBasis(Basis):
         found = []
         for mode in np.ndindex(*self.half):
             conjugate = tuple(-k % m for k, m in zip(mode, self.shape, strict=True))
-            found.append(self.times(mode) == 1 and conjugate < mode)
+            found.append(self.copies_of(mode) == 1 and conjugate < mode)
         return np.repeat(found, self.others)
 
 
@@ -232,7 +233,7 @@ class ShiftValues:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """The element of the group that each shift is."""
+        """The position of each shift among the elements of the group."""
         group: Any = self.group
         shape, axes = self.basis.shape, self.basis.axes
         first = group.shifts[0].reshape(-1, *shape)[0]
@@ -265,16 +266,16 @@ class ShiftValues:
         K = xp.reshape(K, (*self.basis.shape, *K.shape[1:]))
         return fourier(K, self.basis.axes) / self.basis.number
 
-    def against(self, A: Items) -> Array:
-        """Return the values of new inputs, (*modes, inputs, n); those of the last are kept."""
+    def kernel_values(self, A: Items) -> Array:
+        """Return kernel values of new inputs, (*modes, inputs, n); the last result is kept."""
         if self.seen[0] is not A:
             steps = np.ndindex(*self.basis.shape)
             values = [self.kernel._gram(A, self.images[self.order[k]]) for k in steps]
             self.seen = (A, self._transformed(values), None)
         return self.seen[1]
 
-    def prior(self, A: Items) -> Array:
-        """Return the values of new inputs with themselves, (*modes, inputs)."""
+    def prior_variances(self, A: Items) -> Array:
+        """Return the kernel values of new inputs with themselves, (*modes, inputs)."""
         if self.seen[0] is not A or self.seen[2] is None:
             group: Any = self.group
             found = []
@@ -286,7 +287,7 @@ class ShiftValues:
                 ]
                 xp = namespace(*own)
                 found.append(xp.concat([xp.linalg.diagonal(K) for K in own]))
-            self.seen = (A, self.against(A), self._transformed(found))
+            self.seen = (A, self.kernel_values(A), self._transformed(found))
         return self.seen[2]
 
 
@@ -303,10 +304,11 @@ class ModeGram:
         self.X, self.weights, self.means = values.X, values.weights, None
 
     def _own(self, A: Array) -> Array:
+        """Return this mode of an array of all modes."""
         return _real(A[self.mode]) if self.real else A[self.mode]
 
-    def reduced(self) -> Array:
-        """Return the matrix without weights and constants, for the caller to destroy."""
+    def reduced_gram(self) -> Array:
+        """Return the Gram matrix of the mode after weights and constants are removed."""
         K = self._own(self.values.modes)
         if self.intercept:
             self.means = weighted_mean(K, self.weights)
@@ -314,29 +316,29 @@ class ModeGram:
         self.scale = float(xp.max(abs(xp.linalg.diagonal(K))))
         self.scale *= 1.0 if self.weights is None else float(self.weights.max())
         self.reduction = Reduction.of(self.weights, self.intercept, K)
-        return self.reduction.reduced(K) + 0.0
+        return self.reduction.reduce_gram(K) + 0.0
 
-    def against(self, A: Items) -> Array:
+    def kernel_values(self, A: Items) -> Array:
         """Return kernel values of new inputs, less their means if there is an intercept."""
-        K = self._own(self.values.against(A))
+        K = self._own(self.values.kernel_values(A))
         return K if self.means is None else K - self.means
 
-    def prior(self, A: Items, against: Array) -> Array:
-        """Return k(a, a), centred if there is an intercept, given the values of `against`."""
-        own = self._own(self.values.prior(A))
+    def prior_variances(self, A: Items, values: Array) -> Array:
+        """Return k(a, a), centred if there is an intercept, given `kernel_values(A)`."""
+        own = self._own(self.values.prior_variances(A))
         own = own if self.real else _real(own)
         if self.means is None:
             return own
-        rows = weighted_mean(namespace(against).matrix_transpose(against), self.weights)
+        rows = weighted_mean(namespace(values).matrix_transpose(values), self.weights)
         level = float(weighted_mean(self.means[:, None], self.weights)[0])
         return own - 2.0 * rows - level
 
-    def map(self, coef: Array) -> Any:
-        """Return dual coefficients √w ∘ coef, and the mean that they explain."""
+    def dual_map(self, coef: Array) -> Any:
+        """Return √w ∘ coef, which `shifts` makes a map of, and the mean that it explains."""
         coef = self.reduction.weighted(coef)
         return coef, 0.0 if self.means is None else self.means @ coef
 
-    def times(self, A: Array) -> Array:
-        """Return K A, less its mean if there is an intercept."""
+    def gram_times(self, A: Array) -> Array:
+        """Return the Gram matrix times A, less the mean of its rows if there is an intercept."""
         KA = self._own(self.values.modes) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA

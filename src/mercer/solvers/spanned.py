@@ -36,37 +36,38 @@ class OutputGram:
         self.y = self.kernel.check(problem.outputs.items, "y")
         self.center, self.w = problem.intercept, problem.weights
 
-    def _times(self, M: Array) -> Array:
+    def _plain_times(self, M: Array) -> Array:
+        """Return L M, without weights and centring, in blocks of rows."""
         n = count(self.y)
         parts = [
             self.kernel._gram(part(self.y, rows), self.y) @ M for rows in blocks(n, ENTRIES // n)
         ]
         return self.kernel.finite_values(namespace(*parts).concat(parts, axis=0))
 
-    def times(self, M: Array) -> Array:
-        """Return √w ∘ L̄ (√w ∘ M), for M orthogonal to the constants if there is an intercept."""
+    def gram_times(self, M: Array) -> Array:
+        """Return the weighted, centred Gram matrix times M, whose columns have no constant part."""
         xp, n = namespace(M), M.shape[0]
         roots = None if self.w is None else like(np.sqrt(self.w)[:, None], M)
         M = M if roots is None else roots * M
         if self.center:
             share = np.full(n, 1.0 / n) if self.w is None else self.w / self.w.sum()
             share = like(share[:, None], M)
-            LM = self._times(xp.concat([M, share], axis=1))
+            LM = self._plain_times(xp.concat([M, share], axis=1))
             self.means = LM[:, -1]
             self.level = float(share[:, 0] @ self.means)
             LM = LM[:, :-1] - xp.matrix_transpose(share) @ LM[:, :-1]
         else:
-            LM = self._times(M)
+            LM = self._plain_times(M)
         return LM if roots is None else roots * LM
 
     def diagonal(self) -> Array:
-        """Return the weighted squared lengths of the (centred) outputs; call `times` first."""
+        """Return the weighted squared lengths of the (centred) outputs; call `gram_times` first."""
         own = self.kernel.diag(self.y)
         own = own - 2.0 * self.means + self.level if self.center else own
         return own if self.w is None else like(self.w, own) * own
 
-    def square(self, own: np.ndarray) -> Array:
-        """Return the weighted block of L over some outputs; call `times` first."""
+    def block(self, own: np.ndarray) -> Array:
+        """Return the weighted block of L over some outputs; call `gram_times` first."""
         some = take(self.y, own)
         L = self.kernel._gram(some, some)
         if self.center:
@@ -87,82 +88,94 @@ class SpanMoments:
         self.turn = namespace(self.E).matrix_transpose
 
     @cached_property
-    def crossed(self) -> Array:
+    def gram_times_basis(self) -> Array:
         """L @ E, the output Gram matrix times the input eigenvectors."""
-        return self.gram.times(self.E)
+        return self.gram.gram_times(self.E)
 
     @cached_property
-    def inner(self) -> Array:
+    def gram_in_basis(self) -> Array:
         """EᵀLE, the output Gram matrix in the basis E."""
-        return self.turn(self.E) @ self.crossed
+        return self.turn(self.E) @ self.gram_times_basis
 
     @cached_property
-    def beyond(self) -> Array:
-        """PLE, where P = I - EEᵀ - NNᵀ projects on the complement of E and the constants."""
-        return self.crossed - self.E @ self.inner
+    def complement_part(self) -> Array:
+        """P L E, where P = I - EEᵀ - NNᵀ projects on the complement of E and the constants."""
+        return self.gram_times_basis - self.E @ self.gram_in_basis
 
     @cached_property
-    def missed(self) -> Array:
+    def unfitted_sqlengths(self) -> Array:
         """(PLP)_ii, the squared length of the part of each output that no ridge can fit."""
-        xp, both = namespace(self.E), self.crossed + self.beyond  # first: it finds the means
+        xp, both = (
+            namespace(self.E),
+            self.gram_times_basis + self.complement_part,
+        )  # first: it finds the means
         own = self.gram.diagonal()
         left = own - xp.sum(self.E * both, axis=1)
         lost = np.flatnonzero(host(left < CANCELLED * own))
         if len(lost):  # the difference has lost its digits: take the rows of P themselves
-            R = self.part.beyond(lost)
-            left = put(left[:, None], lost, xp.sum(R * self.gram.times(R), axis=0)[:, None])[:, 0]
+            R = self.part.complement_columns(lost)
+            left = put(left[:, None], lost, xp.sum(R * self.gram.gram_times(R), axis=0)[:, None])[
+                :, 0
+            ]
         return xp.where(left > 0, left, xp.zeros_like(left))
 
-    def lengths(self, alpha: float, averaged: bool) -> Array:
+    def sqlengths(self, alpha: float, averaged: bool) -> Array:
         """Return squared lengths of left-out residuals: ((I - H) L (I - H))_ii / (1 - H_ii)²."""
         groups = self.problem.groups
         shrunk = self.E * self.part.shrinkage(alpha)[:, 0]
         if groups is not None and not averaged:
-            found = self._of_groups(alpha, shrunk, groups)
+            found = self._sqlengths_of_groups(alpha, shrunk, groups)
         else:
-            found = self._of_rows(alpha, shrunk, averaged)
+            found = self._sqlengths_of_rows(alpha, shrunk, averaged)
         w = self.problem.weights
         found = found if w is None else found / like(w, found)
         return namespace(found).where(found > 0, found, namespace(found).zeros_like(found))
 
-    def _of_rows(self, alpha: float, shrunk: Array, averaged: bool) -> Array:
+    def _sqlengths_of_rows(self, alpha: float, shrunk: Array, averaged: bool) -> Array:
         """Return squared lengths of left-out residuals if each example is left out alone.
 
         They follow from I - H = P + E diag(d) Eᵀ, and `shrunk` is E diag(d).
         """
         xp = namespace(shrunk)
-        found = xp.sum((shrunk @ self.inner) * shrunk, axis=1)
+        found = xp.sum((shrunk @ self.gram_in_basis) * shrunk, axis=1)
         if not self.part.inputs.complete:
-            found = found + 2.0 * xp.sum(shrunk * self.beyond, axis=1) + self.missed
-        rest = self.part.rests(alpha)[:, 0]
+            found = (
+                found
+                + 2.0 * xp.sum(shrunk * self.complement_part, axis=1)
+                + self.unfitted_sqlengths
+            )
+        rest = self.part.residual_leverages(alpha)[:, 0]
         rest = xp.where(rest > 0, rest, xp.ones_like(rest))
         lost = np.flatnonzero(host(rest**2 < CANCELLED))
         if len(lost) and not self.part.inputs.complete:
-            exact = xp.linalg.diagonal(self._products(alpha, lost))
+            exact = xp.linalg.diagonal(self._block_of_products(alpha, lost))
             found = put(found[:, None], lost, exact[:, None])[:, 0]
         rest = xp.mean(rest) if averaged else rest
         return found / (rest * rest)
 
-    def _of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
+    def _sqlengths_of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
+        """Return squared lengths of left-out residuals if groups are left out together."""
         xp, turn = namespace(shrunk), self.turn
         lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
         for own in (own for same in members_by_size(groups) for own in same):
             G = take(shrunk, own)
-            N = G @ self.inner @ turn(G)
+            N = G @ self.gram_in_basis @ turn(G)
             if not self.part.inputs.complete:
-                E, beyond = take(self.E, own), take(self.beyond, own)
-                cross = G @ turn(beyond)
-                outside = self.gram.square(own) - E @ turn(take(self.crossed, own))
-                N = N + cross + turn(cross) + outside - beyond @ turn(E)
-            rest = self.part.rest_blocks([alpha], own[None, :], take(self.E, own))[0, 0, 0, :, :]
+                E, complement = take(self.E, own), take(self.complement_part, own)
+                cross = G @ turn(complement)
+                outside = self.gram.block(own) - E @ turn(take(self.gram_times_basis, own))
+                N = N + cross + turn(cross) + outside - complement @ turn(E)
+            rest = self.part.residual_blocks([alpha], own[None, :], take(self.E, own))[
+                0, 0, 0, :, :
+            ]
             if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED:
-                N = self._products(alpha, own)
+                N = self._block_of_products(alpha, own)
             half = turn(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))
             lengths = put(lengths[:, None], own, found[:, None])[:, 0]
         return lengths
 
-    def _products(self, alpha: float, rows: np.ndarray) -> Array:
+    def _block_of_products(self, alpha: float, rows: np.ndarray) -> Array:
         """Return the block of (I - H) L (I - H) over some rows, without cancellation.
 
         It is computed from the rows of I - H, which is slower than from the moments.
@@ -170,7 +183,7 @@ class SpanMoments:
         (R,) = self.part.residual_rows(rows, [alpha], take(self.E, rows))
         roots = self.part.inputs.roots
         R = R if roots is None else R / self.turn(roots)
-        return R @ self.gram.times(self.turn(R))
+        return R @ self.gram.gram_times(self.turn(R))
 
     def points(self, alpha: float) -> Embedding:
         """Return the left-out points as weights on the outputs, (n, n)."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._base.arrays import Array, Items, namespace, take
+from .._base.arrays import Array, Items
 from .inputs import InputSpectrum
-from .outputs import Basis
+from .outputs import Basis, in_order
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,4 @@ class UnitVariances:
         """Return one row per input, one column per direction."""
         parts = zip(self.inputs, self.scales, strict=True)
         found = [inputs.unit_variance(b, X, self.alpha) for inputs, b in parts]
-        return self.basis.each(in_order(found, self.order))
-
-
-def in_order(columns: list[Array], order: np.ndarray | None) -> Array:
-    """Return the columns of several parts as columns of all directions."""
-    xp = namespace(*columns)
-    joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
-    if order is None:
-        return joined
-    return xp.matrix_transpose(take(xp.matrix_transpose(joined), order))
+        return self.basis.per_direction(in_order(found, self.order))

@@ -16,7 +16,7 @@ from ..features import FeatureMap
 from ..operators import OperatorKernel
 from ..problem import Problem
 from .exact_inputs import InputGram
-from .left_out import divided
+from .left_out import solve_diagonal_blocks
 
 
 class DualWeights(FeatureMap):
@@ -51,12 +51,12 @@ class DualWeights(FeatureMap):
         Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
         """
         gram = InputGram(self.kernel, self.X, self.sample_weight, self.intercept)
-        return gram, factor_with_ridge(gram.reduced(), self.alpha)
+        return gram, factor_with_ridge(gram.reduced_gram(), self.alpha)
 
     def solve(self, T: Array) -> Array:
-        """Return (√w K √w + αI)⁻¹ T on what is not constant."""
+        """Return (√w K √w + αI)⁻¹ T on the complement of the constants."""
         gram, factor = self.factored
-        return gram.reduction.back(factor.solve(gram.reduction.inside(T)))
+        return gram.reduction.expand_rows(factor.solve(gram.reduction.reduce_rows(T)))
 
     def __getstate__(self) -> dict:
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
@@ -64,7 +64,7 @@ class DualWeights(FeatureMap):
     def transform(self, A: Items) -> Array:
         """Return the weights of g(a), one row per input."""
         gram = self.factored[0]
-        K = gram.against(A)
+        K = gram.kernel_values(A)
         turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
         C = turn(weighted(self.solve(weighted(turn(K)))))
         if not self.intercept:
@@ -75,7 +75,7 @@ class DualWeights(FeatureMap):
 
     @property
     def coefficients(self) -> Array:
-        """The matrix that follows the kernel's values, in full."""
+        """The matrix by which kernel values are multiplied."""
         gram, factor = self.factored
         weighted = gram.reduction.weighted
         return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
@@ -97,7 +97,7 @@ class LeastWeights:
     y: Items
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Return C V⁺; coordinates on the outputs themselves are their weights."""
+        """Return C V⁺, with V the coordinates of the training outputs."""
         if isinstance(self.frame, SpanFrame):
             return C
         V = self.frame.evaluate(self.y)
@@ -105,7 +105,7 @@ class LeastWeights:
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
-        """Return itself if the map has a row for every training example."""
+        """Return itself if the map has a row for every training example anyway, else None."""
         kept = map.coefficients is None or map.coefficients.shape[0] >= count(self.y)
         return self if kept else None
 
@@ -121,7 +121,7 @@ class NoWeights:
         )
 
     def without_training_data(self, map: FeatureMap) -> NoWeights:
-        """Return itself, because it holds no training data."""
+        """Return itself: there is nothing to drop."""
         return self
 
 
@@ -139,7 +139,7 @@ class CoupledMap(FeatureMap):
 
     @property
     def coefficients(self) -> Array:
-        """The c_j, one row a training example."""
+        """The coefficients c_j, one row per training example."""
         return self.coef
 
 
@@ -165,11 +165,11 @@ def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> 
 
 
 def left_out_weights(problem: Problem, alpha: float) -> Array:
-    """Return I - P_gg⁻¹P_g, with P = (K + αI)⁻¹ off the constants; zero in the own group."""
+    """Return the weights I - P_gg⁻¹P_g of left-out predictions, with P = (K + αI)⁻¹."""
     dual = DualWeights.of(problem, alpha)
     gram, factor = dual.factored
     P = dual.solve(like(np.eye(problem.n), factor.factor))
-    R, roots = divided(P, P, problem.groups), gram.reduction.roots
+    R, roots = solve_diagonal_blocks(P, P, problem.groups), gram.reduction.roots
     if roots is not None:
         R = R * namespace(R).matrix_transpose(roots) / roots
     return like(np.eye(problem.n), R) - R

@@ -1,4 +1,4 @@
-"""What a source of pairs is: one way to fold a function over its blocks."""
+"""The base of all sources of pairs: one method that reduces a function over the blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every block of a source has to be like, and the refusal of one that is not."""
+"""Checks of blocks: each must have the form of the first one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._base.from_file import LocatedError
 from ..kernels import Kernel
 
 READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
-"""What arrays of a kind of dtype count as when blocks are compared."""
+"""The dtypes that arrays of a kind count as when blocks are compared."""
 
 
 class BadBlock(LocatedError):
@@ -40,7 +40,7 @@ class BadBlock(LocatedError):
 
 @dataclass(frozen=True)
 class Expected:
-    """The kinds of the first block, which all others are held against.
+    """The form of the first block, which all others must have.
 
     Attributes
     ----------
@@ -61,20 +61,20 @@ class Expected:
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
-        """Describe the first block."""
-        with naming(0):
-            X, y, _ = _parts(block)
+        """Return the form of the first block."""
+        with naming_block(0):
+            X, y, _ = _inputs_outputs_weights(block)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
-            shapes = _shape(kernels[0], inputs), _shape(output_kernel, outputs)
-            dtypes = _dtype(X), _dtype(y)
-            return cls(kernels, output_kernel, shapes, dtypes, _first(X), _first(y))
+            shapes = _item_shape(kernels[0], inputs), _item_shape(output_kernel, outputs)
+            dtypes = _dtype_name(X), _dtype_name(y)
+            return cls(kernels, output_kernel, shapes, dtypes, _first_item(X), _first_item(y))
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
         """Return inputs, outputs and weights of a block, or raise a `BadBlock` with its number."""
-        with naming(number):
-            X, y, w = _parts(block)
-            _same_dtype(_dtype(X), self.dtypes[0], "X")
-            _same_dtype(_dtype(y), self.dtypes[1], "y")
+        with naming_block(number):
+            X, y, w = _inputs_outputs_weights(block)
+            _require_dtype(_dtype_name(X), self.dtypes[0], "X")
+            _require_dtype(_dtype_name(y), self.dtypes[1], "y")
             inputs = self.kernels[0].check(X, "X")
             for kernel in self.kernels[1:]:
                 kernel.check(inputs, "X")
@@ -85,27 +85,28 @@ class Expected:
                     f"it has {count(inputs)} inputs and {count(outputs)} outputs: a block is a "
                     "pair (X, y) of equal length."
                 )
-            _same_shape(_shape(self.kernels[0], inputs), self.shapes[0], "X")
-            _same_shape(_shape(self.output_kernel, outputs), self.shapes[1], "y")
+            _require_shape(_item_shape(self.kernels[0], inputs), self.shapes[0], "X")
+            _require_shape(_item_shape(self.output_kernel, outputs), self.shapes[1], "y")
             return inputs, outputs, None if w is None else _checked_weights(w, count(inputs))
 
 
 @contextmanager
-def naming(number: int) -> Iterator[None]:
-    """Put the number of the block in front of whatever is wrong with it."""
+def naming_block(number: int) -> Iterator[None]:
+    """Put the number of a block in front of the errors that it causes."""
     try:
         yield
     except (ValueError, TypeError) as error:
         raise BadBlock(f"block {number} of the stream: {error}") from error
 
 
-def length(block: Any) -> int:
+def number_of_pairs(block: Any) -> int:
     """Return the number of pairs of a block; 0 for a block that will be refused."""
     whole = isinstance(block, tuple | list) and len(block) in (2, 3)
     return count(block[1]) if whole and is_batch(block[1]) else 0
 
 
-def _parts(block: Any) -> tuple[Items, Items, Any]:
+def _inputs_outputs_weights(block: Any) -> tuple[Items, Items, Any]:
+    """Return inputs, outputs and weights of a block; refuse anything else."""
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         raise ValueError(
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
@@ -119,7 +120,7 @@ def _parts(block: Any) -> tuple[Items, Items, Any]:
 
 
 def _checked_weights(w: Any, n: int) -> np.ndarray:
-    """Return finite weights ≥ 0, one for each pair."""
+    """Return weights as numbers; refuse negative and missing ones."""
     if count(w) != n:
         raise ValueError(f"it has {n} pairs and {count(w)} weights: give one weight a pair.")
     w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="the weights")
@@ -128,17 +129,18 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
     return w
 
 
-def _first(items: Items) -> Items:
+def _first_item(items: Items) -> Items:
     """Return a batch of the first item; a table keeps its column names."""
     return items[:1, ...] if is_foreign(items) else items[:1]
 
 
-def _shape(kernel: Kernel, items: Items) -> tuple | None:
+def _item_shape(kernel: Kernel, items: Items) -> tuple | None:
     """Return the shape of one item, if items are vectors or arrays of one shape."""
     return tuple(items.shape[1:]) if kernel.on_vectors else None
 
 
-def _same_shape(got: Any, wanted: Any, name: str) -> None:
+def _require_shape(got: Any, wanted: Any, name: str) -> None:
+    """Refuse items whose shape is not that of the first block."""
     if got != wanted:
         message = f"each item of {name} has shape {got}, in the first block it has {wanted}"
         if name == "X" and len(got) == len(wanted) == 1:  # in the words of scikit-learn's
@@ -147,7 +149,7 @@ def _same_shape(got: Any, wanted: Any, name: str) -> None:
         raise ValueError(f"{message}.")
 
 
-def _dtype(items: Items) -> str | None:
+def _dtype_name(items: Items) -> str | None:
     """Return the name of the dtype of an array; text of any width is "text".
 
     Integers count as float64: one block of a table may happen to have no fractions.
@@ -157,7 +159,8 @@ def _dtype(items: Items) -> str | None:
     return dtype_name(items) or None
 
 
-def _same_dtype(got: str | None, wanted: str | None, name: str) -> None:
+def _require_dtype(got: str | None, wanted: str | None, name: str) -> None:
+    """Refuse arrays whose dtype is not that of the first block."""
     if got is not None and wanted is not None and got != wanted:
         raise ValueError(
             f"{name} has dtype {got}, in the first block it has {wanted}: cast it, as in "

@@ -1,4 +1,4 @@
-"""A run that was killed goes on where its last checkpoint left it."""
+"""Checkpoints, from which a run that was killed continues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from .._base.arrays import Items, host, is_foreign, like
 from .._base.files import NO_ARCHIVE
 from ..operators import Moments
-from .blocks import length
+from .blocks import number_of_pairs
 from .gathering import Gathering
 
 try:
@@ -27,9 +27,9 @@ except ImportError:  # Windows has no such locks
 
 FORMAT = "mercer stream 2"
 PARTS = ("n", "uu", "vu", "vv", "u", "v")
-"""The sums that moments are."""
+"""The sums that moments consist of."""
 SAME = 1e-9
-"""How near the coordinates of a few pairs have to be for two runs to be the same."""
+"""The largest relative difference of the coordinates of a few pairs in the same run."""
 
 
 class BadCheckpoint(ValueError):
@@ -45,7 +45,7 @@ class BadCheckpoint(ValueError):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run came: blocks and pairs read, and a digest of their content, order and cut."""
+    """Progress of a run: blocks and pairs read, and a digest of their contents in order."""
 
     blocks: int = 0
     pairs: int = 0
@@ -54,7 +54,7 @@ class Progress:
     def plus(self, block: Any, hashed: bool) -> Progress:
         """Return the progress after one more block."""
         digest = joblib.hash([self.digest, *map(_digest, block)]) if hashed else ""
-        return Progress(self.blocks + 1, self.pairs + length(block), digest)
+        return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), digest)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Checkpoint:
     path: Path
     every: int
 
-    def _beside(self, kind: str) -> Path:
+    def _sibling(self, kind: str) -> Path:
         """Return the path of the previous or the unfinished checkpoint, or of the lock.
 
         The name is distinctive: files of the user next to the checkpoint are not touched.
@@ -82,18 +82,19 @@ class Checkpoint:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Hold the file for this process; a run that succeeds leaves nothing to resume."""
-        lock = self._beside("lock")
+        lock = self._sibling("lock")
         with open(lock, "ab") as held:
-            self._lock(held, lock)
+            self._acquire(held, lock)
             try:
                 yield
-                for path in (self.path, self._beside("previous"), self._beside("unfinished")):
+                for path in (self.path, self._sibling("previous"), self._sibling("unfinished")):
                     path.unlink(missing_ok=True)
             finally:
                 if fcntl is not None:  # nobody else may hold what has no name
                     lock.unlink(missing_ok=True)
 
-    def _lock(self, held: Any, lock: Path) -> None:
+    def _acquire(self, held: Any, lock: Path) -> None:
+        """Lock the file for this process; refuse if another process holds it."""
         if fcntl is None:
             return
         try:
@@ -110,7 +111,7 @@ class Checkpoint:
             )
 
     def save(self, done: Progress, moments: list[Moments], gatherings: list[Gathering]) -> None:
-        """Write how far a run came, and only then remove older checkpoints."""
+        """Write progress and moments to a new file, then replace the previous one."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
             sums = float(raw.n), raw.uu, raw.vu, raw.vv, raw.u, raw.v
@@ -118,26 +119,26 @@ class Checkpoint:
             arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
         header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
-        header |= asdict(done) | {"arrays": _digests(arrays)}
-        unfinished = self._beside("unfinished")
+        header |= asdict(done) | {"arrays": _digests_of(arrays)}
+        unfinished = self._sibling("unfinished")
         with open(unfinished, "wb") as file:
             np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
             file.flush()
             os.fsync(file.fileno())
         if self.path.exists():
-            os.replace(self.path, self._beside("previous"))
+            os.replace(self.path, self._sibling("previous"))
         os.replace(unfinished, self.path)
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
-        """Return the progress of the run in the file, and its moments; none if there is no file."""
+        """Return the progress and the moments in the file; None without a file."""
         # Killed between its two renames, a run leaves the previous file alone, and that is whole.
-        previous = self._beside("previous")
+        previous = self._sibling("previous")
         path = self.path if self.path.exists() else previous
         if not path.exists():
             return Progress(), None
         try:
             with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                return self._read({name: file[name] for name in file.files}, gatherings)
+                return self._restored({name: file[name] for name in file.files}, gatherings)
         except BadCheckpoint:
             raise
         except NO_ARCHIVE as error:
@@ -148,11 +149,12 @@ class Checkpoint:
                 f"the checkpoint {path} is damaged or is none ({error}): {way}."
             ) from error
 
-    def _read(
+    def _restored(
         self, arrays: dict[str, np.ndarray], gatherings: list[Gathering]
     ) -> tuple[Progress, list[Moments]]:
+        """Return progress and moments from the arrays of a file; refuse those of other runs."""
         header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT or header["arrays"] != _digests(arrays):
+        if header["format"] != FORMAT or header["arrays"] != _digests_of(arrays):
             raise ValueError("its format, or what it holds, is not what was written")
         done = Progress(int(header["blocks"]), int(header["pairs"]), header["digest"])
         if done.blocks < 1:
@@ -166,7 +168,7 @@ class Checkpoint:
     def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
         """Return the moments in the file for one gathering, whose coordinates must agree."""
         for side, name in enumerate(("inputs", "outputs")):
-            self._compare(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
+            self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         q, p = gathering.widths
         shapes = [(), (p, p), (q, p), (q, q), (p,), (q,)]
         n, *parts = (arrays[f"{i}.{name}"] for name in PARTS)
@@ -175,7 +177,8 @@ class Checkpoint:
                 raise ValueError(f"it has no finite array of shape {shape}")
         return Moments(float(n), *(like(part, gathering.probe[0]) for part in parts))
 
-    def _compare(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
+    def _require_equal(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
+        """Refuse coordinates in the file that differ from those of this run."""
         if there.shape != here.shape:
             raise self.foreign(f"its {name} have coordinates of shape {there.shape[1:]}")
         scale = max(1.0, float(np.abs(here).max(initial=0.0)))
@@ -202,7 +205,8 @@ def _digest(items: Items) -> str:
     return joblib.hash([joblib.hash(item) for item in items])  # whatever parts they share
 
 
-def _digests(arrays: dict[str, np.ndarray]) -> dict[str, str]:
+def _digests_of(arrays: dict[str, np.ndarray]) -> dict[str, str]:
+    """Return the digest of each array, by name."""
     return {name: _digest(array) for name, array in arrays.items()}
 
 

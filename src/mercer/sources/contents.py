@@ -1,4 +1,4 @@
-"""Recognise whether a source held the same values at two readings."""
+"""Hashes of blocks, which show whether a source returns the same values when read again."""
 
 from __future__ import annotations
 
@@ -14,37 +14,39 @@ SIZES = (1, 2, 4, 8)
 MODULUS = 2**64
 
 
-def contents(start: int, block: Any) -> tuple[int, ...]:
+def content_hashes(start: int, block: Any) -> tuple[int, ...]:
     """Return a hash for each part of a block whose first pair has the number `start`.
 
     Hashes of consecutive blocks add up (modulo 2⁶⁴) to that of all pairs, however they are cut.
     Arrays, texts and numbers count; other objects and arrays on a device are not compared.
     """
-    return tuple(_hash(items, start) for items in block)
+    return tuple(_hash_of_items(items, start) for items in block)
 
 
-def added(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the hashes of both blocks together."""
+def sum_of_hashes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the hashes of two consecutive blocks together."""
     if not left:
         return right
     return tuple((a + b) % MODULUS for a, b in zip(left, right, strict=True))
 
 
-def _hash(items: Items, start: int) -> int:
+def _hash_of_items(items: Items, start: int) -> int:
+    """Return the hash of a batch of items, the first of which has the number `start`."""
     if issparse(items):
-        return _hash(items.toarray(), start)
+        return _hash_of_items(items.toarray(), start)
     if is_table(items):
         items = items.to_numpy()
     if isinstance(items, np.ndarray) and items.dtype.kind not in "OUS":
-        return _of_numbers(items, start)
+        return _hash_of_numbers(items, start)
     if not isinstance(items, list | tuple | np.ndarray):
         return 0
     return (
-        sum((2 * place + 1) * _of_item(item) for place, item in enumerate(items, start)) % MODULUS
+        sum((2 * place + 1) * _hash_of_item(item) for place, item in enumerate(items, start))
+        % MODULUS
     )
 
 
-def _of_numbers(A: np.ndarray, start: int) -> int:
+def _hash_of_numbers(A: np.ndarray, start: int) -> int:
     """Return Σ_ij (2i + 1)(2j + 1) a_ij modulo 2⁶⁴, with the bits of the entries as integers."""
     if A.itemsize not in SIZES or A.ndim == 0 or A.size == 0:
         return 0
@@ -57,7 +59,8 @@ def _of_numbers(A: np.ndarray, start: int) -> int:
     return int((sums * columns).sum())
 
 
-def _of_item(item: Any) -> int:
+def _hash_of_item(item: Any) -> int:
+    """Return the hash of one item; 0 for objects that are not compared."""
     if isinstance(item, np.ndarray):
-        return _hash(item, 0)
+        return _hash_of_items(item, 0)
     return hash(item) % MODULUS if isinstance(item, str | bytes | int | float) else 0

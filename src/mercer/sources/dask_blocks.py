@@ -1,4 +1,4 @@
-"""Dask's collections: their blocks, how each is read, and named tasks over them."""
+"""Dask collections: their blocks, and named tasks over them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
     from dask import delayed
 
     X, y, lengths = array_of_table(X), array_of_table(y), None
-    read = _of_bags if is_collection(X) else _of_parts
+    read = _block_of_bags if is_collection(X) else _block_of_parts
     if is_dask_array(X):
-        X, y, lengths = _cut_alike(X, y)
-        read = _of_parts
+        X, y, lengths = _rechunked(X, y)
+        read = _block_of_parts
     parts = [delayed_parts(A) for A in (X, y) if A is not None]
-    return [delayed(read, pure=False)(*block) for block in zipped(*parts)], lengths
+    return [delayed(read, pure=False)(*block) for block in zip_blocks(*parts)], lengths
 
 
 def is_dask_array(A: Any) -> bool:
@@ -38,7 +38,7 @@ def is_collection(A: Any) -> bool:
 
 
 def array_of_table(A: Any) -> Any:
-    """Return the array of a table; anything else unchanged."""
+    """Return the Dask array of a Dask table; return other collections unchanged."""
     return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
 
 
@@ -47,15 +47,15 @@ def delayed_parts(A: Any) -> list:
     return np.ravel(A.to_delayed()).tolist() if is_collection(A) else list(A)
 
 
-def zipped(*parts: list) -> list[tuple]:
-    """Return the parts of every block together; refuse different numbers of parts."""
+def zip_blocks(*parts: list) -> list[tuple]:
+    """Return the parts of each block together; refuse different numbers of blocks."""
     if len({len(part) for part in parts}) > 1:
         raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
     return list(zip(*parts, strict=True))
 
 
-def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
-    """Return two arrays in blocks of the same rows, not split by column, and block lengths."""
+def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
+    """Return two arrays in blocks of the same rows and all columns, and the block lengths."""
     if not is_dask_array(y):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
@@ -70,12 +70,12 @@ def _cut_alike(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
     return X, y.rechunk({0: X.chunks[0]}), list(X.chunks[0])
 
 
-def _of_parts(*parts: Any) -> Any:
+def _block_of_parts(*parts: Any) -> Any:
     """Return a block of inputs and outputs; a single part is already a block."""
     return parts if len(parts) > 1 else parts[0]
 
 
-def _of_bags(*parts: list) -> tuple[Items, ...]:
+def _block_of_bags(*parts: list) -> tuple[Items, ...]:
     """Return a block of lists of inputs and outputs, or of one list of pairs."""
     columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
     return tuple(map(batch, columns or ([], [])))  # an empty block is refused by its number
@@ -90,10 +90,10 @@ def batch(items: Any) -> Items:
 
 
 WIDTH = 8
-"""Results that one task merges."""
+"""The number of results that one task merges."""
 
 
-def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
+def named_task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
     """Return a delayed call whose key contains the name of the step and the block number."""
     from dask import delayed
 
@@ -101,14 +101,14 @@ def task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
     return delayed(function, pure=False)(*arguments, dask_key_name=key)
 
 
-def shared(what: Any) -> Any:
-    """Return an object as one node of the graph, which all tasks share."""
+def shared_node(what: Any) -> Any:
+    """Return an object as one node of the task graph, which all tasks share."""
     from dask import delayed
 
     return delayed(what, traverse=False, pure=False)
 
 
-def tree(tasks: list, merge: Callable) -> Any:
+def merge_tree(tasks: list, merge: Callable) -> Any:
     """Merge the results, some at a time and in a fixed order."""
     from dask import delayed
 
@@ -117,11 +117,11 @@ def tree(tasks: list, merge: Callable) -> Any:
     return tasks[0]
 
 
-def loaders(blocks: list) -> list[Callable[[], Any]]:
+def block_loaders(blocks: list) -> list[Callable[[], Any]]:
     """Return for every block a function that loads it; a cluster loads all of them at once."""
     from dask import delayed
 
-    tasks = [delayed(_touch)(block) for block in blocks]
+    tasks = [delayed(_load)(block) for block in blocks]
     try:
         from distributed import default_client
 
@@ -130,7 +130,8 @@ def loaders(blocks: list) -> list[Callable[[], Any]]:
         return [task.compute for task in tasks]
 
 
-def _touch(block: Any) -> None:
+def _load(block: Any) -> None:
+    """Do nothing: to compute this task loads the block."""
     return None
 
 
@@ -149,13 +150,13 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     require("dask", "dask")
     from dask import delayed
 
-    common, X = shared(function), array_of_table(X)
+    common, X = shared_node(function), array_of_table(X)
     if is_dask_array(X):
         import dask.array as da
 
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
         made = [
-            da.from_delayed(delayed(_call)(common, i, block), (rows, *shape), dtype=dtype)
+            da.from_delayed(delayed(_apply)(common, i, block), (rows, *shape), dtype=dtype)
             for i, (block, rows) in enumerate(
                 zip(X.to_delayed().reshape(-1), X.chunks[0], strict=True)
             )
@@ -164,17 +165,19 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
     if is_collection(X):
         import dask.bag as db
 
-        parts = [delayed(_listed)(common, i, part) for i, part in enumerate(X.to_delayed())]
+        parts = [delayed(_apply_to_bag)(common, i, part) for i, part in enumerate(X.to_delayed())]
         return db.from_delayed(parts)
-    return [delayed(_call)(common, i, block) for i, block in enumerate(X)]
+    return [delayed(_apply)(common, i, block) for i, block in enumerate(X)]
 
 
-def _call(function: Callable, number: int, batch: Items) -> Items:
+def _apply(function: Callable, number: int, batch: Items) -> Items:
+    """Apply a function to one block; errors have the number of the block."""
     try:
         return function(batch)
     except (ValueError, TypeError) as error:
         raise BadBlock(f"block {number}: {error}") from error
 
 
-def _listed(function: Callable, number: int, part: Any) -> list:
-    return list(_call(function, number, batch(part)))
+def _apply_to_bag(function: Callable, number: int, part: Any) -> list:
+    """Apply a function to one part of a bag, and return a list."""
+    return list(_apply(function, number, batch(part)))

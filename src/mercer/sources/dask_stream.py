@@ -1,4 +1,4 @@
-"""Pairs on a cluster: Dask loads the blocks and folds functions over them where they lie."""
+"""Pairs on a cluster: Dask loads the blocks and reduces functions over them there."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy as np
 from .._base.extras import require
 from ..kernels import Kernel
 from .base import Source
-from .blocks import BadBlock, Expected, length
+from .blocks import BadBlock, Expected, number_of_pairs
 from .dask_blocks import (
+    block_loaders,
     delayed_blocks,
     delayed_parts,
     is_dask_array,
-    loaders,
-    shared,
-    task,
-    tree,
-    zipped,
+    merge_tree,
+    named_task,
+    shared_node,
+    zip_blocks,
 )
 from .stream import is_dask
 
@@ -72,16 +72,16 @@ class DaskStream(Source):
         super().__init__(sample, random_state, precision)
         self.blocks, self.lengths = delayed_blocks(X, y)
         if sample_weight is not None:
-            self._weigh(sample_weight)
+            self._add_weights(sample_weight)
 
     def weighted(self, weights: Any) -> DaskStream:
         """Return the same pairs with sample weights, one for each pair."""
         other = copy.copy(self)
-        other._weigh(weights)
+        other._add_weights(weights)
         return other
 
-    def _weigh(self, weights: Any) -> None:
-        """Give each block its weights as a third part."""
+    def _add_weights(self, weights: Any) -> None:
+        """Add weights to each block as a third part."""
         from dask import delayed
 
         if is_dask_array(weights) and self.lengths is not None:
@@ -97,35 +97,47 @@ class DaskStream(Source):
                 )
             cut = np.split(np.asarray(weights), np.cumsum(lengths)[:-1])
         weigh = delayed(_with_weights, pure=False)
-        self.blocks = [weigh(block, w) for block, w in zipped(self.blocks, cut)]
+        self.blocks = [weigh(block, w) for block, w in zip_blocks(self.blocks, cut)]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
         """Return the form that all blocks must have, read from the first block."""
         look = partial(Expected.of, kernels, output_kernel)
-        return self._compute(task("look", 0, look, self.blocks[0]))
+        return self._compute(named_task("look", 0, look, self.blocks[0]))
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
         """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths])
         name = step.func.__name__ if isinstance(step, partial) else step.__name__
-        what = shared(step)
+        what = shared_node(step)
         tasks = [
-            task(name, number, _stepped, what, number, int(starts[number]), lengths[number], block)
+            named_task(
+                name,
+                number,
+                _checked_step,
+                what,
+                number,
+                int(starts[number]),
+                lengths[number],
+                block,
+            )
             for number, block in enumerate(self.blocks)
         ]
-        return self._compute(tree(tasks, merge))
+        return self._compute(merge_tree(tasks, merge))
 
     def _lengths(self) -> list[int]:
         """Return how many pairs each block has, counted on the cluster if Dask does not know."""
         if self.lengths is None:
-            tasks = [task("count", i, length, block) for i, block in enumerate(self.blocks)]
+            tasks = [
+                named_task("count", i, number_of_pairs, block)
+                for i, block in enumerate(self.blocks)
+            ]
             self.lengths = list(self._compute(tasks))
         self.pairs = sum(self.lengths)
         return self.lengths
 
     def _compute(self, what: Any) -> Any:
-        """Run on whatever cluster there is, and name the block whose loading fails."""
+        """Compute on the current scheduler; if loading fails, name the block."""
         import dask
 
         try:
@@ -135,14 +147,14 @@ class DaskStream(Source):
         except BadBlock:
             raise
         except Exception as error:
-            self._blame(error)
+            self._raise_bad_block(error)
             raise
 
-    def _blame(self, error: Exception) -> None:
-        """Load the blocks alone, on the failing path only, to say which one it was."""
+    def _raise_bad_block(self, error: Exception) -> None:
+        """Load the blocks one by one, and raise the error of the one that fails."""
         if type(error).__name__ == "KilledWorker":
             return  # it would kill others; the error has the name of the task, with its block
-        for number, load in enumerate(loaders(self.blocks)):
+        for number, load in enumerate(block_loaders(self.blocks)):
             try:
                 load()
             except Exception as problem:
@@ -156,13 +168,15 @@ class DaskStream(Source):
 
 
 def _with_weights(block: tuple, weights: Any) -> tuple:
+    """Return a block with its weights as a third part."""
     return (*block, weights)
 
 
-def _stepped(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
-    if length(block) != pairs:
+def _checked_step(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
+    """Apply a step to a block; refuse a block whose length has changed."""
+    if number_of_pairs(block) != pairs:
         raise BadBlock(
             f"block {number} of the stream had {pairs} pairs when it was first read and "
-            f"{length(block)} when read again: give blocks that stay."
+            f"{number_of_pairs(block)} when read again: give blocks that stay."
         )
     return step(number, start, block)

@@ -15,17 +15,17 @@ from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from .base import Source
-from .blocks import Expected, naming
+from .blocks import Expected, naming_block
 
 FOREIGN_ROWS = 16384
-"""Pairs whose coordinates are held at once on a device, which wants them by the thousand."""
+"""Pairs whose coordinates are held at once on a device; large batches are faster there."""
 PROBE = 16
-"""Pairs by whose coordinates two gatherings are compared."""
+"""The number of pairs whose coordinates identify a gathering."""
 
 
 @dataclass(frozen=True)
 class Gathering:
-    """Moments in the coordinates of two fitted feature maps, and how they are gathered.
+    """Moments of pairs in the coordinates of two fitted feature maps.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Gathering:
 
     @property
     def origins(self) -> tuple[Array, Array]:
-        """What the moments are taken about, in coordinates."""
+        """The points that moments are taken about, in coordinates."""
         assert self.origin is not None
         a, b = self.origin
         return (a if self.weights is None else a @ self.weights), b
@@ -157,13 +157,15 @@ def moments(
 ) -> list[Moments]:
     """Return the raw moments of one block under every gathering."""
     X, y, w = expected.checked(number, block)
-    with naming(number):
+    with naming_block(number):
         return [gathering.moments_of(X, y, w) for gathering in gatherings]
 
 
 def _added(some: list[Moments], more: list[Moments]) -> list[Moments]:
+    """Return the sums of the moments of each gathering."""
     return [a + b for a, b in zip(some, more, strict=True)]
 
 
 def _with_row(A: Array, row: Array) -> Array:
+    """Return an array with one more row."""
     return namespace(A).concat([A, row[None, :]], axis=0)

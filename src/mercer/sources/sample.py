@@ -1,4 +1,4 @@
-"""A uniform sample of pairs that depends neither on their container nor on how it is cut."""
+"""Uniform samples of pairs that do not depend on how the pairs are divided into blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .._base.arrays import Items, concatenated, count, take
 
 SIZE = 4096
-"""Pairs that are kept, where neither the source nor a rank asks for more."""
+"""The default number of pairs in a sample, unless a rank needs more."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Sample:
 
     def with_block(self, start: int, X: Items, y: Items, w: np.ndarray | None = None) -> Sample:
         """Return the sample of all pairs so far and of a block that starts at number `start`."""
-        keys = place_keys(self.seed, start, count(X))
+        keys = random_keys(self.seed, start, count(X))
         limit = np.inf if self.keys is None or len(self.keys) < self.size else self.keys.max()
         near = np.flatnonzero((keys < limit) if w is None else (keys < limit) & (w > 0))
         near = near[smallest(keys[near], self.size)]
@@ -98,12 +98,12 @@ def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarra
     """
     if (n if kept is None else len(kept)) <= size:
         return None
-    keys = place_keys(0, 0, n)
+    keys = random_keys(0, 0, n)
     return np.sort(smallest(keys if kept is None else keys[kept], size))
 
 
-def place_keys(seed: int, start: int, n: int) -> np.ndarray:
-    """Return uniform numbers for pairs from `start` on; the generator is advanced to there."""
+def random_keys(seed: int, start: int, n: int) -> np.ndarray:
+    """Return the random keys of n pairs from number `start` on."""
     return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
 
 
@@ -115,4 +115,5 @@ def smallest(keys: np.ndarray, size: int) -> np.ndarray:
 
 
 def _weights(sample: Sample) -> np.ndarray:
+    """Return the weights of a sample; ones if it has none."""
     return np.ones(count(sample.y)) if sample.w is None else sample.w

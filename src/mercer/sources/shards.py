@@ -16,11 +16,11 @@ from .._base.extras import require
 from .._base.files import NO_ARCHIVE
 
 BLOCK = 8192
-"""Rows that are handed on at once."""
+"""The number of rows of a block."""
 
 
 class Shards:
-    """Pairs that lie in many files, read one after the other in the order of their names.
+    """Pairs in many files, read one after the other in the order of their names.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Shards:
         block: int = BLOCK,
         weights: str | None = None,
     ):
-        self.paths = _found(paths)
+        self.paths = _matching_files(paths)
         self.inputs = inputs
         self.outputs = outputs
         self.weights = weights
@@ -68,7 +68,8 @@ class Shards:
             yield from READERS[path.suffix](path, names, self.block)
 
 
-def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+def _matching_files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Return the files of paths and patterns, sorted by name."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     found = [
         Path(name)
@@ -87,7 +88,8 @@ def _found(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     return found
 
 
-def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
+def _archive_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
+    """Yield the blocks of a NumPy archive."""
     if not is_zipfile(path):
         raise ValueError(f"{path} is damaged or no NPZ archive: write it with numpy.savez.")
     try:
@@ -112,23 +114,24 @@ def _archive(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, 
         yield tuple(A[rows] for A in parts)
 
 
-def _table(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
+def _parquet_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
+    """Yield the blocks of a Parquet table."""
     require("pyarrow", "parquet")
     from pyarrow.parquet import ParquetFile
 
-    columns = [column for name in names for column in _listed(name)]
-    with _readable(path), ParquetFile(path) as file:
+    columns = [column for name in names for column in _as_list(name)]
+    with _naming_file(path), ParquetFile(path) as file:
         known = file.schema_arrow.names
     missing = [name for name in columns if name not in known]
     if missing:
         raise ValueError(f"{path} has no column {missing[0]!r}: it has {known}.")
-    with _readable(path), ParquetFile(path) as file:
+    with _naming_file(path), ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=block, columns=list(dict.fromkeys(columns))):
-            yield tuple(_columns(batch, name) for name in names)
+            yield tuple(_column_values(batch, name) for name in names)
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     """Name the file in the errors of pyarrow."""
     try:
         yield
@@ -137,18 +140,20 @@ def _readable(path: Path) -> Iterator[None]:
         raise ValueError(f"{path} is damaged or not a Parquet file ({first:.200}).") from error
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
+def _as_list(names: str | Sequence[str]) -> list[str]:
+    """Return a list of names; a single name is a list of one."""
     return [names] if isinstance(names, str) else list(names)
 
 
-def _columns(batch: Any, names: str | Sequence[str]) -> np.ndarray:
+def _column_values(batch: Any, names: str | Sequence[str]) -> np.ndarray:
     """Return one column unchanged, or several as the components of vectors."""
     if not isinstance(names, str):
-        return np.column_stack([_column(batch.column(name)) for name in names])
-    return _column(batch.column(names))
+        return np.column_stack([_array_of(batch.column(name)) for name in names])
+    return _array_of(batch.column(names))
 
 
-def _column(column: Any) -> np.ndarray:
+def _array_of(column: Any) -> np.ndarray:
+    """Return the values of an Arrow column as an array."""
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype == object and len(values) and isinstance(values[0], np.ndarray):
         lengths = {len(value) for value in values}
@@ -156,4 +161,4 @@ def _column(column: Any) -> np.ndarray:
     return values
 
 
-READERS = {".npz": _archive, ".parquet": _table}
+READERS = {".npz": _archive_blocks, ".parquet": _parquet_blocks}

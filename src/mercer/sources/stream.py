@@ -1,4 +1,4 @@
-"""Pairs that are read block by block in this process: arrays, generators, functions, files."""
+"""Pairs that this process reads block by block: arrays, generators, functions, files."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import numpy as np
 from .._base.arrays import Items, blocks, count, is_array, own_copy, part
 from ..kernels import Kernel
 from .base import Source
-from .blocks import BadBlock, Expected, length
+from .blocks import BadBlock, Expected, number_of_pairs
 from .checkpoint import Progress, as_checkpoint
-from .contents import added, contents
+from .contents import content_hashes, sum_of_hashes
 from .sample import Sample
 from .shards import BLOCK, Shards
 
 EVERY = 64
 """Blocks between two checkpoints."""
-FRESH = (
+REMEDY = (
     "give blocks that stay, a function that returns fresh ones at every call, or a generator, "
     "which is read once."
 )
-"""The way out where a source changes while it is read."""
+"""The remedy if a source changes while it is read."""
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Two arrays of equal length, read some rows at a time: they may lie on disk (`np.memmap`)."""
+    """Blocks of rows of two arrays of equal length, which may be on disk (`np.memmap`)."""
 
     X: Items
     y: Items
@@ -115,7 +115,7 @@ class Stream(Source):
         precision: str = "float64",
     ):
         super().__init__(sample, random_state, precision)
-        self.source = _readable(source, y, block)
+        self.source = _as_blocks(source, y, block)
         self.checkpoint = as_checkpoint(checkpoint, every)
         self.repeats = callable(self.source) or iter(self.source) is not self.source
         self.weights = sample_weight
@@ -141,21 +141,25 @@ class Stream(Source):
         """Return all blocks, or those that are left of a generator."""
         return self._read() if self.rest is None else self.rest
 
-    def _head(self, pairs: int) -> list[Any]:
+    def _first_blocks(self, pairs: int) -> list[Any]:
         """Return the first blocks that hold `pairs` pairs; a generator will yield them again."""
         found: list[Any] = []
         blocks = self._blocks()
-        while sum(map(length, found)) < pairs and (block := next(blocks, None)) is not None:
+        while (
+            sum(map(number_of_pairs, found)) < pairs and (block := next(blocks, None)) is not None
+        ):
             found.append(_own_copy(block))
         if not self.repeats:
-            self.rest = chain(_released(found.copy()), blocks)
+            self.rest = chain(_pop_blocks(found.copy()), blocks)
         return found
 
     def _read(self) -> Iterator[Any]:
+        """Return a new iterator over all blocks, with their weights."""
         found = iter(self.source() if callable(self.source) else self.source)
         return found if self.weights is None else self._with_weights(found)
 
     def _with_weights(self, found: Iterator[Any]) -> Iterator[Any]:
+        """Yield blocks with their slices of the sample weights."""
         start = 0
         for number, block in enumerate(found):
             if isinstance(block, tuple | list) and len(block) == 3:
@@ -163,7 +167,7 @@ class Stream(Source):
                     f"block {number} of the stream has weights of its own: leave them out, or "
                     "sample_weight."
                 )
-            stop = start + length(block)
+            stop = start + number_of_pairs(block)
             yield (*block, self.weights[start:stop])
             start = stop
         if start != count(self.weights):
@@ -175,7 +179,7 @@ class Stream(Source):
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
         """Return the form that all blocks must have, read from the first block."""
         self.pairs = None  # a fit begins: what was read before may have changed
-        found = self._head(1)
+        found = self._first_blocks(1)
         if not found:
             raise ValueError("the stream is empty: it has no block to learn from.")
         return Expected.of(kernels, output_kernel, found[0])
@@ -188,9 +192,9 @@ class Stream(Source):
         if self.repeats:
             return super().sample(expected, size)
         found, start = Sample(size, self.seed), 0
-        for number, block in enumerate(self._head(size)):
+        for number, block in enumerate(self._first_blocks(size)):
             found = found.with_block(start, *expected.checked(number, block))
-            start += length(block)
+            start += number_of_pairs(block)
         return found
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
@@ -207,28 +211,28 @@ class Stream(Source):
             if at.blocks >= kept.blocks:
                 more = step(at.blocks, at.pairs, block)
                 total = more if total is None else merge(total, more)
-            held = added(held, contents(at.pairs, block)) if self.repeats else ()
+            held = sum_of_hashes(held, content_hashes(at.pairs, block)) if self.repeats else ()
             at = at.plus(block, hashed=saved is not None)
             if saved and at.blocks == kept.blocks and at != kept:
                 raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
                 saved.save(at, total, resumable)
-        self._compare(at.pairs, held)
+        self._require_same_reading(at.pairs, held)
         if saved and at.blocks < kept.blocks:
             raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
         if saved and total:
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
 
-    def _compare(self, pairs: int, held: tuple[int, ...]) -> None:
+    def _require_same_reading(self, pairs: int, held: tuple[int, ...]) -> None:
         """Refuse a reading that differs from the first one; the first reading is stored."""
         if self.pairs not in (None, pairs):
             raise ValueError(
                 f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
-                f"again: {FRESH}"
+                f"again: {REMEDY}"
             )
         if self.pairs is not None and self.held != held:
-            raise ValueError(f"the stream held other values when it was read again: {FRESH}")
+            raise ValueError(f"the stream held other values when it was read again: {REMEDY}")
         self.pairs, self.held = pairs, held
 
     def running(self) -> AbstractContextManager[None]:
@@ -241,8 +245,8 @@ def _own_copy(block: Any) -> Any:
     return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
 
 
-def _released(blocks: list[Any]) -> Iterator[Any]:
-    """Yield blocks, and release each one."""
+def _pop_blocks(blocks: list[Any]) -> Iterator[Any]:
+    """Yield blocks, and remove each of them from the list."""
     while blocks:
         yield blocks.pop(0)
 
@@ -259,7 +263,7 @@ def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
     >>> type(as_source(lambda: iter([(np.zeros((3, 2)), np.zeros(3))]))).__name__
     'Stream'
     """
-    source = _source(X, y)
+    source = _source_of(X, y)
     return source if source is None or weights is None else source.weighted(weights)
 
 
@@ -269,7 +273,8 @@ def is_dask(X: Any) -> bool:
     return type(first).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
-def _source(X: Any, y: Items) -> Source | None:
+def _source_of(X: Any, y: Items) -> Source | None:
+    """Return the source of X and y; None for data in memory."""
     if isinstance(X, Source):
         if y is not None:
             raise ValueError("a stream has its outputs in its blocks: leave y out.")
@@ -288,7 +293,8 @@ def _source(X: Any, y: Items) -> Source | None:
     return Stream(X) if known and not held else None
 
 
-def _readable(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
+def _as_blocks(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
+    """Return an iterable of blocks, or a function that returns one."""
     if not isinstance(block, int | np.integer) or block < 1:
         raise ValueError(f"block must be a positive integer number of rows, got {block!r}.")
     if y is not None:
