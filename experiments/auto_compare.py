@@ -1,10 +1,11 @@
 """AutoDependency, an older version of it, and tuned models of scikit-learn on many sets.
 
 ``python -m experiments.auto_compare --jobs 16 --out results.jsonl [--old FOLDER] [--sets a,b]
-[--methods x,y] [--minutes 9]`` runs each set and method in a process of its own, appends a line of
-JSON for each to the file, and prints errors, processor time, memory, and every set on which
-AutoDependency is more than two paired standard errors behind the best. `--old` is the ``src``
-folder of the older version; methods that are in the file already are not run again.
+[--methods x,y] [--minutes 9]`` runs each set and method in a process of its own, the longest first,
+and appends a line of JSON to the file as soon as one ends. It prints a table of errors, processor
+time and memory, and every set on which AutoDependency is more than two paired standard errors
+behind the best. `--old` is the ``src`` folder of the older version. What is in the file already is
+not run again, and what would end after so many minutes is stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 
 from mercer.metrics import kendall_tau, sample_f1
 
-from .auto_peers import label_sets, predicted
+from .auto_peers import label_sets, predicted, tagged_texts
 from .auto_sets import CURVES, LABEL_SETS, MULTI_TARGET, RANKINGS, DataSet, load
 from .auto_simulated import SIMULATED, simulated
 from .auto_tables import LARGE, large
@@ -36,8 +37,14 @@ PEERS = {
 }  # fmt: skip
 METHODS = (OLD, NEW, *PEERS)
 SETS = (*LARGE, *LABEL_SETS[::-1], *MULTI_TARGET, *CURVES, *RANKINGS, *SIMULATED)
-LINEAR_TIME = ("ridge", "boosting")
-"""Peers that are run on large tables of numbers."""
+LARGE_PEERS = {
+    "numbers_10000": ("ridge", "boosting", "extra trees", "forest"),
+    "numbers_100000": ("ridge", "boosting"),
+    "texts_50000": ("ridge",),
+}
+"""Peers that are run on large tables; forests are not tuned there."""
+MANY = 10_000
+"""Rows from which on forests are not tuned."""
 TARGETS = 20
 """Outputs beyond which boosting, which fits each by itself, is not run."""
 FOLDS = 3
@@ -90,10 +97,13 @@ def _values(data: DataSet, method: str, train: np.ndarray, test: np.ndarray) -> 
 
         return AutoDependency(random_state=0).fit(X, Y, groups=groups).predict(new)
     X, new = X.reshape(len(X), -1), new.reshape(len(new), -1)
+    if X.dtype == object:
+        return tagged_texts(X[:, 0], Y, new[:, 0])
     if data.kind == "labels":
         return label_sets(PEERS[method], X, Y, new)
     flat = Y.reshape(len(Y), -1).astype(float)
-    values = predicted(PEERS[method], X, flat, new, groups)
+    tune = len(X) < MANY or method not in ("extra trees", "forest")
+    values = predicted(PEERS[method], X, flat, new, groups, tune=tune)
     if data.kind == "rankings":
         return values.argsort(axis=1, kind="stable").argsort(axis=1)
     return values
@@ -101,43 +111,85 @@ def _values(data: DataSet, method: str, train: np.ndarray, test: np.ndarray) -> 
 
 def suits(name: str, method: str) -> bool:
     """Return whether a method is run on a set: not those that would take hours."""
+    if method in (NEW, OLD):
+        return True
     if name in LARGE:
-        return method in (NEW, OLD) or (method in LINEAR_TIME and not name.startswith("texts"))
-    if method != "boosting":
-        return method != "kernel ridge" or name != "bibtex"
-    return int(np.prod(found(name).Y.shape[1:])) <= TARGETS
+        return method in LARGE_PEERS[name]
+    if method == "boosting":
+        return int(np.prod(found(name).Y.shape[1:])) <= TARGETS
+    return method != "kernel ridge" or name != "bibtex"
+
+
+def effort(name: str) -> float:
+    """Return a number that grows with the time that a set takes."""
+    if name in LARGE:
+        return 1e6 * LARGE[name] ** 2
+    data = found(name)
+    rows, fits = (len(data.X), FOLDS) if data.test is None else (data.test, 1)
+    return float(rows) ** 2 * data.X[0].size * data.Y[0].size * fits
 
 
 def report(rows: list[dict[str, Any]]) -> str:
-    """Return the table, and the sets on which AutoDependency is clearly behind."""
-    lines, behind = [], []
-    for name in dict.fromkeys(row["set"] for row in rows):
-        by = {row["method"]: row for row in rows if row["set"] == name}
-        cells = [f"{m} {r['error']:.4f} ({r['seconds']:.1f} s, {r['GiB']:.1f} GiB)"
-                 for m, r in by.items()]  # fmt: skip
-        lines.append(f"{name}: " + ", ".join(cells))
-        best = min(by, key=lambda method: by[method]["error"])
-        if NEW in by and best != NEW:
-            gap = np.array(by[NEW]["losses"]) - np.array(by[best]["losses"])
-            error = gap.std(ddof=1) / np.sqrt(len(gap))
-            if gap.mean() > 2.0 * error:
-                behind.append(f"  {name}: {gap.mean():.4f} ± {error:.4f} behind {best}")
-    both = {name for name in {row["set"] for row in rows}
-            if {NEW, OLD} <= {r["method"] for r in rows if r["set"] == name}}  # fmt: skip
-    total = {m: sum(r["seconds"] for r in rows if r["set"] in both and r["method"] == m)
-             for m in (OLD, NEW)}  # fmt: skip
-    lines.append(f"processor time of {len(both)} sets, one fit each: {total}")
-    lines.append(f"more than two paired standard errors behind the best ({len(behind)}):")
-    return "\n".join([*lines, *behind])
+    """Return a table of errors, time and memory, and the sets where AutoDependency is behind."""
+    by_set: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        by_set.setdefault(row["set"], {})[row["method"]] = row
+    columns = [*METHODS, "seconds (old)", "GiB (old)"]
+    head = [f"| set | {' | '.join(columns)} |", "|---" + "|--:" * len(columns) + "|"]
+    table = [_table_row(name, by_set[name]) for name in SETS if name in by_set]
+    behind = [line for name in by_set if (line := _behind(name, by_set[name]))]
+    both = [by for by in by_set.values() if {NEW, OLD} <= set(by)]
+    total = {m: round(sum(by[m]["seconds"] for by in both), 1) for m in (OLD, NEW)}
+    return "\n".join([
+        *head, *table, f"processor seconds of {len(both)} sets, one fit each: {total}",
+        f"more than two paired standard errors behind the best ({len(behind)}):", *behind,
+    ])  # fmt: skip
 
 
-def _in_a_process(name: str, method: str, old: Path | None) -> dict[str, Any] | None:
+def _table_row(name: str, by: dict[str, dict[str, Any]]) -> str:
+    """Return one row of the table, with the smallest error in bold."""
+    least = min(row["error"] for row in by.values())
+    shown = {m: f"{row['error']:.4f}".lstrip("0") for m, row in by.items()}
+    errors = [
+        f"**{shown[m]}**" if m in by and by[m]["error"] == least else shown.get(m, "")
+        for m in METHODS
+    ]
+    measured = [
+        f"{by[NEW][key] if NEW in by else ''} ({by[OLD][key] if OLD in by else ''})"
+        for key in ("seconds", "GiB")
+    ]
+    return f"| {' | '.join([name, *errors, *measured])} |"
+
+
+def _behind(name: str, by: dict[str, dict[str, Any]]) -> str:
+    """Return a line on the best other method, if it is better by two paired standard errors."""
+    best = min(by, key=lambda method: by[method]["error"])
+    if NEW not in by or best == NEW:
+        return ""
+    gap = np.array(by[NEW]["losses"]) - np.array(by[best]["losses"])
+    error = gap.std(ddof=1) / np.sqrt(len(gap))
+    line = f"  {name}: {gap.mean():.4f} ± {error:.4f} behind {best}"
+    return line if gap.mean() > 2.0 * error else ""
+
+
+def _in_a_process(
+    name: str, method: str, old: Path | None, seconds: float
+) -> dict[str, Any] | None:
+    """Return the result of one method on one set; None if it fails or takes too long."""
+    if seconds <= 0.0:
+        return None
     paths = [str(old)] if method == OLD else []
     paths += [os.environ.get("PYTHONPATH", "")]
     threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
     environment = os.environ | threads | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "experiments.auto_compare", "--one", name, method]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        print(f"stopped: {name}, {method}", flush=True)
+        return None
     if done.returncode:
         print(f"failed: {name}, {method}: {done.stderr[-300:]}", flush=True)
         return None
@@ -149,7 +201,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("auto_compare.jsonl"))
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=8.5)
+    parser.add_argument("--minutes", type=float, default=9.4)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--old", type=Path, default=None)
@@ -158,16 +210,17 @@ def main() -> None:
     if given.one:
         print(json.dumps(run_one(*given.one)))
         return
+    end = time.monotonic() + 60.0 * given.minutes
     out: Path = given.out
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     done = {(row["set"], row["method"]) for row in rows}
     methods = [m for m in given.methods.split(",") if m != OLD or given.old is not None]
-    wanted = [(name, method) for name in given.sets.split(",") for method in methods
+    names = sorted(given.sets.split(","), key=effort, reverse=True)
+    wanted = [(name, method) for name in names for method in methods
               if (name, method) not in done and suits(name, method)]  # fmt: skip
-    end = time.monotonic() + 60.0 * given.minutes
 
     def run(task: tuple[str, str]) -> None:
-        made = _in_a_process(*task, given.old) if time.monotonic() < end else None
+        made = _in_a_process(*task, given.old, end - time.monotonic())
         if made is not None:
             rows.append(made)
             with out.open("a") as file:

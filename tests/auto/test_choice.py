@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mercer import AutoDependency, KernelDependencyCV
-from mercer.auto.blending import _by_risk, clearly_better, shrunk_weights
+from mercer.auto.blending import _weights_by_risk, averaged_weights, clearly_better
 from mercer.estimators import Blend
 from mercer.estimators.squares import Squares
 from mercer.kernels import RBF, Linear
@@ -61,8 +61,8 @@ def test_weights_on_few_rows_are_shrunk_towards_an_average():
         (truth**2).sum(axis=1),
         np.arange(25) % 5,
     )
-    weights, each = shrunk_weights(squares)
-    average, chance = _by_risk(squares), squares.weights(robust=True)
+    weights, each = averaged_weights(squares)
+    average, chance = _weights_by_risk(squares), squares.weights(robust=True)
     assert np.abs(weights - average).sum() < 0.9 * np.abs(chance - average).sum()
     np.testing.assert_allclose(average.sum(), 1.0)
     assert each.shape == (25, 6)

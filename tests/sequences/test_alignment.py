@@ -65,10 +65,10 @@ def test_forward_backward_and_viterbi_equal_enumeration(rows, seed):
             np.add.at(expected, numbers, w / sum(weights))
         total += np.log(sum(weights))
         best.append(max(weights))
-    counts, gained = lattice.expected(p)
+    counts, gained = lattice.expected_counts(p)
     np.testing.assert_allclose(counts, expected, atol=1e-10)
     assert gained == pytest.approx(total)
-    lengths = np.split(lattice.best(p), lattice.source.starts[1:-1])
+    lengths = np.split(lattice.best_lengths(p), lattice.source.starts[1:-1])
     for (x, y), found, value in zip(rows, lengths, best, strict=True):
         types = dict(enumerated(x, y, 2))[tuple(int(k) for k in found)]
         assert np.prod(p[[number[t] for t in types]]) == pytest.approx(value)
@@ -107,7 +107,7 @@ def test_long_pairs_that_are_improbable_are_counted_as_by_logarithms():
     lattice = Lattice.of(*encoded([("a" * n, "b" * n)]), 2)
     chances = dict(zip(lattice.chunks.tolist(), [0.98, 0.01, 0.01], strict=True))
     probability = np.array([chances[chunk] for chunk in lattice.chunks.tolist()])
-    counts, gained = lattice.expected(probability)
+    counts, gained = lattice.expected_counts(probability)
     logs = np.full(n + 3, -np.inf)
     logs[0] = 0.0
     for _ in range(n):

@@ -10,7 +10,7 @@ from mercer.kernels._sequences import Alphabet, Codes
 from mercer.sequences.transduction import task
 from mercer.sequences.transduction.inputs import InputCoder, reversed_codes
 from mercer.sequences.transduction.side_information import LabelContext
-from mercer.sequences.transduction.tiers import learnt_class, once_class
+from mercer.sequences.transduction.tiers import find_vowels
 
 STEMS = [
     "kala",
@@ -186,22 +186,8 @@ def _same(a, b, lo, hi):
 
 def test_vowels_are_learnt():
     alphabet = Alphabet.of(STEMS)
-    vowels = learnt_class(alphabet.encode(STEMS), len(alphabet))
+    vowels = find_vowels(alphabet.encode(STEMS), len(alphabet))
     assert {s for s, v in zip(alphabet.symbols, vowels, strict=True) if v} == set("aeiou")
-
-
-def test_a_class_that_occurs_once_is_learnt():
-    rng = np.random.default_rng(0)
-    words = []
-    for _ in range(300):
-        word = list(rng.choice(list("abcdef"), rng.integers(2, 6)))
-        word.insert(rng.integers(len(word) + 1), rng.choice(list("XYZ")))
-        words.append("".join(word))
-    alphabet = Alphabet.of(words)
-    once = once_class(alphabet.encode(words), len(alphabet))
-    assert {s for s, v in zip(alphabet.symbols, once, strict=True) if v} == set("XYZ")
-    plain = Alphabet.of([w.strip("XYZ") for w in words])
-    assert not once_class(plain.encode([w.strip("XYZ") for w in words]), len(plain)).any()
 
 
 def test_harmony_needs_tiers(forms):

@@ -240,13 +240,13 @@ def test_a_point_is_the_mean_of_its_labellings(rng, monkeypatch):
                 np.add.at(edges, bigrams, sign * problem.C * problem.transitions * weight)
     np.testing.assert_allclose(point.A, A, atol=IDENTITY)
     np.testing.assert_allclose(point.edges, edges, atol=IDENTITY)
-    np.testing.assert_allclose(point.W, point.refreshed(problem).W, atol=IDENTITY)
+    np.testing.assert_allclose(point.W, point.without_rounding_errors(problem).W, atol=IDENTITY)
 
 
 def test_both_routes_value_a_point_alike():
     exact, low = (made_up(np.random.default_rng(0), gram) for gram in (True, False))
     point = ascended(exact, 8)[1][-1][0]
-    a, b = point.certificate(exact), point.refreshed(low).certificate(low)
+    a, b = point.certificate(exact), point.without_rounding_errors(low).certificate(low)
     assert (a.primal, a.dual) == pytest.approx((b.primal, b.dual), rel=IDENTITY)
 
 

@@ -23,7 +23,7 @@ MARGIN = 0.3
 standard error: on few rows the best of several is often so by luck."""
 SHARPNESS = 50.0
 """Models whose score is less by this fraction of one weigh less by a factor of e."""
-STEEP = 20.0
+STEEP = 3.0
 """A model whose left-out loss is greater by 1 / STEEP of it weighs less by a factor of e."""
 RIDGES, SHRUNK = (0.03, 0.3, 3.0), 1000
 """Strengths by which weights are shrunk towards an average, and rows up to which they are."""
@@ -68,7 +68,7 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
     mean of the outputs, as far as the gain over that is not certain.
     """
     squares, how = blend.squares_, "robust least squares"
-    weights, each = shrunk_weights(squares)
+    weights, each = averaged_weights(squares)
     linear = _linear_models(blend)
     if linear:
         best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
@@ -79,28 +79,29 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
     return how, blend.reweighted(share * weights, share * each)
 
 
-def shrunk_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights of models, and those of each left-out row, shrunk towards an average.
+def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of models, and those of each left-out row, which are fitted without it.
 
-    Weights of least squares on few rows are mostly chance. They are shrunk towards an average in
-    which models with smaller left-out errors weigh more, as strongly as does not raise the error
-    of left-out rows, whose weights are chosen without them, by more than one standard error.
+    With few rows, weights of least squares depend on chance. They are averaged with weights that
+    are shrunk, more and more strongly, towards a mean of all models in which better ones weigh
+    more. The mean over all strengths is more accurate than the strength with the smallest error,
+    which depends on chance too.
     """
-    best = squares.weights(robust=True), squares.left_out_weights(robust=True)
-    if len(squares.v) > SHRUNK:
-        return best
-    prior = _by_risk(squares)
-    tried = [best] + [
-        (squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge))
-        for ridge in RIDGES
-    ]
-    losses = [squares.losses(each) for _, each in tried]
-    least = min(losses, key=lambda rows: float(rows.mean()))
-    kept = [not exceeds_standard_error(rows - least) for rows in losses]
-    return tried[max(k for k, near in enumerate(kept) if near)]
+    fitted = [_shrunk_weights(squares, None, 0.0)]
+    if len(squares.v) <= SHRUNK:
+        prior = _weights_by_risk(squares)
+        fitted += [_shrunk_weights(squares, prior, ridge) for ridge in RIDGES]
+    return np.mean([c for c, _ in fitted], axis=0), np.mean([C for _, C in fitted], axis=0)
 
 
-def _by_risk(squares: Squares) -> np.ndarray:
+def _shrunk_weights(
+    squares: Squares, prior: np.ndarray | None, ridge: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return robust weights of models and of each left-out row, shrunk towards a prior."""
+    return squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge)
+
+
+def _weights_by_risk(squares: Squares) -> np.ndarray:
     """Return weights that fall with the mean left-out loss of a model, and sum to one."""
     risks = squares.v.sum() - 2.0 * squares.r.sum(axis=0) + np.einsum("nkk->k", squares.Q)
     risks = np.maximum(risks, 1e-9 * float(squares.v.sum()) + 1e-300)  # none is below rounding

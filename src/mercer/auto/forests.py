@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import log2, sqrt
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..estimators import BoostedDependency, ForestDependency
 from ..estimators.coordinate_model import output_problem
 from ..estimators.forest import DIRECTIONS
 from ..kernels import Kernel
+from ..solvers import Cache
 from .candidates import forest_kernel
 from .inputs import Inputs
 from .outputs import Outputs
@@ -21,6 +23,8 @@ from .progress import Clock
 
 FEW = 500
 """Rows below which forests are scored by folds: out-of-bag predictions underestimate them."""
+IN_FOLDS = 0.6
+"""The fraction of trees of a forest that is grown again for each fold."""
 FEWEST_TREES, SOME_TREES = 20, 3
 """The fewest trees when time is short, and those that measure the time of a tree."""
 QUICK, TRIED = 2e8, 20
@@ -32,8 +36,8 @@ STEPS = 1e10
 """Steps of a forest beyond which it has half the trees, and there is no second one."""
 LARGE = 10_000
 """Rows from which on boosted trees have more leaves."""
-BOOSTED = 60
-"""The fewest rows from which boosted trees learn."""
+BOOSTED, PER_COORDINATE = 60, 5
+"""The fewest rows from which boosted trees learn, and the fewest for each output coordinate."""
 
 
 class TreeCandidates:
@@ -77,19 +81,24 @@ class TreeCandidates:
         """The number of models."""
         return len(self._kinds()) + self.can_boost if self.kernel is not None else 0
 
-    @property
+    @cached_property
     def can_boost(self) -> bool:
-        """Whether boosted trees are tried: on enough rows, for outputs with finite features.
+        """Whether boosted trees are tried.
 
-        Not for label sets: boosted trees are judged by folds, and so are the models that they are
-        blended with. Models of four fifths of the rows predict smaller scores than those of all
-        rows, so that thresholds would be calibrated too low.
+        They need enough rows, more rows than columns, and `PER_COORDINATE` rows for each of
+        finitely many output coordinates. They are not tried for label sets: boosted trees are
+        judged by folds, and so are the models that they are blended with. Models of four fifths
+        of the rows predict smaller scores than those of all rows, so that thresholds would be
+        calibrated too low.
         """
-        few = self.pairs.n < BOOSTED
+        few = self.pairs.n < BOOSTED or not self._directions
         if self.kernel is None or few or self.outputs.kind_ == "labels":
             return False
         kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
-        return not output_problem(kernel, self.pairs.complete).spanned
+        problem = output_problem(kernel, self.pairs.complete)
+        if problem.spanned:
+            return False
+        return PER_COORDINATE * Cache().outputs(problem).coordinates.shape[1] <= self.pairs.n
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         if self.kernel is None:
@@ -100,29 +109,42 @@ class TreeCandidates:
         for name, how in self._kinds().items():
             yield name, self._forest(how, max_features=share)
 
+    @property
+    def _directions(self) -> int:
+        """The largest number of output directions of boosted trees: fewer on wide tables."""
+        return min(self.preset.directions, self.pairs.n // max(self.width, 1))
+
     def _boosted(self) -> BoostedDependency:
         preset, n = self.preset, self.pairs.n
+        few = n < FEW
         return BoostedDependency(
-            n_trees=preset.boosted if n >= FEW else preset.boosted // 2,
-            learning_rate=preset.learning_rate,
-            max_leaf_nodes=15 if n < LARGE else 31,
+            n_trees=preset.boosted // 3 if few else preset.boosted,
+            learning_rate=1.5 * preset.learning_rate if few else preset.learning_rate,
+            max_leaf_nodes=8 if few else 15 if n < LARGE else 31,
             min_samples_leaf=max(5, min(20, n // 25)),
-            directions=preset.directions,
+            directions=self._directions,
             **self.common,
         )
 
     def _forest(self, how: dict[str, Any], **more: Any) -> ForestDependency:
-        trees = self.preset.trees if self._steps < STEPS else self.preset.trees // 2
-        leaf = max(1, self.pairs.n // 5000)
-        given = {"n_trees": trees, "min_samples_leaf": leaf, "tol": self.preset.tolerance}
+        n, trees = self.pairs.n, self.preset.trees
+        if not how["bootstrap"]:
+            trees = int(IN_FOLDS * trees)
+        elif self._steps >= STEPS:
+            trees //= 2
+        given: dict[str, Any] = {
+            "n_trees": trees,
+            "min_samples_leaf": max(1, n // 5000),
+            "tol": 0.0 if n < FEW else self.preset.tolerance,
+        }
         return ForestDependency(**given | self.common | how | more)
 
     def _kinds(self) -> dict[str, dict[str, Any]]:
         """Return the arguments of each kind of forest."""
         n = self.pairs.n
         bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
-        kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < FEW // 5 else 5}}
-        if self._steps < STEPS and (n <= self.preset.forests or not self.can_boost):
+        kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < BOOSTED else 5}}
+        if self._steps < STEPS and not self.can_boost:
             kinds["random forest"] = {"bootstrap": True, "random_splits": False}
         return kinds
 

@@ -28,8 +28,6 @@ class Preset:
     tolerance
         A forest is complete when twice as many trees lower its out-of-bag error by less than this
         fraction.
-    forests
-        Rows up to which a random forest is tried next to extremely randomised and boosted trees.
     boosted, learning_rate
         The largest number of boosted trees for each output direction, and their learning rate.
     pixels
@@ -45,7 +43,6 @@ class Preset:
     families: int = 2
     trees: int = 100
     tolerance: float = 0.02
-    forests: int = 1000
     boosted: int = 150
     learning_rate: float = 0.1
     directions: int = 8
@@ -53,7 +50,7 @@ class Preset:
 
 
 PRESETS = {
-    "fast": Preset(300, True, 500, 300, 1, 40, 0.05, 0, 60, 0.2, 3, 0),
+    "fast": Preset(300, True, 500, 300, 1, 40, 0.05, 60, 0.2, 3, 0),
     "default": Preset(),
-    "best": Preset(800, False, 2000, 600, 20, 200, 0.0, 10**9, 500, 0.05, 30, 4096),
+    "best": Preset(800, False, 2000, 600, 20, 200, 0.0, 500, 0.05, 30, 4096),
 }

@@ -15,7 +15,7 @@ from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
-from .markov.chains import LABEL, Chains, labelled
+from .markov.chains import LABEL, Chains, encode_labels
 from .markov.dual import DualProblem
 from .markov.solve import node_potentials, place_rows, solve
 
@@ -133,7 +133,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, y: Items) -> MaxMarginMarkovNetwork:
-        """Learn from pairs.
+        """Fit the model to pairs of sequences.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
-        outputs, labels, gold = labelled(chains, y)
+        outputs, labels, gold = encode_labels(chains, y)
         rows, fitted = place_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
         gram = fitted is None
         problem = DualProblem(rows, gram, chains.starts, gold, len(labels), C, transitions)
@@ -175,6 +175,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         }
 
     def _unfitted_kernel(self) -> Kernel:
+        """Return a copy of the kernel, or the default kernel."""
         kernel = clone(RBF("median") if self.kernel is None else as_kernel(self.kernel))
         if kernel.pairwise:
             raise ValueError(
@@ -205,14 +206,16 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         return object_array(chains.split(self._nodes(chains)))
 
     def score(self, X: Items, y: Items) -> float:
-        """Return the fraction of labels that are right; a label not seen in training is wrong."""
+        """Return the fraction of labels that are predicted correctly."""
         return symbol_accuracy(y, self.predict(X))
 
     def _chains(self, X: Items) -> Chains:
+        """Check the inputs of a prediction."""
         check_is_fitted(self)
         return Chains.of(X, self.kernel_, self.n_features_in_)
 
     def _nodes(self, chains: Chains) -> np.ndarray:
+        """Return the node potentials of all positions, computed in blocks."""
         vectors = chains.vectors
         parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
         nodes = np.concatenate([np.zeros((0, len(self.labels_))), *parts])

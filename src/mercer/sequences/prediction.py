@@ -16,13 +16,13 @@ from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
 from .transduction.calibration import LISTED
 from .transduction.checks import checked_candidates
-from .transduction.confidence import with_probabilities
-from .transduction.decoding import Decoding, best_outputs, check_given
-from .transduction.side_information import as_context
+from .transduction.confidence import replace_scores_by_probabilities
+from .transduction.decoding import Decoding, best_outputs, check_prediction_arguments
+from .transduction.side_information import check_context
 
 
 class TransducerPrediction:
-    """What a fitted `SequenceTransducer` predicts."""
+    """Prediction methods of `SequenceTransducer`."""
 
     model_: Any
     sources_: Any
@@ -58,7 +58,7 @@ class TransducerPrediction:
         lexicon
             One list of outputs for all inputs, of which the best is searched for.
         """
-        ranked = self._top(X, 1, context, candidates, lexicon)
+        ranked = self._ranked_outputs(X, 1, context, candidates, lexicon)
         return object_array([row[0][0] for row in ranked])
 
     def predict_top(
@@ -71,7 +71,7 @@ class TransducerPrediction:
         lexicon: Items | None = None,
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their scores, best first."""
-        return self._top(X, integer(k, "k", 1), context, candidates, lexicon)
+        return self._ranked_outputs(X, integer(k, "k", 1), context, candidates, lexicon)
 
     def predict_proba(
         self,
@@ -89,40 +89,44 @@ class TransducerPrediction:
         """
         candidates = checked_candidates(candidates)
         many = max([integer(k, "k", 1), LISTED, *map(len, candidates or [])])
-        ranked = self._top(X, many, context, candidates, lexicon)
+        ranked = self._ranked_outputs(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
-        found = with_probabilities(ranked, self.confidence_, [len(x) for x in X], closed)
+        found = replace_scores_by_probabilities(
+            ranked, self.confidence_, [len(x) for x in X], closed
+        )
         return [row[:k] for row in found]
 
-    def _top(
+    def _ranked_outputs(
         self, X: Items, k: int, context: Items, candidates: Items, lexicon: Items
     ) -> list[Ranked]:
+        """Check the arguments, and return the best `k` outputs of each input."""
         check_is_fitted(self)
         if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
             return []
         candidates = checked_candidates(candidates)
         X = as_sequences(X)
         X = X if self.order_ is None else self.order_.apply(X)
-        context = None if context is None else as_context(context, len(X))
-        check_given(self.coder_, X, context, candidates, lexicon)
+        context = None if context is None else check_context(context, len(X))
+        check_prediction_arguments(self.coder_, X, context, candidates, lexicon)
         if context is not None and (new := self.coder_.unknown_labels(context)):
             warnings.warn(
                 f"context has labels that were not seen in fit, and they are ignored: {new!r:.200}",
                 stacklevel=3,
             )
-        models = [self._decoding, *([] if self.backward_ is None else [self.backward_])]
+        models = [self._forward, *([] if self.backward_ is None else [self.backward_])]
         return best_outputs(models, X, k, context, candidates, lexicon)
 
     def check_loaded(self, limits: Limits) -> None:
         """Check that the models of both directions fit together."""
         if not hasattr(self, "model_"):
             return
-        self._decoding.check_loaded(limits)
+        self._forward.check_loaded(limits)
         backward = self.backward_
         must(backward is None or isinstance(backward, Decoding), "backward_ is not a model")
 
     @property
-    def _decoding(self) -> Decoding:
+    def _forward(self) -> Decoding:
+        """The forward model, or the backward one if it is the only one."""
         return Decoding(
             self.model_, self.coder_, self.temperature_, self.lm_weight_, self.beam_,
             self.sample_, self.joint_weight_,

@@ -20,12 +20,12 @@ from ..operators import OperatorKernel
 from ..sets.views import SupportsSets
 from .prediction import TransducerPrediction
 from .transduction.aligned import Aligned
-from .transduction.calibration import Calibration, calibrated
-from .transduction.checks import checked_kernel, checked_pairs
+from .transduction.calibration import Calibration, calibrate
+from .transduction.checks import check_parameters, checked_pairs
 from .transduction.decoding import Decoding
-from .transduction.reordering import PieceOrder, crossed
-from .transduction.side_information import as_context
-from .transduction.task import Task, equal_pairs
+from .transduction.reordering import PieceOrder, has_crossings
+from .transduction.side_information import check_context
+from .transduction.task import Task, groups_of_equal_inputs
 
 LOW = 0.5
 """Left-out accuracy below which a fit says that alignments cross."""
@@ -35,7 +35,7 @@ LOW = 0.5
 class SequenceTransducer(
     SupportsSets, FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator
 ):
-    """Sequences to sequences of other symbols and lengths, no alignment given.
+    """Model that maps sequences to sequences of other symbols and lengths.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
     Which chunk is then learnt by kernel dependency estimation with weights shared across
@@ -75,9 +75,8 @@ class SequenceTransducer(
         Whether a bar shows how far the fit is.
     tiers : list of str, "learnt" or None, default="learnt"
         Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
-        and outputs, and a class of which every output has one symbol; a list such as ``["aeiou"]``
-        gives them; None uses no tiers.
-    context_kernel : Kernel, default=None
+        and outputs; a list such as ``["aeiou"]`` gives the classes; None uses no tiers.
+    context_kernel
         The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
         counts common labels.
     direction : {"both", "forward", "backward"}, default="both"
@@ -147,7 +146,7 @@ class SequenceTransducer(
         context: Items | None = None,
         outputs: Items | None = None,
     ) -> SequenceTransducer:
-        """Learn from pairs.
+        """Fit the model to pairs of sequences.
 
         Parameters
         ----------
@@ -175,18 +174,22 @@ class SequenceTransducer(
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
         """Return the attributes of a fit; they are set together, after everything succeeded."""
-        window, operator = checked_kernel(self)
+        window, operator = check_parameters(self)
         X, y = checked_pairs(X, y)
         if context is not None:
-            context = as_context(context, len(X))
-        labels = group_labels(groups, len(X)) if groups is not None else equal_pairs(X, context)
+            context = check_context(context, len(X))
+        labels = (
+            group_labels(groups, len(X))
+            if groups is not None
+            else groups_of_equal_inputs(X, context)
+        )
         outputs = None if outputs is None else as_sequences(outputs, "outputs")
         task = Task(self, X, y, labels, context, outputs, window, operator)
-        order, task, pairs, chosen = self._ordered(task, steps)
+        order, task, pairs, chosen = self._align_and_calibrate(task, steps)
         (model,) = (each.fit() for each in steps([pairs], "fitting"))
         return {
             "order_": order,
-            "backward_": self._backward(task, chosen),
+            "backward_": self._fit_backward(task, chosen),
             "alignment_": pairs.alignment,
             "model_": model,
             "temperature_": chosen.temperature,
@@ -202,21 +205,21 @@ class SequenceTransducer(
             "beam_": self.beam,
         }
 
-    def _ordered(
+    def _align_and_calibrate(
         self, task: Task, steps: Steps
     ) -> tuple[PieceOrder | None, Task, Aligned, Calibration]:
-        """Align and calibrate, with the pieces of inputs in another order where that is better."""
+        """Align and calibrate, with the pieces of inputs reordered if that is more accurate."""
         backward = self.direction == "backward"
         (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
-        chosen = calibrated(self, pairs, steps)
+        chosen = calibrate(self, pairs, steps)
         order = None if chosen.accuracy is None else PieceOrder.of(task.X, task.y)
         if order is not None:
             ordered = replace(task, X=order.apply(task.X))
             (others,) = (ordered.aligned(each) for each in steps([backward], "aligning"))
-            calibration = calibrated(self, others, steps)
+            calibration = calibrate(self, others, steps)
             if (calibration.accuracy or 0.0) > (chosen.accuracy or 0.0):
                 return order, ordered, others, calibration
-        if chosen.accuracy is not None and chosen.accuracy < LOW and crossed(task.X, task.y):
+        if chosen.accuracy is not None and chosen.accuracy < LOW and has_crossings(task.X, task.y):
             warnings.warn(
                 "outputs have symbols of the inputs in another order, which SequenceTransducer "
                 f"cannot follow: its left-out accuracy is {chosen.accuracy:.2f}. Bring the inputs "
@@ -225,7 +228,7 @@ class SequenceTransducer(
             )
         return None, task, pairs, chosen
 
-    def _backward(self, task: Task, chosen: Calibration) -> Decoding | None:
+    def _fit_backward(self, task: Task, chosen: Calibration) -> Decoding | None:
         """Fit the model that reads from the end; None if only one direction is requested."""
         if self.direction != "both":
             return None
@@ -237,11 +240,11 @@ class SequenceTransducer(
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:
-        """Parameters that `ConformalSets` changes, since it calibrates on pairs of its own."""
+        """Parameters that `ConformalSets` changes: it does the calibration itself."""
         return {"folds": None} if isinstance(self.folds, str) else {}
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
-        """Return the input symbols of training pair `i`, each with the chunk it is aligned to."""
+        """Return the input symbols of training pair `i`, each with the chunk that it emits."""
         check_is_fitted(self)
         if i in self.skipped_:
             raise ValueError(f"pair {i} was skipped: its output is too long to be aligned.")
@@ -253,7 +256,7 @@ class SequenceTransducer(
             as_given([self.targets_.symbols[c] for c in chunk[::step]], self.sample_)
             for chunk in self.alignment_.chunks(p)
         ]
-        pairs = [(self.coder_.shown(s), c) for s, c in zip(symbols, chunks, strict=True)]
+        pairs = [(self.coder_.display_token(s), c) for s, c in zip(symbols, chunks, strict=True)]
         return pairs[::step]
 
     def __sklearn_tags__(self) -> Any:

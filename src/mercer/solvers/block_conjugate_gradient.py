@@ -146,6 +146,7 @@ class BlockConjugateGradient:
         return BlockSolution(slots.join(D), rounds, residual)
 
     def _preconditioner(self, gram: BlockGram, alpha: float) -> Preconditioner:
+        """Return the preconditioner that was requested."""
         return (
             unchanged if self.preconditioner == "none" else preconditioner(gram, alpha, self.rank)
         )
@@ -153,6 +154,7 @@ class BlockConjugateGradient:
     def _iterate(
         self, product: Preconditioner, nearly_solved: Preconditioner, V: Array
     ) -> tuple[Array, int, float]:
+        """Return the solution, the number of rounds and the relative residual."""
         D, R = namespace(V).zeros_like(V), V
         goal = _length(R)
         if goal == 0:
@@ -202,10 +204,12 @@ class WeightedGram(BlockGram):
 
 
 def _inner(A: Array, B: Array) -> float:
+    """Return the inner product of two matrices."""
     return float(namespace(A).sum(A * B))
 
 
 def _length(A: Array) -> float:
+    """Return the Frobenius norm of a matrix."""
     return float(np.sqrt(_inner(A, A)))
 
 
@@ -250,7 +254,7 @@ class ConjugateGradient:
         U
             Input features, sparse, one row an example.
         V
-            OutputRows, one row an example.
+            Outputs in coordinates, one row an example.
         alpha
             The ridge.
         b
@@ -269,7 +273,7 @@ class ConjugateGradient:
     def _solved(
         self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the a_j as they are done, with their j: products are with the rest only."""
+        """Yield the columns that have converged, with their numbers, as soon as they have."""
         columns = np.arange(V.shape[1])
         A, R, P = np.zeros_like(V), V.copy(), V.copy()
         now = np.einsum("ij,ij->j", R, R)

@@ -40,7 +40,7 @@ DIAGONAL = 64
 
 @dataclass(frozen=True)
 class DirectionKernel:
-    """The scalar kernel that some output directions share, as far as `InputGram` asks.
+    """The scalar kernel that some output directions share, with the methods that `InputGram` uses.
 
     Attributes
     ----------
@@ -70,11 +70,12 @@ class DirectionKernel:
         return self._along(self._values(A, B))
 
     def _values(self, A: Items, B: Items | None = None) -> Any:
+        """Return the values of the operator-valued kernel."""
         kernel = self.kernel
         return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
 
     def _along(self, values: Any) -> Array:
-        """Return operator-valued kernel values along these directions."""
+        """Return values of the operator-valued kernel as a scalar kernel along these directions."""
         if self.shares is None:
             return values.scalar(int(values.labels[self.columns[0]]))
         return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
@@ -94,7 +95,7 @@ class DirectionKernel:
 
 
 def directions_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a kernel is not solved direction by direction, as far as its type shows."""
+    """Return why a kernel cannot be solved direction by direction; None if that is not known."""
     reason = coupled_refusal(problem, want)
     many = want.single and problem.n > BY_DIRECTION
     if reason is None and many and not problem.kernel.componentwise:
@@ -103,7 +104,7 @@ def directions_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Find the directions; a kernel that couples them is written out or solved by products."""
+    """Factor each set of directions that the kernel does not couple; else solve all together."""
     outputs = cache.outputs(problem)
     kernel = fitted_kernel(problem, outputs)
     found = directions(kernel, problem.inputs.items)
@@ -116,7 +117,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
     def join(fits: list[FittedMap]) -> FittedMap:
-        """Return one map of the whole kernel, from the dual coefficients of all directions."""
+        """Return the map of the operator-valued kernel from the maps of all directions."""
         coef = _to_coordinates(in_order([map.coefficients for map, _ in fits], order), Q)
         mean: Array | float = 0.0
         if problem.intercept:
@@ -127,6 +128,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def _to_coordinates(C: Array, Q: Array | None) -> Array:
+    """Convert values along the directions Q to output coordinates."""
     return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
 
 
@@ -141,7 +143,7 @@ def _part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
 def directions(
     kernel: OperatorKernel, X: Items
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the directions that a fitted kernel does not couple, and their kernels; else None."""
+    """Return directions that a kernel does not couple, and the kernel along each; else None."""
     if kernel.componentwise:
         values = kernel.by_component(X)
         columns = [np.flatnonzero(values.labels == label) for label in range(values.number)]
@@ -155,7 +157,7 @@ def directions(
 def common_directions(
     kernel: OperatorKernel, gram: BlockGram
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the common eigenvectors of the operators of a sum, where they have such."""
+    """Return the common eigenvectors of the operators of a sum, and the kernel along each."""
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
     if all(B.ndim == 1 for B in Bs):
@@ -173,7 +175,7 @@ def common_directions(
 
 
 def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return common eigenvectors, and the eigenvalues of every operator; None where there are none.
+    """Return common eigenvectors and the eigenvalues of every operator; None if there are none.
 
     A mixture with weights in general position has no eigenvalue twice that differs in a term, so
     that its eigenvectors are those of every term.
@@ -190,7 +192,7 @@ def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] 
 
 
 def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
-    """Return sets of directions of equal weights, which share their matrix."""
+    """Return sets of directions with equal weights, which share a Gram matrix."""
     largest = weights.max(axis=1, keepdims=True)
     relative = weights / np.where(largest > 0, largest, 1.0)
     _, number = np.unique(relative.round(12), axis=1, return_inverse=True)
@@ -199,5 +201,6 @@ def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
 
 
 def _columns(V: Array, index: np.ndarray) -> Array:
+    """Return some columns of a matrix."""
     xp = namespace(V)
     return xp.matrix_transpose(take(xp.matrix_transpose(V), index))

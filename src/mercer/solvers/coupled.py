@@ -25,7 +25,7 @@ WRITTEN_OUT = 2000
 
 
 def coupled_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why no solver of coupled kernels takes a problem: low rank, or a robust loss."""
+    """Return why no solver of coupled kernels accepts a problem; None if some may."""
     if problem.inputs.features is not None and problem.kernel.componentwise:
         return (
             f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
@@ -46,7 +46,7 @@ def coupled_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def products_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why conjugate gradients do not take a problem: they leave nothing out."""
+    """Return why conjugate gradients do not accept a problem; None if they do."""
     reason = coupled_refusal(problem, want)
     if reason is None and not want.single:
         return (
@@ -73,7 +73,7 @@ def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
 
 
 def slot_targets(slots: Slots, outputs: OutputRows, weights: np.ndarray | None) -> Array:
-    """Return the outputs as one row per slot, means over the slots that exist subtracted."""
+    """Return the outputs as one row per slot, less the mean of each output component."""
     T = slots.split(outputs.unweighted(outputs.rows))
     T = T if outputs.mean is None else T - take(slots.means(T, weights), slots.places)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
@@ -90,13 +90,13 @@ def by_matrix(problem: Problem, kernel: OperatorKernel, outputs: OutputRows) -> 
 
 
 def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor any coupled kernel, written out."""
+    """Factor the Gram matrix of any coupled kernel over all slots."""
     outputs = cache.outputs(problem)
     return by_matrix(problem, fitted_kernel(problem, outputs), outputs)
 
 
 def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Solve any coupled kernel by products alone."""
+    """Solve with any coupled kernel by products with its Gram matrix alone."""
     outputs, method = cache.outputs(problem), want.solver
     method = method if isinstance(method, BlockConjugateGradient) else BlockConjugateGradient()
     return by_products(problem, fitted_kernel(problem, outputs), outputs, method)
@@ -105,14 +105,14 @@ def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
 def by_products(
     problem: Problem, kernel: OperatorKernel, outputs: OutputRows, method: BlockConjugateGradient
 ) -> Factorization:
-    """Return the solution by block conjugate gradients, computed again for every ridge."""
+    """Return a factorisation that solves by conjugate gradients, again for every ridge."""
     require_products(problem.n)
     solution = Products(problem, kernel, outputs, method)
     return Factorization(problem, kernel, outputs, [], method=solution)
 
 
 class Products(Method):
-    """Conjugate gradients: the solution, and nothing else."""
+    """Solutions by conjugate gradients, without left-out predictions."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Products(Method):
 def by_slots(
     problem: Problem, kernel: OperatorKernel, outputs: OutputRows, want: Want
 ) -> Factorization:
-    """Write the matrix out if that is short or examples are left out, else use products."""
+    """Factor the matrix over slots if it is small or examples are left out, else use products."""
     if want.single:
         gram = kernel.gram(problem.inputs.items)
         if gram.rows.size > WRITTEN_OUT and not gram.direct:
@@ -151,7 +151,7 @@ def by_slots(
 
 
 def require_products(n: int) -> None:
-    """Refuse examples whose scalar Gram matrices have no room, which products need."""
+    """Refuse examples whose scalar Gram matrices, which products need, exceed the memory."""
     needed, free = 8.0 * PRODUCT_SQUARES * n * n, SHARE * available()
     if needed > free:
         raise MemoryError(

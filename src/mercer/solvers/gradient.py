@@ -55,7 +55,7 @@ class Slopes:
 
 
 class RidgeObjective:
-    """What both objectives have in common: z = 𝒦⁻¹T in the basis E, one column a direction."""
+    """A ridge problem with z = 𝒦⁻¹T in the basis E, from which both objectives follow."""
 
     def __init__(self, parts: Factorization, alpha: float):
         (self.part,) = parts.parts
@@ -78,24 +78,24 @@ class RidgeObjective:
         return rest if N is None else rest - N @ (self.turn(N) @ rest)
 
     def resolved(self, A: Array) -> tuple[Array, Array | None]:
-        """Return 𝒦⁻¹A: its coordinates in E, and what is outside."""
+        """Return 𝒦⁻¹A as coordinates in E and a remainder outside; None if E is complete."""
         inside = (self.turn(self.E) @ A) * self.D
         return inside, None if self.complete else self.outside(A) / self.alpha
 
     def whole(self, inside: Array, outside: Array | None) -> Array:
-        """Return E inside + outside."""
+        """Return E inside + outside, from coordinates and a remainder."""
         found = self.E @ inside
         return found if outside is None else found + outside
 
     @property
     def solved(self) -> tuple[Array, Array | None]:
-        """Z: its coordinates in E, and what is outside."""
+        """The coordinates of z in E, and its remainder outside; None if E is complete."""
         return self.C, None if self.complete else self.part.unfitted / self.alpha
 
     def made(
         self, value: float, alpha: float, B: Array, within: Array, beyond: Array | None
     ) -> Slopes:
-        """Return the derivatives, that in B in output coordinates and symmetric."""
+        """Return `Slopes`, with the derivative in B symmetric and in output coordinates."""
         B = (B + self.turn(B)) / 2.0
         Q = self.parts.Q
         if Q is not None:
@@ -161,7 +161,7 @@ class RidgeObjective:
         return self.made(value, alpha, B, within + more, beyond)
 
     def _squeezed(self, blocks: Any, a: Array, e: Array) -> tuple[Array, Array | None]:
-        """Σ_j b_j D_j Eᵀ T_j E D_j with T_j the blocks of a_j e_jᵀ, and Σ_j b_j T_j E D_j."""
+        """Return Σ_j b_j D_j Eᵀ T_j E D_j for the blocks T_j of a_j e_jᵀ, and Σ_j b_j T_j E D_j."""
         b, turn = self.b[None, :], self.turn
         if self.part.alike:
             d = self.D[:, 0]
@@ -176,6 +176,7 @@ class RidgeObjective:
         return found, None if self.complete else blocks.spread(a, e, self.D * b)
 
     def _unit(self) -> float:
+        """Return α over the largest b, the scale below which eigenvalues s do not matter."""
         return self.alpha / max(float(self.xp.max(self.b)), 1e-300)
 
     def _between(self, blocks: Any, a: Array, e: Array, z: Array, share: float) -> Array:
@@ -195,10 +196,12 @@ def _divided(rise: Array, slope: Array, at: Array, unit: float) -> Array:
 
 
 def _diagonal(values: Array) -> Array:
+    """Return a diagonal matrix."""
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
 def _blocks(members: list[np.ndarray] | None, objective: RidgeObjective) -> Any:
+    """Return the sums over examples, or over groups if there are any."""
     return _Alone(objective) if members is None else _Groups(objective, members)
 
 
@@ -228,7 +231,7 @@ class _Alone:
         return float(self.o.xp.sum(a * e * G))
 
     def curved(self, a: Array, e: Array) -> Array:
-        """Return the mean of the derivatives of G at both ends."""
+        """Return Σ_g a_gj dG_g e_gk, the mean of the derivatives of G in b_j and in b_k."""
         G, turn = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.turn
         return 0.5 * (turn(a) @ (e * G) + turn(a * G) @ e)
 
@@ -240,13 +243,14 @@ class _Groups:
         self.o, self.members = objective, members
 
     def _each(self, *arrays: Array) -> Any:
-        """For groups of each size: their members, and rows of arrays as (groups, size, columns)."""
+        """Yield the groups of each size, and the rows of arrays as (groups, size, columns)."""
         xp = self.o.xp
         for own in self.members:
             rows = (take(A, own.reshape(-1)) for A in arrays)
             yield own, *(xp.reshape(A, (*own.shape, A.shape[1])) for A in rows)
 
     def _in_order(self, found: list[tuple[np.ndarray, Array]]) -> Array:
+        """Return rows of all groups in the order of the examples."""
         xp = self.o.xp
         rows = [xp.reshape(A, (-1, A.shape[2])) for _, A in found]
         order = np.argsort(np.concatenate([own.reshape(-1) for own, _ in found]))
@@ -277,7 +281,7 @@ class _Groups:
         return total
 
     def curved(self, a: Array, e: Array) -> Array:
-        """Return the mean of the derivatives of G at both ends."""
+        """Return Σ_g a_gj dG_g e_gk, the mean of the derivatives of G in b_j and in b_k."""
         xp, turn, total = self.o.xp, self.o.turn, 0.0
         F = turn(self.o.D * self.o.D * self.o.s[:, None])[None, :, :]
         for _, E, ag, eg in self._each(self.o.E, a, e):

@@ -62,6 +62,7 @@ def inverse_slopes(
 
 
 def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
+    """Yield the outputs that share a kernel, with the inverse of that kernel."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
@@ -79,6 +80,7 @@ def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Pie
 
 
 def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> Piece:
+    """Return outputs T with the inverse of their kernel from its Cholesky factor."""
     turn, roots = namespace(T).matrix_transpose, reduction.roots
     P = reduction.expand_rows(turn(reduction.expand_rows(factor.inverse())))
     weighted = pull if roots is None else lambda A: pull(roots * A * turn(roots))
@@ -86,7 +88,7 @@ def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> Piece:
 
 
 def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
-    """½ [N log(misfit / N) + log det], the slopes of misfit and determinant gathered apart."""
+    """Return ½ [N log(misfit / N) + log det], the negative log evidence, and its slopes."""
     number = misfit = logs = squares = traces = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}
@@ -126,7 +128,7 @@ def left_out_parts(
 
 
 def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Two functions of residuals: P_gg⁻¹R_g, and the blocks of a eᵀ, symmetric, times P."""
+    """Return two functions: R ↦ P_gg⁻¹R_g, and (a, e) ↦ the symmetric blocks of a eᵀ times P."""
     xp = namespace(P)
     if groups is None:
         d = xp.linalg.diagonal(P)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ class LowRankRows:
         return U if self.mean is None else U + self.mean
 
     def composed(self, coef: Array) -> FittedMap:
-        """Return the map x ↦ (u(x) - mean) coef up to a constant, and that constant."""
+        """Return the map x ↦ u(x) coef, and its mean over the training inputs."""
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
 
@@ -111,10 +112,10 @@ class LowRankInputs(InputSpectrum):
             self._factor_rows(at)
             return
         self._factor_moment(at)
-        self._put(at.rows, at.weights, at.all_rows, False)
+        self._set_rows(at.rows, at.weights, at.all_rows, False)
 
     def _factor_moment(self, at: LowRankRows) -> None:
-        """Factor S_uu; eigenvalues of a stream below the rounding of S_uu are raised to it.
+        """Factor S_uu; small eigenvalues of a stream are raised to the rounding error of S_uu.
 
         New inputs may be long along directions that are short in the training inputs.
         """
@@ -150,14 +151,16 @@ class LowRankInputs(InputSpectrum):
         least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding(at))
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
         self.s, self.P = sigma[:kept] ** 2, P[:, :kept]
-        self._put(at.rows, at.weights, True, True)
+        self._set_rows(at.rows, at.weights, True, True)
         self.E = reduction.expand_rows(E[:, :kept])
 
-    def _put(self, rows: Any, weights: np.ndarray | None, whole: bool, orthonormal: bool) -> None:
-        """Store rows of centred and weighted coordinates as those of E."""
+    def _set_rows(
+        self, rows: Any, weights: np.ndarray | None, all_rows: bool, orthonormal: bool
+    ) -> None:
+        """Compute E from rows of centred and weighted coordinates."""
         self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
         directions = int(self.s.shape[0]) + (self.mean is not None)
-        self.all_rows, self.orthonormal = whole, orthonormal
+        self.all_rows, self.orthonormal = all_rows, orthonormal
         self.complete = orthonormal and directions == self.E.shape[0]
         self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
         if self.mean is not None:
@@ -166,7 +169,7 @@ class LowRankInputs(InputSpectrum):
             self.N = like(ones[:, None] * self.total**-0.5, self.E)
 
     def without_rows(self) -> LowRankInputs:
-        """Return the spectrum alone, without rows."""
+        """Return a copy without the training rows."""
         other = copy(self)
         other.at = replace(self.at, rows=None, moment=None)
         other.E, other.roots = self.E[:0, :], None
@@ -179,11 +182,11 @@ class LowRankInputs(InputSpectrum):
         U = dense(self.at.map.transform(X))
         U = U if self.mean is None else U - self.mean
         rows = U if weights is None else like(np.sqrt(weights)[:, None], U) * U
-        other._put(rows, weights, weights is None and U.shape[0] == self.total, False)
+        other._set_rows(rows, weights, weights is None and U.shape[0] == self.total, False)
         return other
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return √s ∘ Pᵀ(u(x) - mean) and, if `prior`, the exact k(x, x) of the full kernel."""
+        """Return new inputs in the eigenbasis, with exact prior variances of the full kernel."""
         U = dense(self.at.map.transform(X))
         xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
         if prior:
@@ -201,23 +204,23 @@ class LowRankInputs(InputSpectrum):
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
     def feature_map(self, D: Array) -> FittedMap:
-        """Return the fitted map x ↦ (u(x) - mean) P diag(√s) D."""
+        """Return the map x ↦ u(x) P diag(√s) D, and its mean over the training inputs."""
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
-    """Return whether weights on the outputs are all that a separable problem needs."""
+    """Return whether a separable problem is solved without output coordinates."""
     return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
 def low_rank_inputs(problem: Problem) -> LowRankInputs:
-    """Return the spectrum of the coordinates of the inputs, their map fitted."""
+    """Fit the feature map of a problem and return its inputs, factored."""
     map, U = problem.inputs.coordinates
     return LowRankInputs(LowRankRows.of(map, U, problem.weights, problem.intercept))
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the moments: one part, incomplete; one solution takes a Cholesky factor alone."""
+    """Factor inputs of low rank into one part; one solution needs only a Cholesky factor."""
     kernel = problem.inputs.kernel
     if needs_no_coordinates(problem, want):
         inputs = cache.inputs(kernel, low_rank_inputs, problem)
@@ -229,53 +232,70 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     def make() -> Part:
         return in_low_rank(problem, low_rank_inputs(problem), outputs).parts[0]
 
-    method = MomentSolution(problem, outputs)
+    weights = LeastWeights(outputs.frame, problem.outputs.items)
+    method = MomentSolution(problem, outputs, partial(moment_sums, problem, outputs), weights)
     return Factorization(problem, problem.kernel, outputs, LazyParts([make], True), method=method)
 
 
 def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
-    """Return the factorisation for every ridge, inputs factored already."""
+    """Return the factorisation for every ridge, given the factored inputs."""
     EV = inputs.project(outputs.rows)
     return separated(problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV)
 
 
+@dataclass
 class MomentSolution(Method):
-    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment."""
+    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment.
 
-    def __init__(self, problem: Problem, outputs: OutputRows):
-        self.problem, self.outputs = problem, outputs
+    Attributes
+    ----------
+    problem, outputs
+        The problem, and its outputs in coordinates.
+    sums
+        A function that returns the moments, called on first use.
+    weights
+        The object that computes the weights of predictions on the training outputs.
+    """
+
+    problem: Problem
+    outputs: OutputRows
+    sums: Callable[[], Sums]
+    weights: Any
 
     @cached_property
-    def sums(self) -> Sums:
-        """The moments, of coordinates that need not be in memory."""
-        side = self.problem.inputs
-        if side.sample is not None and isinstance(side.items, np.ndarray):
-            return summed(self.problem, side.map, side.sample, self.outputs)
-        map, U = side.coordinates
-        at = LowRankRows.of(map, U, self.problem.weights, self.problem.intercept)
-        return at.map, at.moment, at.mean, at.rows.T @ self.outputs.rows
+    def _sums(self) -> Sums:
+        return self.sums()
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge; None where that is lost in rounding."""
+        """Return the map g at one ridge; None where the ridge is lost in rounding."""
         features = self.problem.inputs.features
         rank = None if features is None else features.rank
         with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
             return self._solution(alpha)
 
     def _solution(self, alpha: float) -> Solution | None:
-        map, moment, mean, cross = self.sums
+        map, moment, mean, cross = self._sums
         try:
             coef = factor_with_ridge(moment + 0.0, alpha / self.problem.uniform).solve(cross)
         except np.linalg.LinAlgError:
             return None
-        problem, frame = self.problem, self.outputs.frame
         offset = None if mean is None else self.outputs.mean - mean @ coef
-        weights = LeastWeights(frame, problem.outputs.items)
-        return Solution(PointMap(map.compose(coef), offset, frame, weights), problem.kernel)
+        points = PointMap(map.compose(coef), offset, self.outputs.frame, self.weights)
+        return Solution(points, self.problem.kernel)
+
+
+def moment_sums(problem: Problem, outputs: OutputRows) -> Sums:
+    """Return the moments of a problem, of coordinates that need not be in memory."""
+    side = problem.inputs
+    if side.sample is not None and isinstance(side.items, np.ndarray):
+        return summed(problem, side.map, side.sample, outputs)
+    map, U = side.coordinates
+    at = LowRankRows.of(map, U, problem.weights, problem.intercept)
+    return at.map, at.moment, at.mean, at.rows.T @ outputs.rows
 
 
 def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows) -> Sums:
-    """Return the moments of coordinates made block by block, of kernel values if that is enough."""
+    """Return the moments of input coordinates that are computed block by block."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted

@@ -38,7 +38,7 @@ class JointMargins:
 
 
 class PointMargins:
-    """The same with the points h(x_i), for operator-valued kernels: memory n q, not (n m)²."""
+    """The scores of `JointMargins` for operator-valued kernels, from points h(x_i): memory n q."""
 
     def __init__(self, gram: BlockGram, V: Array):
         self.gram, self.points, self.V = gram, V, host(V)
@@ -54,6 +54,7 @@ class PointMargins:
             self._step(i, losses[i], weights[i])
 
     def _step(self, i: int, losses: np.ndarray, weights: np.ndarray) -> None:
+        """Take one pairwise step for an example, and move all points."""
         violations = losses + self.V @ self.H[i]
         best = int(violations.argmax())
         worst = int(np.where(weights > 0, violations, np.inf).argmin())

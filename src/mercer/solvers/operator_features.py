@@ -24,14 +24,14 @@ from .slot_inputs import SlotInputs
 
 
 def feature_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why operator features do not solve a problem: a robust loss, or refits."""
+    """Return why operator features do not accept a problem; None if they do."""
     if problem.loss is not None or want.judge != "closed":
         return f"{problem.inputs.features} go with the square loss and no learnt operator"
     return None
 
 
 def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Sum the moments of the plain coordinates: one part, whose rows are slots."""
+    """Factor the moments of operator features into one part, whose rows are slots."""
     outputs, side = cache.outputs(problem), problem.inputs
     kernel = fitted_kernel(problem, outputs)
     few = side.items if side.sample is None else take(side.items, side.sample)
@@ -74,7 +74,7 @@ class FeatureInputs(SlotInputs):
 
     @property
     def spectrum(self) -> tuple[Array, Array]:
-        """S and P, computed when first needed."""
+        """The eigenvalues s and eigenvectors P of the moment, computed when first needed."""
         if self.known is None:
             self.known = eigh(self.features.normal(self.uu), "moment of the features")
         return self.known
@@ -83,18 +83,18 @@ class FeatureInputs(SlotInputs):
     P = property(lambda self: self.spectrum[1])
 
     def project(self, T: Array) -> Array:
-        """Return EᵀT of the training outputs, by their moments."""
+        """Return EᵀT of the training outputs from their moments."""
         right = self.features.right_side(self.vu)[:, None]
         xp = namespace(right)
         return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map by the normal equations."""
+        """Return the map of a `Part` at one ridge, by the normal equations."""
         coef = self.features.solve(self.uu, self.vu, alpha)
         return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
     def _features(self, X: Items) -> Array:
-        """Return features of slots, the mean subtracted with an intercept, (slots, features)."""
+        """Return the features of all slots, centred if there is an intercept, (slots, features)."""
         U = self.features.transform(X)
         Z = self.features.features(U if self.mean is None else U - self.mean)
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
@@ -109,14 +109,14 @@ class FeatureInputs(SlotInputs):
         return E if self.roots is None else E * take(self.roots, index)
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return features in the eigenbasis; the prior is that of the features, as drawn."""
+        """Return the slots of new inputs in the eigenbasis; the prior is that of the features."""
         Z = self._features(X)
         xp = namespace(Z)
         own = xp.sum(Z * Z, axis=1) if prior else None
         return Located((Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width))
 
     def without_rows(self) -> FeatureInputs:
-        """Return the same without the training inputs."""
+        """Return a copy without the training inputs."""
         self.spectrum  # noqa: B018
         other = copy(self)
         other.X, other.roots, other.uu, other.vu = None, None, None, None

@@ -95,7 +95,7 @@ def _exact(parts: Factorization, found: Slopes) -> dict[str, Any]:
 
 
 def _low_rank(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
-    """Through the coordinates U = k(X, Z)R, RRᵀ = k(Z, Z)⁻¹, whose derivative is 2√w A √w U."""
+    """Return slopes by way of the coordinates U = k(X, Z)R with RRᵀ = k(Z, Z)⁻¹."""
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")
     AE = inputs.E @ found.within
@@ -121,7 +121,7 @@ def _low_rank(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dic
 
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
-    """Return ⟨A, ∂K/∂θ⟩ by blocks of rows; ∂K has one side in the span of E."""
+    """Return ⟨A, ∂K/∂θ⟩ for finite features, by blocks of rows."""
     turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:

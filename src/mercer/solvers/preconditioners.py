@@ -20,7 +20,7 @@ COLUMNS = 6.0
 
 
 def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """Return a separable one for a sum of scalar kernels times operators, else low rank."""
+    """Return a separable preconditioner for a sum of kernels times operators, else low rank."""
     if gram.terms is None or rank is not None:
         return low_rank(gram, alpha, rank)
     return separable(gram, alpha)
@@ -71,10 +71,12 @@ def _nearest(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _inner(S: Array, T: Array) -> float:
+    """Return the inner product of two matrices."""
     return float(namespace(S).sum(S * T))
 
 
 def _combined(weights: np.ndarray, parts: list[Array]) -> Array:
+    """Return the weighted sum of matrices."""
     total = float(weights[0]) * parts[0]
     for weight, part in zip(weights[1:], parts[1:], strict=True):
         total += float(weight) * part

@@ -40,8 +40,8 @@ STEADY = 0.02
 
 
 def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the inputs; under a robust loss weights enter its steps, not the smoother."""
-    side, weights = problem.inputs, problem.weights
+    """Factor the inputs of a fit that is judged by refits on folds."""
+    side, weights = problem.inputs, problem.weights  # a robust loss applies weights itself
     if problem.loss is not None and weights is not None:
         problem, cache = replace(problem, weights=None), Cache()
     if side.features is None:
@@ -85,12 +85,13 @@ class Refit(Method):
 
     @cached_property
     def fits(self) -> list[tuple[Refit, Array, np.ndarray]]:
-        """For each fold a fit without it, the projections of its examples, and their numbers."""
+        """For each fold: a fit without it, z(x) of its examples, and their positions."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.number)
         return [self._fold(self.folds == i) for i in range(self.folds.max() + 1)]
 
     def _fold(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
+        """Return the entry of `fits` for the fold of some examples."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
@@ -112,7 +113,7 @@ class Refit(Method):
     def _restricted(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """Return the inputs of a fold, factored, and the projections of those left out.
+        """Return the inputs of a fold, factored, and z(x) of those left out.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
@@ -157,6 +158,7 @@ class Refit(Method):
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
+    """Return the inputs of a problem, factored exactly or at low rank."""
     side = problem.inputs
     if side.features is None:
         return exact_inputs(problem, direct=False)
@@ -166,7 +168,7 @@ def _factored_inputs(problem: Problem) -> InputSpectrum:
 def closed(
     problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
 ) -> Factorization:
-    """Return the factorisation with the operator learnt at α, for unchanged outputs."""
+    """Return the factorisation in closed form, with the operator learnt at α."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return separated(problem, inputs, outputs, moments, EV, alpha)
@@ -183,27 +185,28 @@ class RobustRefit(Refit):
     """Where the steps at one α ended, from which those at another start."""
 
     @cached_property
-    def tamed(self) -> OutputRows:
-        """The outputs, shorten_rows to at most three median lengths."""
+    def shortened_outputs(self) -> OutputRows:
+        """The outputs, shortened to at most three median lengths."""
         V = self.outputs.coordinates
         return self._centred(shorten_rows(V, column_medians(V) if self.problem.intercept else None))
 
     def _centred(self, V: Array) -> OutputRows:
+        """Return other coordinates as outputs of the problem."""
         return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
 
     @cached_property
-    def _unlearnt(self) -> Factorization:
-        """The factorisation of the shorten_rows outputs for all α, where B is not learnt."""
-        return closed(self.problem, self.inputs, self.tamed, 1.0)
+    def _fixed_operator(self) -> Factorization:
+        """The factorisation of the shortened outputs for all α, where B is not learnt."""
+        return closed(self.problem, self.inputs, self.shortened_outputs, 1.0)
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """Return the problem of the cleaned outputs, with the fitted threshold of the loss."""
+        """Return the factorisation with cleaned outputs at α, and the fitted loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
-            base = closed(self.problem, self.inputs, self.tamed, alpha)
+            base = closed(self.problem, self.inputs, self.shortened_outputs, alpha)
         else:
-            base = self._unlearnt
-        parts = _with_outputs(base, self.tamed)  # the shorten_rows ones, to start with
+            base = self._fixed_operator
+        parts = _with_outputs(base, self.shortened_outputs)  # the shorten_rows ones, to start with
         loss = given.resolved(self._left_out_lengths(parts, alpha))
         for _ in range(ROUNDS):
             parts, used = self._cleaned(base, loss, alpha), loss
@@ -215,10 +218,12 @@ class RobustRefit(Refit):
         return parts, used
 
     def _cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
-        """Return the problem of the outputs that the loss leaves at α."""
+        """Return the factorisation with the outputs that the loss leaves at α."""
         (part,) = base.parts
-        given, tamed = (base.rotated(V.coordinates) for V in (self.outputs, self.tamed))
-        start = tamed if self.reached is None else self.reached
+        given, shortened_outputs = (
+            base.rotated(V.coordinates) for V in (self.outputs, self.shortened_outputs)
+        )
+        start = shortened_outputs if self.reached is None else self.reached
         T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
             self.reached = reached
@@ -231,7 +236,7 @@ class RobustRefit(Refit):
 
 
 def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
-    """Return the same problem with other outputs and the same operator."""
+    """Return a factorisation with other outputs and the same operator."""
     (part,) = base.parts
     T = base.rotated(outputs.rows)
     inside = namespace(T).matrix_transpose(part.inputs.E) @ T

@@ -92,6 +92,7 @@ def lengths(R: Array) -> Array:
 
 
 def _length(R: Array) -> float:
+    """Return the Frobenius norm of a matrix."""
     return math.sqrt(float(namespace(R).sum(R * R)))
 
 

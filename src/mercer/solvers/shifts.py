@@ -78,7 +78,7 @@ def _varies(problem: Problem) -> str | None:
 
 
 def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor one problem for each mode; an intercept is the same at all shifts of a location."""
+    """Factor a problem that shifts leave unchanged into one part for each Fourier mode."""
     group: Any = problem.symmetry
     basis = FourierBasis(group.shifts[1])
     outputs = _outputs(problem, basis)
@@ -125,6 +125,7 @@ def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
 
 
 def _real(A: Array) -> Array:
+    """Return the real part as an array of its own."""
     return A.real + 0.0  # not a view of every other number
 
 
@@ -174,7 +175,7 @@ class FourierBasis(Basis):
 
     @cached_property
     def _copies(self) -> np.ndarray:
-        """How many real directions each column of the parts stands for."""
+        """The number of real directions that each column of the parts stands for."""
         return np.repeat([self.copies_of(mode) for mode in np.ndindex(*self.half)], self.others)
 
     def per_direction(self, values: Array) -> Array:
@@ -232,7 +233,7 @@ class ShiftValues:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """The element of the group that each shift is."""
+        """The position of each shift among the elements of the group."""
         group: Any = self.group
         shape, axes = self.basis.shape, self.basis.axes
         first = group.shifts[0].reshape(-1, *shape)[0]
@@ -274,7 +275,7 @@ class ShiftValues:
         return self.seen[1]
 
     def prior_variances(self, A: Items) -> Array:
-        """Return the values of new inputs with themselves, (*modes, inputs)."""
+        """Return the kernel values of new inputs with themselves, (*modes, inputs)."""
         if self.seen[0] is not A or self.seen[2] is None:
             group: Any = self.group
             found = []
@@ -303,6 +304,7 @@ class ModeGram:
         self.X, self.weights, self.means = values.X, values.weights, None
 
     def _own(self, A: Array) -> Array:
+        """Return this mode of an array of all modes."""
         return _real(A[self.mode]) if self.real else A[self.mode]
 
     def reduced_gram(self) -> Array:
@@ -322,7 +324,7 @@ class ModeGram:
         return K if self.means is None else K - self.means
 
     def prior_variances(self, A: Items, values: Array) -> Array:
-        """Return k(a, a), centred if there is an intercept, given the values of `kernel_values`."""
+        """Return k(a, a), centred if there is an intercept, given `kernel_values(A)`."""
         own = self._own(self.values.prior_variances(A))
         own = own if self.real else _real(own)
         if self.means is None:

@@ -44,7 +44,7 @@ class SlotInputs(InputSpectrum):
         return self.slots.size
 
     def set_constants(self, intercept: bool) -> None:
-        """Store the total weight of each output component, which its constant is made of."""
+        """Store 1/√Σw of each output component, the entries of its constant."""
         w = np.ones(self.slots.size) if self.weights is None else self.weights
         self.total = float(w.sum())
         totals = np.bincount(self.slots.places, w, minlength=self.slots.width)
@@ -52,7 +52,7 @@ class SlotInputs(InputSpectrum):
 
     @property
     def constants(self) -> int:
-        """One for each output component that occurs."""
+        """The number of output components that occur, each of which has a constant."""
         return 0 if self.shares is None else int((self.shares > 0).sum())
 
     def constant_weights(self, at: Located) -> Array | float:
@@ -62,28 +62,28 @@ class SlotInputs(InputSpectrum):
         return like(self.shares[at.slots.places][:, None], self.s)
 
     def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
-        """Return what residuals e of some training slots add to the constants at located slots."""
+        """Return how residuals e of training slots `own` change the constants at located slots."""
         if self.shares is None or at.slots is None:
             return 0.0
         places = self.slots.places[own]
-        N = like((np.arange(self.slots.width)[:, None] == places) * self._levels(own), e)
+        N = like((np.arange(self.slots.width)[:, None] == places) * self._constant_entries(own), e)
         return self.constant_weights(at) * take(N @ e, at.slots.places)
 
-    def _levels(self, index: Any) -> np.ndarray:
+    def _constant_entries(self, index: Any) -> np.ndarray:
         """Return the entries of N at some rows, each in the column of its component."""
         assert self.shares is not None
         roots = 1.0 if self.weights is None else np.sqrt(self.weights[index])
         return roots * self.shares[self.slots.places[index]]
 
     def squared_constants(self, index: slice) -> Array | float:
-        """Return N² of some rows."""
-        return 0.0 if self.shares is None else like(self._levels(index) ** 2, self.s)
+        """Return the squared entries of N at some rows."""
+        return 0.0 if self.shares is None else like(self._constant_entries(index) ** 2, self.s)
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return N_gN_gᵀ of groups of rows, and the same of components that no other row has."""
+        """Return N_gN_gᵀ for each group of rows, and its part from components of no other group."""
         if self.shares is None:
             return None
-        places, levels = self.slots.places[members], self._levels(members)
+        places, levels = self.slots.places[members], self._constant_entries(members)
         same = places[:, :, None] == places[:, None, :]
         products = same * levels[:, :, None] * levels[:, None, :]
         rows = np.bincount(self.slots.places, minlength=self.slots.width)
@@ -91,10 +91,10 @@ class SlotInputs(InputSpectrum):
         return like(products, self.s), like(products * alone[:, :, None], self.s)
 
     def without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹ A for groups of rows; lone components are not fitted."""
+        """Return (I - N_gN_gᵀ)⁻¹ A for groups of rows, without constants of one group alone."""
         if self.shares is None:
             return A
-        places, levels = self.slots.places[members], self._levels(members)
+        places, levels = self.slots.places[members], self._constant_entries(members)
         at = (places[:, None, :] == np.arange(self.slots.width)[:, None]) * levels[:, None, :]
         mass = (at**2).sum(axis=2)
         rows = np.bincount(self.slots.places, minlength=self.slots.width)
@@ -126,12 +126,13 @@ class GramInputs(SlotInputs):
 
     @property
     def spectrum(self) -> tuple[Array, Array, Reduction, Any]:
-        """s, E, what weights and constants make of the matrix, and its mean over each component."""
+        """Eigenvalues, eigenvectors, the reduction, and the mean over each output component."""
         if self.known is None:
             self.known = self._factored()
         return self.known
 
     def _factored(self) -> tuple[Array, Array, Reduction, Any]:
+        """Compute the `spectrum`."""
         K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
         means = self.slots.means(K, weights) if self.intercept else None
         scale = float(namespace(K).max(namespace(K).linalg.diagonal(K)))  # rounding is relative
@@ -150,7 +151,7 @@ class GramInputs(SlotInputs):
     roots = property(lambda self: self.reduction.roots)
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return kernel values times E, less the mean of each component with an intercept."""
+        """Return the slots of new inputs in the eigenbasis."""
         gram, means = self.kernel.gram(X, self.X), self.spectrum[3]
         K, slots = gram.matrix(), gram.rows
         own = diagonal(self.kernel, X) if prior else None
@@ -160,7 +161,7 @@ class GramInputs(SlotInputs):
         return Located(K @ self.reduction.weighted(self.E), own, slots)
 
     def _centred(self, own: Array, K: Array, slots: Slots) -> Array:
-        """Return prior variances less what the mean of each component explains."""
+        """Return the prior variances of centred features, one constant for each component."""
         xp, turn = namespace(K), namespace(K).matrix_transpose
         across = turn(self.slots.means(turn(K), self.weights))  # (rows, width)
         level = self.slots.means(turn(self.spectrum[3]), self.weights)
@@ -169,7 +170,7 @@ class GramInputs(SlotInputs):
         return own + take(xp.linalg.diagonal(level), slots.places)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map by a Cholesky factor for each set of coupled slots, or by the spectrum."""
+        """Return the map of a `Part` at one ridge: by Cholesky factors, or by a known spectrum."""
         gram = self.kernel.gram(self.X)
         try:
             made = self.known is not None
@@ -181,9 +182,11 @@ class GramInputs(SlotInputs):
         return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
 
     def _spectral(self, smoother: Any, alpha: float) -> Array:
+        """Return dual coefficients from the spectrum."""
         return self.reduction.weighted(self.E @ smoother.coefficients(alpha))
 
     def _direct(self, gram: BlockGram, T: Array, alpha: float) -> Array:
+        """Return dual coefficients by a Cholesky factor for each set of coupled slots."""
         C, w, places = T + 0.0, self.weights, self.slots.places
         for own, G in gram.parts():
             some = None if w is None else w[own]
@@ -196,14 +199,14 @@ class GramInputs(SlotInputs):
 
 
 def diagonal(kernel: OperatorKernel, X: Items) -> Array:
-    """Return K(x, x) at every slot, of a few inputs against each other at a time."""
+    """Return K(x, x) at every slot, computed for a few inputs at a time."""
     own = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL)]
     xp = namespace(*own)
     return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
 def require_written_out(size: int) -> None:
-    """Refuse a matrix over all slots that has no room."""
+    """Refuse a matrix over all slots that exceeds the memory."""
     needed, free = 8.0 * DENSE_SQUARES * size * size, SHARE * available()
     if needed > free:
         raise MemoryError(

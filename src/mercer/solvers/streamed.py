@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, dense, namespace, part
-from .._base.linalg import EPS, factor_with_ridge
+from .._base.linalg import EPS
 from .._base.symmetric import trace
 from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
@@ -17,7 +17,7 @@ from ..problem import Problem, Want
 from .exact import separated
 from .factorization import Factorization, Method, Solution
 from .left_out import LeaveOneOut
-from .low_rank import LowRankInputs, LowRankRows
+from .low_rank import LowRankInputs, LowRankRows, MomentSolution, Sums
 from .outputs import Cache, OutputRows
 from .part import LazyParts, Part
 from .weights import NoWeights
@@ -27,7 +27,7 @@ ROWS = 1024
 
 
 def stream_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a stream does not solve a problem: a robust loss, or a learnt operator."""
+    """Return why a streamed problem is not solved; None if it is."""
     uniform = problem.operator_features or problem.kernel.operator.uniform is not None
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
@@ -38,7 +38,7 @@ def stream_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor moments of all pairs: one part with the sample as rows, totals of all data."""
+    """Factor the moments of all pairs into one part, whose rows are the sample."""
     stream = StreamMoments.of(problem)
     frame = OrthonormalFrame(problem.gathered.outputs)
     if problem.operator_features:
@@ -57,7 +57,7 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     def make() -> Part:
         return stream.parts(problem, stream.inputs(problem), outputs).parts[0]
 
-    solution = StreamSolution(problem, stream)
+    solution = MomentSolution(problem, outputs, lambda: stream.sums(problem), NoWeights())
     parts = LazyParts([make], True)
     return Factorization(problem, problem.kernel, outputs, parts, method=solution)
 
@@ -103,7 +103,7 @@ class StreamMoments:
         outputs: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
-        """Return the factorisation for every ridge; with `alpha` the operator is learnt there."""
+        """Return the factorisation for every ridge; with `alpha` the operator is learnt at it."""
         m, xp = self.moments, namespace(self.moments.vu)
         vu = self._significant(m.vu @ inputs.P)
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
@@ -114,8 +114,13 @@ class StreamMoments:
         found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
         return found
 
+    def sums(self, problem: Problem) -> Sums:
+        """Return the moments in the form that one solution needs."""
+        turn = namespace(self.moments.vu).matrix_transpose
+        return problem.gathered.inputs, self.moments.uu, self.origins[0], turn(self.moments.vu)
+
     def _significant(self, vu: Array) -> Array:
-        """Set entries below the rounding of S_vu to zero: short directions would enlarge them."""
+        """Set entries of S_vu that are rounding errors to zero; short directions enlarge them."""
         xp, m = namespace(vu), self.moments
         u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
         if self.means is not None:
@@ -126,38 +131,22 @@ class StreamMoments:
 
 
 class FeatureSolution(Method):
-    """Operator features of a stream: the solution, and nothing else."""
+    """Solutions with operator features of a stream, without left-out predictions."""
 
     def __init__(self, problem: Problem, stream: StreamMoments):
         self.problem, self.stream = problem, stream
 
     def solution(self, alpha: float) -> Solution | None:
         """Return the map g at one ridge."""
-        m, features = self.stream.moments, self.problem.gathered.inputs
-        coef = features.solve(m.uu, m.vu, alpha)
-        return Solution(self._points(coef), features.operator_kernel_)
-
-    def _points(self, coef: Array) -> PointMap:
-        (a, b), gathered = self.stream.origins, self.problem.gathered
+        m, gathered, (a, b) = self.stream.moments, self.problem.gathered, self.stream.origins
+        coef = gathered.inputs.solve(m.uu, m.vu, alpha)
         offset, frame = None if a is None else b - a @ coef, OrthonormalFrame(gathered.outputs)
-        return PointMap(gathered.inputs.compose(coef), offset, frame, NoWeights())
-
-
-class StreamSolution(FeatureSolution):
-    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment."""
-
-    def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge; None where that is lost in rounding."""
-        m, kernel = self.stream.moments, self.problem.kernel
-        try:
-            ridge = factor_with_ridge(m.uu + 0.0, alpha / self.problem.uniform)
-        except np.linalg.LinAlgError:
-            return None
-        return Solution(self._points(ridge.solve(namespace(m.vu).matrix_transpose(m.vu))), kernel)
+        points = PointMap(gathered.inputs.compose(coef), offset, frame, NoWeights())
+        return Solution(points, gathered.inputs.operator_kernel_)
 
 
 def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
-    """Return the risk on other pairs, of which only the moments are known.
+    """Return the mean squared error on other pairs, from their moments.
 
     Σ‖v - Cᵀu‖² = tr S_vv - 2 tr(S_vu C) + tr(Cᵀ S_uu C).
     """
@@ -197,7 +186,7 @@ class LeftOutSums:
 
     @classmethod
     def of(cls, trials: list[tuple[Factorization, list[float]]]) -> LeftOutSums:
-        """Return those of factorisations that share a scalar kernel, with the ridges of each."""
+        """Return the sums for factorisations that share a scalar kernel, each with its ridges."""
         found: Any = []
         for factorization, alphas in trials:
             (one,) = factorization.parts
@@ -213,6 +202,7 @@ class LeftOutSums:
         return np.sum([self._sums(*block) for block in cut], axis=0)
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
+        """Return the sums over one block of pairs."""
         inputs = self.inputs.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
         V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows

@@ -17,7 +17,7 @@ from ..operators.separable import SpectralMoments
 def solve_directions(
     K: np.ndarray, b: np.ndarray, alpha: float, T: np.ndarray
 ) -> np.ndarray | None:
-    """Return b_j (b_j K + αI)⁻¹ T_j for every direction, `K` destroyed; None if K is indefinite."""
+    """Return b_j (b_j K + αI)⁻¹ T_j for every j, overwriting K; None if K is indefinite."""
     reflectors, tau, diagonal, off = tridiagonalized(K)
     if not positive_semidefinite(diagonal, off):
         return None
@@ -44,7 +44,7 @@ class FactoredMoments(SpectralMoments):
 
 
 def reflect(A: np.ndarray, reflectors: np.ndarray, tau: np.ndarray, back: bool = False) -> None:
-    """Overwrite A with HᵀA or H A, whose rows lie one after the other.
+    """Overwrite A, an array in C order, with HᵀA, or with H A if `back`.
 
     `reflectors` and `tau` are those of `tridiagonalized`.
 
@@ -80,7 +80,7 @@ def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
 def shifted_solves(
     diagonal: np.ndarray, off: np.ndarray, b: np.ndarray, alpha: float, A: np.ndarray
 ) -> None:
-    """Overwrite column j of A with (b_j T + αI)⁻¹ times it.
+    """Multiply column j of A by (b_j T + αI)⁻¹, in place.
 
     All columns go through one elimination, a row of the matrix at a time.
     """

@@ -60,8 +60,8 @@ def sqdistance(u, v, K, transitions):
 
 
 @compiled
-def move(u, v, step, K, transitions, nodes, edges, change):
-    """Take `step` of dual weight from labelling v to u: scores of u fall, those of v rise."""
+def move_weight(u, v, step, K, transitions, nodes, edges, change):
+    """Move `step` of dual weight from labelling v to u: scores of u fall, those of v rise."""
     for t in range(len(u)):
         if u[t] != v[t]:
             change[t, u[t]] -= step
@@ -76,14 +76,14 @@ def move(u, v, step, K, transitions, nodes, edges, change):
 
 @compiled
 def copy_path(path, to):
-    """Write a labelling to another place; a slice assignment takes a second to compile."""
+    """Copy a labelling; a slice assignment would take a second to compile."""
     for t in range(len(path)):
         to[t] = path[t]
 
 
 @compiled
-def place_of(path, paths):
-    """Return the index of a labelling among others, or their number if it is new."""
+def index_of_path(path, paths):
+    """Return the index of a labelling in a list; the length of the list if it is not there."""
     for a in range(len(paths)):
         differs = False
         for t in range(len(path)):
@@ -94,8 +94,10 @@ def place_of(path, paths):
 
 
 @compiled
-def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps):
-    """Move weight from the worst active labelling to the best, by exact line search."""
+def take_pairwise_steps(
+    paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps
+):
+    """Move weight from the worst active labelling to the best, by exact line searches."""
     for step in range(steps):
         best, worst = np.argmax(values), -1
         for a in range(len(weights)):
@@ -110,14 +112,14 @@ def improve(paths, weights, values, gap, C, transitions, K, nodes, edges, change
             share = ahead / curvature
         weights[best] += share
         weights[worst] -= share  # exactly zero where all of it was taken
-        move(u, v, C * share, K, transitions, nodes, edges, change)
+        move_weight(u, v, C * share, K, transitions, nodes, edges, change)
         for a in range(len(weights)):
             values[a] = path_value(nodes, edges, paths[a])
 
 
 @compiled
-def compact(paths, weights, size):
-    """Remove labellings without weight; return how many are left."""
+def drop_unused_labellings(paths, weights, size):
+    """Remove the labellings without weight; return how many are left."""
     kept = 0
     for a in range(size):
         if weights[a] > 0.0:
@@ -128,8 +130,8 @@ def compact(paths, weights, size):
 
 
 @compiled
-def push(rows, first, change, W, A):
-    """Update A and W after the weights of one chain have changed."""
+def apply_change(rows, first, change, W, A):
+    """Add the change of one chain to A and W."""
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]
@@ -140,8 +142,10 @@ def push(rows, first, change, W, A):
 
 
 @compiled
-def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps):
-    """Find the best labelling of one chain and step towards it; return gap and active labellings.
+def update_chain(
+    rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps
+):
+    """Optimise one chain; return its gap, and the number of its active labellings.
 
     The gap is the chain's own share of the duality gap; where it is small, nothing is done.
     """
@@ -157,7 +161,7 @@ def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, 
     gap = C * (best - mean)
     if gap <= small:
         return max(gap, 0.0), size
-    new = place_of(path, paths[:size])
+    new = index_of_path(path, paths[:size])
     if new == len(paths):
         return NO_ROOM, size
     if new == size:
@@ -165,23 +169,23 @@ def visit(rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, 
         weights[new], values[new] = 0.0, best
         size += 1
     K, change = chain_gram(rows, gram, first, last), np.zeros(nodes.shape)
-    improve(
+    take_pairwise_steps(
         paths[:size], weights[:size], values[:size], gap, C, transitions, K, nodes, edges, change,
         steps,
     )  # fmt: skip
-    push(rows, first, change, W, A)
-    return gap, compact(paths, weights, size)
+    apply_change(rows, first, change, W, A)
+    return gap, drop_unused_labellings(paths, weights, size)
 
 
 @compiled
-def sweep(
+def update_chains(
     order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
     steps,
 ):  # fmt: skip
-    """Visit chains in order; return how many were done before one had no room for a labelling."""
+    """Optimise chains in order; return how many were done before one ran out of room."""
     for done, i in enumerate(order):
         first, last = starts[i], starts[i + 1]
-        gap, sizes[i] = visit(
+        gap, sizes[i] = update_chain(
             rows, gram, gold[first:last], first, C, transitions, W, A, edges,
             paths[i, :, : last - first], weights[i], sizes[i], small, steps,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Chains laid end to end: the vectors of all places, their labels, and what is refused."""
+"""Chains of vectors and their labels, checked and concatenated."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LABEL = np.int32
 
 @dataclass(frozen=True)
 class Chains:
-    """Sequences of vectors: chain i has the rows starts[i]:starts[i + 1] of `vectors`."""
+    """Sequences of vectors, end to end: chain i has vectors[starts[i]:starts[i + 1]]."""
 
     vectors: np.ndarray
     starts: np.ndarray
 
     @classmethod
     def of(cls, X: Items, kernel: Kernel, width: int | None = None) -> Chains:
-        """Check a batch of ragged sequences of finite vectors, of a given width if there is one."""
+        """Check sequences of finite vectors, which must have the given width if there is one."""
         items = Positions(kernel).check(X, "X")
         filled = [item for item in items if len(item)]
         if width is None and not filled:
@@ -43,12 +43,12 @@ class Chains:
         return np.diff(self.starts)
 
     def split(self, rows: Any) -> list:
-        """Split values of all positions by chain."""
+        """Split an array with one row per position into one array per chain."""
         return np.split(rows, self.starts[1:-1])
 
 
-def labelled(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray]:
-    """Return outputs, their labels, and the number of the label at every position."""
+def encode_labels(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray]:
+    """Check outputs; return them, the alphabet of labels, and the label at each position."""
     if y is None:
         raise ValueError("MaxMarginMarkovNetwork requires y to be passed, but y is None.")
     outputs = as_sequences(y, "y")

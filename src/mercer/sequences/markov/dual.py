@@ -20,14 +20,14 @@ NEGLIGIBLE = 0.1
 
 @dataclass(frozen=True)
 class DualityGap:
-    """Values of the primal and the dual, between which the optimum lies."""
+    """A value of the primal objective and one of the dual; the optimum lies between them."""
 
     primal: float
     dual: float
 
     @property
     def gap(self) -> float:
-        """How far the objective can be from its minimum."""
+        """The largest possible distance of the objective from its minimum."""
         return max(self.primal - self.dual, 0.0)
 
     @property
@@ -40,7 +40,7 @@ class DualityGap:
 
 @dataclass(frozen=True)
 class DualProblem:
-    """Chains to be labelled, with a margin.
+    """The max-margin problem of some labelled chains.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class DualProblem:
 
 @dataclass(frozen=True)
 class Point:
-    """A dual point by what is linear in it: A, W = Aᵀ rows and the edge scores.
+    """A point of the dual problem, by the coefficients A, W = Aᵀ rows and the edge scores.
 
     A[t, c] = C ([c is right at t] - μ_t(c)), where μ_t are the marginals of place t under the
     weights of the labellings.
@@ -85,21 +85,21 @@ class Point:
 
     @classmethod
     def origin(cls, problem: DualProblem) -> Point:
-        """Return the point with all weight on the right labellings, whose scores are zero."""
+        """Return the starting point: all weight is on the right labellings, all scores are zero."""
         size, (places, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
 
-    def towards(self, other: Point, share: float) -> Point:
-        """Return a mixture of the point with another."""
+    def interpolate(self, other: Point, share: float) -> Point:
+        """Return (1 - share) times this point plus share times another."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return Point(*((1.0 - share) * a + share * b for a, b in pairs))
 
-    def refreshed(self, problem: DualProblem) -> Point:
-        """Return the same point without the rounding errors that W has accumulated."""
+    def without_rounding_errors(self, problem: DualProblem) -> Point:
+        """Return the point with W computed anew from A."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
     def certificate(self, problem: DualProblem) -> DualityGap:
-        """Return the primal and dual values of a point."""
+        """Return the values of primal and dual; the primal takes the best labelling of chains."""
         from ._chain_loops import total_hinge
 
         nodes = problem.nodes(self.W)
@@ -112,7 +112,7 @@ class Point:
 
 
 class Ascent:
-    """Block-coordinate Frank–Wolfe: passes over the chains, each in an order of its own.
+    """Block-coordinate Frank–Wolfe: passes over the chains, each in a random order.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Ascent:
         self.sizes = np.ones(n, dtype=np.int64)
 
     def passes(self) -> Iterator[tuple[Point, DualityGap]]:
-        """Yield the point after every pass, with its certificate."""
+        """Yield the point that each pass reached, with its duality gap."""
         point = mean = Point.origin(self.problem)
         small = 0.0
         for k in count():
@@ -150,18 +150,19 @@ class Ascent:
             now = point.certificate(self.problem)
             small = NEGLIGIBLE * self.goal * max(now.dual, 0.0) / len(self.sizes)
             if self.average:
-                mean = mean.towards(point, 2.0 / (k + 2.0))
+                mean = mean.interpolate(point, 2.0 / (k + 2.0))
                 yield mean, mean.certificate(self.problem)
             else:
                 yield point, now
 
     def _sweep(self, point: Point, small: float) -> None:
-        from ._dual_loops import sweep
+        """Make one pass over all chains, which changes the point."""
+        from ._dual_loops import update_chains
 
         p = self.problem
         order = self.rng.permutation(len(self.sizes))
         while True:
-            done = sweep(
+            done = update_chains(
                 order, p.rows, p.gram, p.starts, p.gold, p.C, p.transitions, point.W, point.A,
                 point.edges, self.paths, self.weights, self.sizes, small, STEPS,
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""When the ascent stops, what is shown of it, and the potentials that it ends in."""
+"""Solution of the dual problem: when to stop, progress, and the fitted potentials."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def solve(
     verbose: bool,
     rng: np.random.RandomState,
 ) -> tuple[Point, list[DualityGap]]:
-    """Return the point at a relative gap or after so many passes, and the certificate of each."""
+    """Optimise until the gap is small or the passes are used up; return point and history."""
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     shown = TextColumn("relative gap {task.fields[gap]:.4f}")
@@ -50,13 +50,13 @@ def solve(
                 ConvergenceWarning,
                 stacklevel=4,
             )
-    return point.refreshed(problem), history
+    return point.without_rounding_errors(problem), history
 
 
 def place_rows(
     kernel: Kernel, features: FeatureMap | None, vectors: np.ndarray
 ) -> tuple[np.ndarray, FeatureMap | None]:
-    """Return the Gram matrix of all positions, or their coordinates and the fitted map to these."""
+    """Return the Gram matrix of all positions, or their coordinates with the fitted map."""
     if features is None:
         require_exact(len(vectors), SQUARES, "places")
         rows, fitted = kernel.checked_gram(vectors), None
@@ -69,7 +69,7 @@ def place_rows(
 def node_potentials(
     kernel: Kernel, fitted: FeatureMap | None, vectors: np.ndarray, point: Point
 ) -> FeatureMap:
-    """Return the node potentials as a map from vectors, without positions of zero weight."""
+    """Return the node potentials as a feature map of vectors."""
     if fitted is not None:
         return fitted.compose(point.W.T)
     used = np.any(point.A != 0, axis=1)

@@ -1,10 +1,14 @@
-"""Features of positions, compiled."""
+"""Features of positions, compiled.
+
+The state of an output tier is an integer: with n output symbols, the last two members a, b of the
+tier (0 for none) and the harmony class h of the last member that has one (0 to 2), it is
+(a (n + 1) + b) 3 + h.
+"""
 
 from __future__ import annotations
 
 from ..._base.loops import compiled, parallel
 from ...kernels._window_loops import SEED, mixed
-from ._tier_loops import tier_after, tier_key
 
 OUTSIDE = 1 << 40
 """Value of what is one symbol beyond an end; all that is farther away has the next number."""
@@ -56,6 +60,31 @@ def nearest_members(values, starts, member, nearest):
                     nearest[i, 2 * side + 1] = values[two]
                 if member[i]:
                     one, two = i, one
+
+
+@compiled
+def tier_after(state, symbol, kinds):
+    """Return the state after one more output symbol; `kinds` are those of `Tiers.symbol_kinds`."""
+    if kinds[symbol] == 0:
+        return state
+    size, harmony = len(kinds) + 1, kinds[symbol] // 2
+    last = (state // 3 % size) * size + symbol + 1
+    return last * 3 + (harmony if harmony else state % 3)
+
+
+@compiled
+def tier_key(state, symbols, kind):
+    """Return the feature key of one part of the state of an output tier.
+
+    `kind` selects the part: the last member of the tier (1), its last two members (2) or the
+    harmony class (3). `symbols` is the number of output symbols.
+    """
+    value = state % 3
+    if kind == 1:
+        value = (state // 3) % (symbols + 1)
+    elif kind == 2:
+        value = state // 3
+    return mixed(mixed(SEED, 1000 + kind), value)
 
 
 @compiled

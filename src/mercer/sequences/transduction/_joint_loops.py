@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._base.loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
-from ._key_loops import found
+from ._key_loops import find_key
 from ._rescoring_loops import emits
 from .joint import BEGIN, CONTEXT, END, EVENT, ORDER
 from .ngram import UNSEEN
@@ -28,17 +28,17 @@ def log_probability(model, history, event):
         if length:
             key = mixed(key, history[ORDER - 1 - length])
         context = mixed(key, length)
-        at = found(model.keys, model.table, context)
+        at = find_key(model.keys, model.table, context)
         if at < 0:
             break
-        there = found(model.keys, model.table, mixed(mixed(context, EVENT), event))
+        there = find_key(model.keys, model.table, mixed(mixed(context, EVENT), event))
         p = model.values[at] * p + (model.values[there] if there >= 0 else 0.0)
     return np.log(p)
 
 
 @inlined
-def enter(v, event, past, values, pasts):
-    """Enter a hypothesis among the best of a place, in falling order."""
+def insert_hypothesis(v, event, past, values, pasts):
+    """Insert a hypothesis among the best of a place, which are sorted by falling value."""
     if v > values[KEPT - 1]:
         at = KEPT - 1
         while at > 0 and values[at - 1] < v:
@@ -54,7 +54,7 @@ def enter(v, event, past, values, pasts):
 
 @parallel
 def joint_scores(start, stop, places, model, y, y_starts, owner, out):
-    """Write the log-probability of the best cut of every given output, `KEPT` histories at a place.
+    """Write the log-probability of the best cut of each output; `KEPT` histories per place.
 
     Each output is scored with the input that owns it.
     """
@@ -77,7 +77,7 @@ def joint_scores(start, stop, places, model, y, y_starts, owner, out):
                         for k in range(KEPT):
                             if value[j, k] > -np.inf:
                                 v = value[j, k] + log_probability(model, past[j, k], event)
-                                enter(v, event, past[j, k], after[to], then[to])
+                                insert_hypothesis(v, event, past[j, k], after[to], then[to])
             value, past = after, then
         best, event = UNSEEN * (end - begin + 1), np.int64(END)
         for k in range(KEPT):

@@ -1,4 +1,4 @@
-"""Keys of features numbered, and found again, compiled."""
+"""Hash tables of feature keys, compiled."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ..._base.loops import compiled, inlined
 
 
 @inlined
-def slot(key, size):
-    """Return the place in a hash table where the search for a key begins."""
+def first_slot(key, size):
+    """Return the slot of a hash table where the search for a key begins."""
     return (key ^ (key >> np.uint64(32))) & np.uint64(size - 1)
 
 
 @inlined
-def place_of(keys, table, key):
-    """Return the place of a key in a table, or the free one where it belongs."""
-    at = slot(key, len(table))
+def find_slot(keys, table, key):
+    """Return the slot of a key in a hash table, or the free slot where it belongs."""
+    at = first_slot(key, len(table))
     while table[at] >= 0 and keys[table[at]] != key:
         at = (at + np.uint64(1)) & np.uint64(len(table) - 1)
     return at
@@ -24,21 +24,21 @@ def place_of(keys, table, key):
 
 @compiled
 def hash_table(keys, size):
-    """Return a table of the numbers of distinct keys, -1 where free."""
+    """Return a hash table with the index of each key in its slot; -1 in free slots."""
     table = np.full(size, -1, dtype=np.int32)
     for i in range(len(keys)):
-        table[place_of(keys, table, keys[i])] = i
+        table[find_slot(keys, table, keys[i])] = i
     return table
 
 
 @inlined
-def found(keys, table, key):
-    """Return the number of a key, or -1."""
-    return table[place_of(keys, table, key)]
+def find_key(keys, table, key):
+    """Return the index of a key, or -1 if it is not in the table."""
+    return table[find_slot(keys, table, key)]
 
 
 @compiled
-def numbered(keys):
+def number_keys(keys):
     """Return numbers of keys in order of appearance (-1 for key 0), and the distinct keys."""
     numbers = np.full(keys.shape, -1, dtype=np.int32)
     distinct, n = np.empty(1024, dtype=np.uint64), 0
@@ -47,7 +47,7 @@ def numbered(keys):
         for f in range(keys.shape[1]):
             key = keys[i, f]
             if key != 0:
-                at = place_of(distinct, table, key)
+                at = find_slot(distinct, table, key)
                 if table[at] < 0:
                     distinct[n], table[at] = key, n
                     n += 1

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mix(keys: Any, values: Any) -> np.ndarray:
-    """Return keys with one more integer in each: `mixed` of `_window_loops` on arrays."""
+    """Mix one more integer into each 64-bit key, as the compiled `mixed` does."""
     with np.errstate(over="ignore"):
         keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
         keys = keys * np.uint64(0x9E3779B97F4A7C15)
@@ -22,8 +22,8 @@ def seed(number: int) -> np.ndarray:
     return mix(SEED, number)
 
 
-def hash_table_of(keys: np.ndarray) -> np.ndarray:
-    """Return the table by which compiled loops find distinct keys; at most two thirds are full."""
+def make_hash_table(keys: np.ndarray) -> np.ndarray:
+    """Return the hash table of distinct keys; at most two thirds of its slots are used."""
     from ._key_loops import hash_table
 
     return hash_table(keys, 1 << max(int(np.ceil(np.log2(1.5 * len(keys) + 2))), 1))

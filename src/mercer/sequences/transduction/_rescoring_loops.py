@@ -12,7 +12,7 @@ from .ngram import UNSEEN
 
 @compiled
 def emits(places, i, c, y, j):
-    """Return whether chunk c at position i is what y has from place j on."""
+    """Return whether chunk c at position i equals the symbols of y from place j on."""
     size = places.chunks[c, 0]
     if j + size > len(y):
         return False

@@ -12,10 +12,9 @@ import numpy as np
 
 from ..._base.loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
-from ._feature_loops import paired_key
-from ._key_loops import found, place_of
+from ._feature_loops import paired_key, tier_after
+from ._key_loops import find_key, find_slot
 from ._ngram_loops import ngram_step
-from ._tier_loops import tier_after
 from .emission import COPY
 
 Places = namedtuple("Places", "starts symbols copied spans chunks")
@@ -29,14 +28,14 @@ LocalScores = namedtuple(
 
 Scores and weights are divided by the temperature.
 """
-Language = namedtuple("Language", "logp nexts start histories tier closing weight trie")
+Language = namedtuple("Language", "logp nexts start histories tier weight trie")
 """Properties of outputs: n-gram model with its weight and histories, tier, and a trie or none."""
 
 
 @inlined
-def add_row(key, weight, keys, table, offset, coef, scores):
+def add_coefficients(key, weight, keys, table, offset, coef, scores):
     """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
-    row = found(keys, table, key)
+    row = find_key(keys, table, key)
     if row >= 0:
         for c in range(min(len(scores), len(coef) - offset[row])):
             scores[c] += weight * coef[offset[row] + c]
@@ -49,7 +48,9 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
         mine, own = scores[starts[n] : starts[n + 1]], values[n % len(values)]
         for f in range(len(weights)):
             if features[n, f] != 0:
-                add_row(features[n, f], weights[f] * own[f], keys, table, offset, coef, mine)
+                add_coefficients(
+                    features[n, f], weights[f] * own[f], keys, table, offset, coef, mine
+                )
 
 
 @compiled
@@ -68,7 +69,7 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
         key = paired_key(h, local.features[i, kind], histories, tier, n_symbols)
         if key != 0:
             weight = local.pair_weights[f] * values[kind]
-            add_row(key, weight, local.keys, local.table, local.offset, local.coef, scores)
+            add_coefficients(key, weight, local.keys, local.table, local.offset, local.coef, scores)
     top, total = -np.inf, 0.0
     for c in range(size):
         top = max(top, scores[c])
@@ -79,8 +80,8 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 
 
 @compiled
-def advance(places, i, c, at, key, language):
-    """Return state, tier and node of the trie, key of the output and log-probability after a chunk.
+def advance_hypothesis(places, i, c, at, key, language):
+    """Return a hypothesis after one more chunk: state, tier, node of the trie, key, gain.
 
     The node is -1 where the output is not possible.
     """
@@ -104,8 +105,8 @@ def advance(places, i, c, at, key, language):
 
 
 @compiled
-def descending(values):
-    """Return the order of falling values, equal ones in their order, by merging."""
+def argsort_descending(values):
+    """Return the indices that sort values in descending order, by a stable merge sort."""
     n, width = len(values), 1
     order, other = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
@@ -127,8 +128,8 @@ def descending(values):
 
 
 @compiled
-def selected(scores, merged, outputs, k, beam):
-    """Return the best candidates: the `k` best different outputs of each state, `beam` in all."""
+def select_hypotheses(scores, merged, outputs, k, beam):
+    """Return the best hypotheses: at most `k` outputs per state, and `beam` in total."""
     n, size = 0, 2
     while size < 2 * len(scores):
         size *= 2
@@ -138,13 +139,13 @@ def selected(scores, merged, outputs, k, beam):
     count, kept = np.empty(len(scores), np.int64), np.empty(min(beam, len(scores)), np.int64)
     for e in range(len(scores)):
         count[e] = 0
-    for e in descending(scores):
+    for e in argsort_descending(scores):
         if scores[e] == -np.inf or n == len(kept):
             break
-        at = place_of(merged, groups, merged[e])
+        at = find_slot(merged, groups, merged[e])
         if groups[at] < 0:
             groups[at] = e
-        own = place_of(outputs, seen, outputs[e])
+        own = find_slot(outputs, seen, outputs[e])
         if count[groups[at]] < k and seen[own] < 0:
             seen[own] = e
             count[groups[at]] += 1
@@ -155,7 +156,7 @@ def selected(scores, merged, outputs, k, beam):
 
 @compiled
 def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
-    """Follow the hypothesis b back to the start and write its symbols."""
+    """Write the symbols of hypothesis b, which the trace leads back to the start."""
     at, total = b, 0
     for i in range(end - begin, 0, -1):
         total += places.chunks[trace[stops[i - 1] + at, 1], 0]
@@ -206,7 +207,7 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
                     scores[b, c] = scores[same, c]
             for c in range(q):
                 e = b * q + c
-                state, tier, node, key, gain = advance(
+                state, tier, node, key, gain = advance_hypothesis(
                     places, i, first + c, ends[b], outputs[b], language
                 )
                 new_ends[e, 0], new_ends[e, 1], new_ends[e, 2] = state, tier, node
@@ -214,7 +215,7 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
                 new_outputs[e] = key
                 gained = totals[b] + scores[b, c] + language.weight * gain
                 new_totals[e] = gained if node >= 0 else -np.inf
-        kept = selected(new_totals, merged, new_outputs, k, beam)
+        kept = select_hypotheses(new_totals, merged, new_outputs, k, beam)
         stop = stops[i - begin]
         stops[i - begin + 1] = stop + len(kept)
         if stop + len(kept) > len(trace):
@@ -231,10 +232,9 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
             trace[stop + b, 0], trace[stop + b, 1] = e // q, first + e % q
     for b in range(len(ends)):
         totals[b] += language.weight * language.logp[ends[b, 0], n_symbols]
-        totals[b] += language.closing[ends[b, 1] % 3]
         if len(language.trie) and language.trie[ends[b, 2], n_symbols] < 0:
             totals[b] = -np.inf
-    order = descending(totals)
+    order = argsort_descending(totals)
     for rank in range(min(k, len(order))):
         best[rank] = totals[order[rank]]
         write_output(places, begin, end, trace, stops, order[rank], rank, out, sizes)

@@ -11,12 +11,12 @@ from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator
 from .alignment import Alignment
 from .contexts import Contexts, PositionFeatures
-from .emission import Chunks, Emissions, Numbered, fit_emissions
-from .inputs import EncodedInputs, InputCoder, joined, sliced
-from .joint import JointNGram, outlined
+from .emission import Chunks, Emissions, NumberedFeatures, fit_emissions
+from .inputs import EncodedInputs, InputCoder, concatenate_codes, select_sequences
+from .joint import JointNGram, outline_events
 from .model import Model
 from .ngram import NGram
-from .sharing import fit_shared
+from .sharing import fit_shared_map
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,24 @@ class Aligned:
 
     @cached_property
     def _chunks(self) -> tuple[Chunks, np.ndarray]:
+        """The distinct chunks, and the number of the chunk at each position."""
         cut = self.alignment
         return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
 
     @cached_property
     def _features(self) -> PositionFeatures:
+        """The features that the inputs alone have."""
         return self.contexts.features(self.inputs)
 
     @cached_property
-    def features(self) -> Numbered:
-        """All features of all positions, those of the input alone first."""
-        from ._key_loops import numbered
+    def features(self) -> NumberedFeatures:
+        """The features of all positions: those of the input, then those with the output so far."""
+        from ._key_loops import number_keys
 
         cut, mark = self.alignment, len(self.targets)
         places = np.cumsum(cut.lengths) - cut.lengths + cut.source.rows
         so_far = self.contexts.history_features(self._features, cut.target, places, mark)
-        numbers, distinct = numbered(np.hstack([self._features.keys, so_far]))
+        numbers, distinct = number_keys(np.hstack([self._features.keys, so_far]))
         # Every feature includes the symbol of its position: number those of a symbol consecutively.
         owners = np.zeros(len(distinct) + 1, dtype=np.int64)  # the last is that of none, -1
         owners[numbers] = cut.source.flat[:, None]
@@ -80,46 +82,48 @@ class Aligned:
         pairs, pair_weights = self.contexts.pairs
         values = np.hstack([self._features.values, self._features.values[:, pairs[:, 1]]])
         weights = np.concatenate([self.contexts.templates.weights, pair_weights])
-        return Numbered(numbers, distinct, weights, values)
+        return NumberedFeatures(numbers, distinct, weights, values)
 
     def fit(self, words: np.ndarray | None = None) -> Model:
-        """Fit a model to some of the pairs; None for all."""
+        """Fit a model to the pairs with the given numbers; None for all pairs."""
         words = np.arange(len(self.keep)) if words is None else words
-        source, places = sliced(self.alignment.source, words)
+        source, places = select_sequences(self.alignment.source, words)
         chunks, numbers = self._chunks
         keys = self._features.shared[places]
-        shared = fit_shared(keys, source.rows, numbers[places], chunks, self.alpha)
+        shared = fit_shared_map(keys, source.rows, numbers[places], chunks, self.alpha)
         base = None if shared is None else shared.scores(keys)
         emissions = fit_emissions(
             self.features, places, source.flat, numbers[places], chunks, len(self.coder.symbols),
             self.operator, self.alpha, shared, base,
         )  # fmt: skip
-        outputs = joined(sliced(self.alignment.target, words)[0], self.more_outputs)
+        outputs = concatenate_codes(
+            select_sequences(self.alignment.target, words)[0], self.more_outputs
+        )
         order = max(self.order, self.contexts.history + 1)
         ngram = NGram.of(outputs, len(self.targets), order)
         return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
 
     def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
         """Return the joint n-gram models of some pairs; very rare chunks are one event."""
-        place = E.places(source.flat, self._chunks[1][places])
+        place = E.chunk_indices(source.flat, self._chunks[1][places])
         events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
         codes = Codes(events, source.starts)
-        outlines = outlined(E, self.coder.copies, self.contexts.tiers)
+        outlines = outline_events(E, self.coder.copies, self.contexts.tiers)
         numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
         return [JointNGram.of(codes, number) for number in numbers]
 
     def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean log-probability of the chunks of some pairs, at each temperature."""
-        source, places = sliced(self.alignment.source, words)
+        source, places = select_sequences(self.alignment.source, words)
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
         values = F.values[places] if len(F.values) > 1 else F.values
         scores, starts = E.scores(
             source.flat, keys, F.weights, values, self._features.shared[places]
         )
-        gold = E.places(source.flat, self._chunks[1][places])
+        gold = E.chunk_indices(source.flat, self._chunks[1][places])
         known = np.flatnonzero(gold >= 0)
-        prior = E.expanded_prior(source.flat, starts)
+        prior = E.prior_at(source.flat, starts)
         means = []
         for T in temperatures:
             z = scores / T + prior

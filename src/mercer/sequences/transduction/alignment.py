@@ -25,7 +25,7 @@ CELL_BYTES = 40.0
 """Memory for each cell of the lattice while the cells are numbered."""
 
 
-def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
+def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
     """Refuse pairs whose lattice does not fit into memory."""
     cells = float((n * (m + 1.0)).sum()) * (longest + 1)
     need, free = CELL_BYTES * cells, SHARE * available()
@@ -41,7 +41,7 @@ def check_room(n: np.ndarray, m: np.ndarray, longest: int) -> None:
 
 @dataclass(frozen=True)
 class AlignmentGrid:
-    """The places of all outputs, those of pairs with long inputs first.
+    """The places of all outputs; those of pairs with long inputs come first.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class AlignmentGrid:
 
     @classmethod
     def of(cls, n: np.ndarray, m: np.ndarray) -> AlignmentGrid:
-        """Lay out the places of pairs with n input and m output symbols."""
+        """Order the places of pairs with n input and m output symbols."""
         order = np.argsort(-n, kind="stable")
         sizes = m[order] + 1
         stops = np.cumsum(sizes)
@@ -74,8 +74,8 @@ class AlignmentGrid:
         ends[order] = stops - 1
         return cls(pair, place, m[pair] - place, np.concatenate([[0], stops])[longer], ends)
 
-    def moved(self, arcs: np.ndarray) -> np.ndarray:
-        """Put what starts at a place and has length k where it ends, the longest chunk first."""
+    def arrivals(self, arcs: np.ndarray) -> np.ndarray:
+        """Return the arcs by the place where they end: row 0 for the longest chunks, and so on."""
         arrived = np.full(arcs.shape[::-1], -np.inf)
         for row, k in enumerate(range(arcs.shape[1] - 1, -1, -1)):
             arrived[row, k:] = arcs[: len(arcs) - k, k]
@@ -83,7 +83,7 @@ class AlignmentGrid:
 
 
 def log_sum(values: np.ndarray, axis: int) -> np.ndarray:
-    """Return log Σ exp(values) along an axis; -inf where all are."""
+    """Return log Σ exp(values) along an axis; -inf if all values are -inf."""
     top = values.max(axis=axis)
     level = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
@@ -121,7 +121,7 @@ class Lattice:
 
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
-        """Collect the distinct (symbol, chunk) types of all pairs."""
+        """Collect the distinct (symbol, chunk) types of all pairs, and give each a number."""
         n, m = source.lengths, target.lengths
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest
@@ -130,7 +130,7 @@ class Lattice:
                 f"chunks of {longest} out of {base - 1} output symbols have no 64-bit key: "
                 "lower max_chunk."
             )
-        check_room(n, m, longest)
+        check_memory(n, m, longest)
         grid = AlignmentGrid.of(n, m)
         starts = target.starts[grid.pair] + grid.place
         lengths, chunks = np.arange(longest + 1), np.zeros((len(starts), longest + 1), np.int64)
@@ -159,34 +159,35 @@ class Lattice:
         base = int(self.target.flat.max(initial=0)) + 2
         return sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
 
-    def first_guess(self, separators: Separators | None = None) -> np.ndarray:
-        """Return a weight for each type: less the farther its length is from the mean.
+    def initial_weights(self, separators: Separators | None = None) -> np.ndarray:
+        """Return the initial weight of each type: small if its length is far from the mean.
 
         Types in which either the symbol or the chunk is a separator, but not both, have less too.
         """
         far = np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
         if separators is not None:
-            far = far + (separators[0][self.symbols] != self._has_any(separators[1]))
+            far = far + (separators[0][self.symbols] != self._chunk_contains(separators[1]))
         return GUESS**far
 
-    def _has_any(self, marked: np.ndarray) -> np.ndarray:
-        """Return whether the chunk of each type has one of the output symbols that are marked."""
+    def _chunk_contains(self, marked: np.ndarray) -> np.ndarray:
+        """Return a mask of the types whose chunk contains a marked output symbol."""
         base = int(self.target.flat.max(initial=0)) + 2
         inside = np.concatenate([[False], marked])
         digits = [self.chunks // base**k % base for k in range(self.longest)]
         return np.any([inside[digit] for digit in digits], axis=0)
 
     def _logarithms(self, probability: np.ndarray) -> np.ndarray:
+        """Return log-probabilities of all types, and -inf for cells without a type."""
         with np.errstate(divide="ignore"):
             return np.append(np.log(probability), -np.inf)
 
-    def expected(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the expected uses of each type over all cuts, and the log-likelihood."""
+    def expected_counts(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return how often each type is expected over all cuts, and the log-likelihood."""
         logp, grid = self._logarithms(probability), self.grid
         before = [np.where(grid.place == 0, 0.0, -np.inf)]
         for cells, size in zip(self.cells, grid.active, strict=True):
             after = before[-1].copy()
-            after[:size] = log_sum(grid.moved(before[-1][:size, None] + logp[cells]), 0)
+            after[:size] = log_sum(grid.arrivals(before[-1][:size, None] + logp[cells]), 0)
             before.append(after)
         gained = before.pop()[grid.ends]
         behind = np.full(len(grid.pair) + self.longest, -np.inf)
@@ -202,12 +203,12 @@ class Lattice:
             behind[:size] = log_sum(arcs, 1)
         return counts[:-1], float(gained.sum())
 
-    def best(self, probability: np.ndarray) -> np.ndarray:
+    def best_lengths(self, probability: np.ndarray) -> np.ndarray:
         """Return the chunk lengths of the most probable cut of every pair."""
         logp, grid = self._logarithms(probability), self.grid
         values, choices = np.where(grid.place == 0, 0.0, -np.inf), []
         for cells, size in zip(self.cells, grid.active, strict=True):
-            arrived = grid.moved(values[:size, None] + logp[cells])
+            arrived = grid.arrivals(values[:size, None] + logp[cells])
             values[:size] = arrived.max(axis=0)
             choices.append((self.longest - np.argmax(arrived, axis=0)).astype(np.int8))
         out, at = np.zeros(len(self.source.flat), dtype=np.int64), grid.ends.copy()
@@ -231,17 +232,17 @@ class Lattice:
 
     def learn(self, start: np.ndarray, prior: Any = 0.0) -> tuple[np.ndarray, list[float]]:
         """Return the probabilities of types by EM, and the log-likelihood before each round."""
-        probability, history = self.normalised(start), list[float]()
+        probability, history = self.normalise(start), list[float]()
         for _ in range(ROUNDS):
-            counts, gained = self.expected(probability)
+            counts, gained = self.expected_counts(probability)
             history.append(gained)
-            probability = self.normalised(counts + prior)
+            probability = self.normalise(counts + prior)
             if len(history) > 1 and history[-1] - history[-2] < TOLERANCE * abs(history[-1]):
                 break
         return probability, history
 
-    def normalised(self, counts: np.ndarray) -> np.ndarray:
-        """Return counts of types as probabilities given the symbol."""
+    def normalise(self, counts: np.ndarray) -> np.ndarray:
+        """Divide the counts of types by the total of their symbol."""
         totals = np.bincount(self.symbols, weights=counts)
         return counts / np.maximum(totals[self.symbols], np.finfo(float).tiny)
 
@@ -266,7 +267,7 @@ class Alignment:
     log_likelihoods: list[float]
 
     def chunks(self, p: int) -> list[np.ndarray]:
-        """Return the chunks of one pair."""
+        """Return the chunks of the output of pair p."""
         here = slice(self.source.starts[p], self.source.starts[p + 1])
         y = self.target.flat[self.target.starts[p] : self.target.starts[p + 1]]
         return np.split(y, np.cumsum(self.lengths[here])[:-1]) if self.lengths[here].size else []
@@ -279,7 +280,7 @@ def align(
     finer: Iterable[Codes] = (),
     separators: Separators | None = None,
 ) -> Alignment:
-    """Learn p(chunk | symbol) by EM, and cut every output at its best.
+    """Learn p(chunk | symbol) by EM, and cut each output into its most probable chunks.
 
     Every input symbol emits 0 to `longest` consecutive output symbols; the chunks of a pair,
     joined, are its output. All chunks of a length start with the same weight, lengths near the
@@ -291,9 +292,9 @@ def align(
     p(chunk | finer symbol) is then learnt with p(chunk | symbol) as its prior, one after the other.
     """
     lattice = Lattice.of(source, target, longest)
-    probability, history = lattice.learn(lattice.first_guess(separators))
+    probability, history = lattice.learn(lattice.initial_weights(separators))
     for symbols in finer:
         fine = Lattice.of(symbols, target, longest)
         prior = fine.from_coarser(lattice, probability)
         lattice, (probability, _) = fine, fine.learn(prior, PRIOR * prior)
-    return Alignment(source, target, lattice.best(probability), history)
+    return Alignment(source, target, lattice.best_lengths(probability), history)

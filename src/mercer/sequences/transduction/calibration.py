@@ -14,7 +14,7 @@ from ..._base.folds import fold_numbers
 from ..._base.progress import Steps
 from .aligned import Aligned
 from .confidence import Confidence
-from .inputs import sliced
+from .inputs import select_sequences
 from .model import Model
 
 TEMPERATURES = np.geomspace(0.03, 1.0, 22)
@@ -33,7 +33,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Calibration:
-    """Chosen values, and the fraction of left-out pairs whose output was found with them."""
+    """The chosen temperature and weights, left-out accuracy with them, and probabilities."""
 
     temperature: float = 0.15
     weight: float = 0.1
@@ -63,10 +63,11 @@ class BestLists:
     right: np.ndarray
 
     def _scores(self, weights: Weights) -> np.ndarray:
+        """Return the total scores of outputs with the given weights."""
         return self.local + weights[0] * self.language + weights[1] * self.joint
 
     def likelihood(self, weights: Weights) -> float:
-        """Return the mean log-probability of right outputs in their lists, at the best scale."""
+        """Return the mean log-probability of the right output in its list, at the best scale."""
         some = self.right.any(axis=1)
         scores, right = self._scores(weights)[some], self.right[some]
         if not len(scores):
@@ -78,8 +79,8 @@ class BestLists:
 
         return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
-    def judged(self, weights: Weights) -> tuple[float, Confidence]:
-        """Return the fraction of pairs whose best output is right, and calibrated probabilities."""
+    def accuracy_and_confidence(self, weights: Weights) -> tuple[float, Confidence]:
+        """Return the accuracy with the given weights, and the fitted map to probabilities."""
         scores = self._scores(weights)
         order = np.argsort(-scores, axis=1, kind="stable")
         scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
@@ -92,7 +93,7 @@ LeftOut = list[tuple[Model, np.ndarray]]
 """Models, each with the pairs that it has not seen."""
 
 
-def calibrated(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
+def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
     """Choose temperature and weights by the likelihood of left-out pairs."""
     labels = np.unique(pairs.labels, return_inverse=True)[1].reshape(-1)
     groups = int(labels.max()) + 1
@@ -100,19 +101,21 @@ def calibrated(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
         return Calibration()
     random = np.random.default_rng(model.random_state)
     deal = fold_numbers(labels, number_of_folds(model.folds, groups), random)
-    models = _models(pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out"))
-    return _chosen(pairs, models, steps, model.beam)
+    models = _fit_left_out_models(
+        pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out")
+    )
+    return _choose_weights(pairs, models, steps, model.beam)
 
 
 def number_of_folds(folds: int | str, groups: int) -> int:
-    """Return the number of folds; "auto" makes more of few pairs, so that little is left out."""
+    """Return the number of folds; "auto" makes many folds of few pairs."""
     if not isinstance(folds, str):
         return folds
     return next((many for most, many in FOLDS if groups <= most), FEWEST_FOLDS)
 
 
-def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
-    """Fit models without one fold each, until enough pairs were left out."""
+def _fit_left_out_models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
+    """Fit a model without each fold, until enough pairs were left out."""
     models: LeftOut = []
     for fold in folds:
         if sum(len(words) for _, words in models) >= ENOUGH:
@@ -123,14 +126,14 @@ def _models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
     return models
 
 
-def _chosen(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
-    """Return the likeliest temperature, and the likeliest weights at it."""
+def _choose_weights(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
+    """Choose the temperature by likelihood, and then the weights at this temperature."""
     gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
     temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
     decoded = steps(models, "decoding left-out pairs")
     lists = _best_lists(pairs, decoded, temperature, WEIGHTS[0], beam)
     best = max(product(WEIGHTS, JOINT_WEIGHTS), key=lists.likelihood)
-    accuracy, confidence = lists.judged(best)
+    accuracy, confidence = lists.accuracy_and_confidence(best)
     return Calibration(temperature, best[0], accuracy, confidence, best[1])
 
 
@@ -141,6 +144,7 @@ def _best_lists(
     weight: float,
     beam: int | None,
 ) -> BestLists:
+    """Decode left-out pairs; return their best outputs with all scores."""
     parts = []
     beam = None if beam is None else max(beam, 2 * LISTED)
     for model, words in models:
@@ -150,7 +154,7 @@ def _best_lists(
         out, sizes, values = found.symbols, found.sizes, found.values
         joint, language = model.joint_of_found(prepared, found), np.zeros(values.shape)
         language[np.isfinite(values)] = model.ngram.log_probability(found.codes)
-        target, _ = sliced(pairs.alignment.target, words)
+        target, _ = select_sequences(pairs.alignment.target, words)
         padded = np.zeros((len(words), out.shape[2]), dtype=out.dtype)
         padded[target.rows, target.positions] = target.flat
         right = (sizes == target.lengths[:, None]) & (out == padded[:, None]).all(axis=2)

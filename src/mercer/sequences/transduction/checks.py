@@ -15,7 +15,7 @@ from ...operators import ConditionalCovariance, Operator, as_operator_kernel
 from ...problem import positive_alpha
 
 
-def checked_kernel(model: Any) -> tuple[LocalWindow, Operator]:
+def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:
     """Check the parameters of a `SequenceTransducer`; return its window and operator on chunks."""
     integer(model.max_chunk, "max_chunk", 1)
     positive_alpha(model.alpha)
@@ -23,9 +23,9 @@ def checked_kernel(model: Any) -> tuple[LocalWindow, Operator]:
         integer(model.beam, "beam", 1)
     if model.folds is not None and model.folds != "auto":
         integer(model.folds, "folds", 2)
-    one_of(model.unalignable, "unalignable", ("raise", "skip"))
-    one_of(model.direction, "direction", ("forward", "backward", "both"))
-    checked_tiers(model.tiers)
+    check_option(model.unalignable, "unalignable", ("raise", "skip"))
+    check_option(model.direction, "direction", ("forward", "backward", "both"))
+    check_tiers(model.tiers)
     chosen = LocalWindow() if model.kernel is None else model.kernel
     chosen = as_operator_kernel(chosen).separated()
     if not isinstance(chosen.scalar, LocalWindow):
@@ -41,7 +41,7 @@ def checked_kernel(model: Any) -> tuple[LocalWindow, Operator]:
     return window, chosen.operator
 
 
-def checked_tiers(tiers: Any) -> None:
+def check_tiers(tiers: Any) -> None:
     """Check that tiers are "learnt", collections of symbols, or None."""
     if tiers is None or (isinstance(tiers, str) and tiers == "learnt"):
         return
@@ -53,15 +53,15 @@ def checked_tiers(tiers: Any) -> None:
         )
 
 
-def one_of(value: Any, name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is none of those allowed."""
+def check_option(value: Any, name: str, allowed: tuple[str, ...]) -> None:
+    """Check that the value of a parameter is one of those allowed."""
     if value not in allowed:
         names = " or ".join(f'"{each}"' for each in allowed)
         raise ValueError(f"{name} must be {names}, got {value!r}.")
 
 
-def alignable(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.ndarray:
-    """Return the pairs whose m output symbols can be cut into chunks, one for each of n symbols."""
+def alignable_pairs(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.ndarray:
+    """Return the numbers of the pairs whose m output symbols fit into n chunks."""
     fits = m <= n * longest
     if not fits.all() and otherwise == "raise":
         i = int(np.argmin(fits))

@@ -92,13 +92,10 @@ def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
 
 
 def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
-    """Return the class of the nearest symbol that has one, for both partitions and both sides."""
-    columns = {}
-    for p, classes in enumerate(tiers.harmony_partitions):
-        own = classes[inputs.source.flat]
-        nearest = nearest_values(inputs, own, own > 0)
-        columns[f"harmony left {p}"], columns[f"harmony right {p}"] = nearest[:, 0], nearest[:, 2]
-    return columns
+    """Return the harmony class of the nearest symbol that has one, on either side."""
+    classes = tiers.source_harmony[inputs.source.flat]
+    nearest = nearest_values(inputs, classes, classes > 0)
+    return {"harmony left": nearest[:, 0], "harmony right": nearest[:, 2]}
 
 
 def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -115,7 +112,7 @@ def word_columns(inputs: EncodedInputs) -> Columns:
     words = WordPositions(inputs)
     return {
         "place": words.place,
-        "form 1": words.at(words.forms, 1),
-        **{f"word {d}": words.at(words.symbols, d) for d in (-1, 1, 2)},
-        "word": words.at(words.symbols, 0),
+        "form 1": words.neighbour(words.forms, 1),
+        **{f"word {d}": words.neighbour(words.symbols, d) for d in (-1, 1, 2)},
+        "word": words.neighbour(words.symbols, 0),
     }

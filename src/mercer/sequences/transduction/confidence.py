@@ -12,11 +12,15 @@ from ...decoders.base import Ranked
 
 FAR = 20.0
 """Leads over the second output that are larger say no more."""
+START = np.array([0.0, 1.0, 0.0, 0.0, -0.4])
+"""Typical values of log β, γ, δ, ε and ζ, from which few lists cannot lead far away."""
+PULL = 0.3 * np.array([1.0, 1.0, 0.1, 100.0, 25.0])
+"""Weights of the squared distances from the typical values, in units of log-likelihood."""
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Turns the scores s_1 ≥ s_2 ≥ … of the best outputs of an input into probabilities.
+    """Probabilities of the best outputs of an input, from their scores s_1 ≥ s_2 ≥ ….
 
         p_k ∝ exp(β (s_k - s_1)),
         p(none of them) ∝ exp(γ + δ s_1 / (n + 1) + ε s_1 + ζ min(s_1 - s_2, FAR)),
@@ -26,7 +30,7 @@ class Confidence:
     Attributes
     ----------
     sharpness, rest, slope, total, margin
-        β, γ, δ, ε and ζ, fitted by maximum likelihood.
+        β, γ, δ, ε and ζ, fitted by penalised maximum likelihood.
     """
 
     sharpness: float = 1.0
@@ -41,7 +45,7 @@ class Confidence:
             finite(value, name)
 
     def log_probabilities(self, scores: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return log-probabilities of the outputs and, last, of none: (inputs, outputs + 1).
+        """Return log-probabilities of the outputs and, in the last column, of any other output.
 
         Scores of outputs that are not there are -inf.
         """
@@ -55,26 +59,30 @@ class Confidence:
 
     @classmethod
     def fitted(cls, scores: np.ndarray, lengths: np.ndarray, right: np.ndarray) -> Confidence:
-        """Fit on lists of which output `right` is the true one; the last column stands for none."""
-        start = np.array([0.0, -1.0, 0.0, 0.0, 0.0])
-        units = np.array([1.0, 1.0, 1.0, 1.0, FAR])  # leads are that large
+        """Fit on lists of outputs by penalised maximum likelihood.
+
+        `right` is the index of the true output in each list, or the number of outputs if it is none
+        of them.
+        """
 
         def made(v: np.ndarray) -> Confidence:
             return cls(float(np.exp(v[0])), *map(float, v[1:]))
 
         def loss(v: np.ndarray) -> float:
             found = made(v).log_probabilities(scores, lengths)[np.arange(len(right)), right]
-            # A weak pull to the start keeps the fit finite where all lists are right.
-            return float(-found.sum() + 0.01 * ((units * (v - start)) ** 2).sum())
+            return float(-found.sum() + (PULL * (v - START) ** 2).sum())
 
         bounds = [(-4.0, 4.0), *[(-50.0, 50.0)] * 4]
-        return made(minimize(loss, start, method="L-BFGS-B", bounds=bounds).x)
+        return made(minimize(loss, START, method="L-BFGS-B", bounds=bounds).x)
 
 
-def with_probabilities(
+def replace_scores_by_probabilities(
     ranked: list[Ranked], confidence: Confidence, lengths: list[int], closed: bool
 ) -> list[Ranked]:
-    """Put probabilities in the place of scores; of a whole `closed` list they sum to one."""
+    """Replace the scores of ranked outputs by probabilities.
+
+    If a list is `closed`, no other output is possible, and its probabilities sum to one.
+    """
     found = []
     for row, length in zip(ranked, lengths, strict=True):
         scores = np.array([[score for _, score in row]])

@@ -13,11 +13,11 @@ from ...kernels._sequences import Codes
 from . import templates as made
 from ._keys import mix, seed
 from .columns import input_columns
-from .inputs import EncodedInputs, before_places
+from .inputs import EncodedInputs, preceding_symbols
 from .templates import Templates
 from .tiers import Tiers
 
-REACH = {1: 1, 2: 2, 3: 1, 4: 3}
+REACH = {1: 1, 2: 2, 3: 1}
 """As how many output symbols the kinds of keys of the output tier count."""
 
 
@@ -155,9 +155,9 @@ class Contexts:
     def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
         """Return keys of the output before each place, and the states of its tier.
 
-        The rows are those of `before_places`; `mark` stands for the start of an output.
+        The rows are those of `preceding_symbols`; `mark` stands for the start of an output.
         """
-        keys = self.histories(before_places(outputs, max(self.history, 1), mark))
+        keys = self.histories(preceding_symbols(outputs, max(self.history, 1), mark))
         if self.tiers is None:
             return keys, np.zeros(len(keys), dtype=np.int64)
         return keys, self.tiers.states(outputs)

@@ -13,9 +13,9 @@ from ..._base.arrays import Items, take
 from ..._base.checks import Limits, bounded, finite, must
 from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, as_given, as_sequences
-from .inputs import InputCoder, directed
+from .inputs import InputCoder, oriented
 from .model import NO_TRIE, Model
-from .side_information import taken
+from .side_information import take_context
 from .trie import prefix_tree
 
 SYMBOLS = 1 << 16
@@ -30,7 +30,7 @@ Scores = dict[tuple, float]
 
 @dataclass(frozen=True)
 class Decoding:
-    """A fitted model with what it needs to read inputs and to write outputs.
+    """A fitted model of one direction, with its encoder and the settings of its search.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Decoding:
     joint_weight: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse numbers with which a search would not end, or would not be one."""
+        """Check the numbers of a file: a search with them must end."""
         must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
         finite(self.weight, "weight")
         finite(self.joint_weight, "joint_weight")
@@ -70,7 +70,7 @@ class Decoding:
         known = [w for w in words if all(symbol in targets.number for symbol in w)]
         if not known:
             raise ValueError("no output of the lexicon consists of symbols met in training.")
-        return prefix_tree(directed(targets.encode(known), self.coder.backward), len(targets))
+        return prefix_tree(oriented(targets.encode(known), self.coder.backward), len(targets))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Batch:
         return Alphabet([*self.decoding.coder.targets.symbols, *self.new])
 
     def search(self, k: int, trie: np.ndarray, times: int) -> list[Scores]:
-        """Return the best outputs of each input, by a beam that is some times as wide as usual."""
+        """Return the best outputs of each input; the beam is `times` times as wide as usual."""
         fitted = self.decoding
         many = max(k, LISTED) if fitted.joint_weight else k
         beam = None if fitted.beam is None else max(fitted.beam, 2 * many) * times
@@ -115,7 +115,7 @@ class Batch:
         ]
 
     def _symbols(self, codes: np.ndarray) -> tuple:
-        """Return the symbols of an output in the order of the user."""
+        """Return the symbols of an output, from its first to its last."""
         symbols = self.targets.symbols
         return tuple(symbols[c] for c in (codes[::-1] if self.decoding.coder.backward else codes))
 
@@ -134,9 +134,9 @@ class Batch:
                 known[i][tuple(output)] = float(score)
 
     def _scores(self, owners: tuple[int, ...], outputs: tuple) -> np.ndarray:
-        """Return the scores of outputs, each for one of the inputs."""
+        """Return the scores of outputs; output i belongs to input owners[i]."""
         fitted, numbers = self.decoding, np.array(owners, dtype=np.int64)
-        codes = directed(self.targets.encode(outputs), fitted.coder.backward)
+        codes = oriented(self.targets.encode(outputs), fitted.coder.backward)
         exact = fitted.beam is None
         scores = fitted.model.score(self.inputs, fitted.weight, codes, numbers, exact)
         if fitted.joint_weight:
@@ -161,7 +161,7 @@ def best_outputs(
     many, times = (max(k, LISTED) if len(models) > 1 else k), (1 if words is None else WIDER * k)
     ranked: list[Ranked] = []
     for rows in _blocks(X):
-        batches = [model.prepared(take(X, rows), taken(context, rows)) for model in models]
+        batches = [model.prepared(take(X, rows), take_context(context, rows)) for model in models]
         if candidates is not None:
             scores = [[Scores() for _ in rows] for _ in models]
             lists: list[Any] = [_candidate_list(candidates, i) for i in rows]
@@ -183,6 +183,7 @@ def _found(scores: tuple[Scores, ...], sample: Any) -> list:
 
 
 def _candidate_list(candidates: Items, i: int) -> np.ndarray:
+    """Return the candidates of input i."""
     outputs = as_sequences(candidates[i], f"candidates[{i}]")
     if not len(outputs):
         raise ValueError(f"input {i} has an empty list of candidates.")
@@ -197,10 +198,10 @@ def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
     return [(distinct[key], means[key]) for key in order]
 
 
-def check_given(
+def check_prediction_arguments(
     coder: InputCoder, X: np.ndarray, context: Items, candidates: Items, lexicon: Items
 ) -> None:
-    """Refuse what does not go together, or has not one item for each input."""
+    """Check that context, candidates and lexicon fit the model and the inputs."""
     if coder.context is not None and context is None:
         raise ValueError("the model was fitted with a context: pass context=… here too.")
     if coder.context is None and context is not None:

@@ -14,7 +14,7 @@ from ..._base.checks import Limits, array, indices, must
 from ..._base.threads import side_by_side
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
-from ._keys import hash_table_of
+from ._keys import make_hash_table
 
 TOLERANCE = 3e-3
 """Of the ridge equation: a tenth of it decodes the same words."""
@@ -28,7 +28,15 @@ RARE = 1e-4
 
 @dataclass(frozen=True)
 class Chunks:
-    """The distinct chunks of an alignment: symbols (padded with -1, `COPY` for a copy), lengths."""
+    """The distinct chunks of an alignment.
+
+    Attributes
+    ----------
+    symbols
+        The symbols of each chunk, padded with -1; `COPY` for a copy of the input symbol.
+    lengths
+        The number of symbols of each chunk.
+    """
 
     symbols: np.ndarray
     lengths: np.ndarray
@@ -44,9 +52,10 @@ class Chunks:
     def of(
         cls, flat: np.ndarray, lengths: np.ndarray, longest: int, copied: np.ndarray
     ) -> tuple[Chunks, np.ndarray]:
-        """Return the chunks of the given lengths that lie end to end, and the number of each.
+        """Cut a sequence into chunks; return the distinct chunks, and the number of each chunk.
 
-        Symbols of a chunk that are equal to `copied`, one for each chunk, are written as copies.
+        `flat` has the symbols of all chunks, end to end. Symbols of a chunk that are equal to its
+        entry of `copied` are written as copies.
         """
         begin = np.cumsum(lengths) - lengths
         rows = np.full((len(lengths), longest), -1, dtype=np.int64)
@@ -60,7 +69,7 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Emissions:
-    """The fitted map, laid out flat for the search.
+    """The fitted local map: scores of the chunks of each symbol, as flat arrays.
 
     Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
     the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for
@@ -109,7 +118,7 @@ class Emissions:
     @cached_property
     def table(self) -> np.ndarray:
         """The hash table by which keys are found."""
-        return hash_table_of(self.keys)
+        return make_hash_table(self.keys)
 
     @cached_property
     def layout(self) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +134,7 @@ class Emissions:
         values: np.ndarray,
         shared_keys: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all chunks at every position, end to end, and where each begins.
+        """Return the scores of all chunks at all positions, and where those of a position begin.
 
         Features are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds),
         and the keys of what letters share.
@@ -143,14 +152,14 @@ class Emissions:
         local_scores(weights, values, *learnt, starts, scores, keys)
         return scores, starts
 
-    def expanded_prior(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the prior of all chunks at every position, laid out like `scores`."""
+    def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the priors of all chunks at all positions, in the order of `scores`."""
         width = self.width[symbols]
         return self.prior[
             np.arange(starts[-1]) + np.repeat(self.first[symbols] - starts[:-1], width)
         ]
 
-    def places(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    def chunk_indices(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Return the index of each chunk among those of its symbol; -1 if the symbol lacks it."""
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
@@ -160,7 +169,7 @@ class Emissions:
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedFeatures:
     """The features of training positions as numbers of distinct keys.
 
     Attributes
@@ -171,7 +180,7 @@ class Numbered:
     keys
         The distinct keys.
     weights, values
-        The weights of the kinds and the values at the positions, as in `Columns`.
+        The weights of the kinds and the values at the positions, as in `PositionFeatures`.
     """
 
     numbers: np.ndarray
@@ -179,7 +188,7 @@ class Numbered:
     weights: np.ndarray
     values: np.ndarray
 
-    def repeated(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
+    def repeated_features(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return the sparse matrix of features that repeat at some positions, and their keys.
 
         `places` are the positions of one input symbol. A feature that occurs at only one of them
@@ -209,7 +218,7 @@ def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1
 
 
 def fit_emissions(
-    features: Numbered,
+    features: NumberedFeatures,
     places: np.ndarray,
     symbols: np.ndarray,
     numbers: np.ndarray,
@@ -248,15 +257,16 @@ def fit_emissions(
     order = np.argsort(symbols, kind="stable")
     cuts = np.searchsorted(symbols[order], np.arange(n_symbols + 2))
     groups = [order[a:b] for a, b in pairwise(cuts)]
-    lists = [_usual(numbers[rows]) if len(rows) else common for rows in groups]
+    lists = [_common_chunks(numbers[rows]) if len(rows) else common for rows in groups]
     priors = [
         np.zeros(len(own)) if len(rows) else fallback
         for rows, own in zip(groups, lists, strict=True)
     ]
 
-    def solved(system: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def solve(system: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys and the coefficients of one symbol."""
         rows, own = system
-        U, keys = features.repeated(places[rows])
+        U, keys = features.repeated_features(places[rows])
         V = (numbers[rows][:, None] == own).astype(np.float32)
         spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), TOLERANCE
         if base is not None:
@@ -268,11 +278,11 @@ def fit_emissions(
         return keys[kept], coef[kept]
 
     systems = [(rows, own) for rows, own in zip(groups, lists, strict=True) if len(rows)]
-    return _laid_out(side_by_side(solved, systems), lists, priors, chunks, shared)
+    return _assemble_emissions(side_by_side(solve, systems), lists, priors, chunks, shared)
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the operator on one-hot chunks.
+    """Return the diagonal of the operator on chunks, which are one-hot vectors.
 
     Their covariance is the diagonal of their frequencies, and every operator made of it is
     diagonal too.
@@ -282,8 +292,8 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
     return B if B.ndim == 1 else B.diagonal()
 
 
-def _usual(numbers: np.ndarray) -> np.ndarray:
-    """Return the chunks of a symbol that are not very rare.
+def _common_chunks(numbers: np.ndarray) -> np.ndarray:
+    """Return the numbers of the chunks of a symbol, without those that are very rare.
 
     Rare chunks are left out because their number would grow with the number of pairs.
     """
@@ -291,7 +301,10 @@ def _usual(numbers: np.ndarray) -> np.ndarray:
     return own[counts >= RARE * len(numbers)]
 
 
-def _laid_out(blocks: list, lists: list, priors: list, chunks: Chunks, shared: Any) -> Emissions:
+def _assemble_emissions(
+    blocks: list, lists: list, priors: list, chunks: Chunks, shared: Any
+) -> Emissions:
+    """Concatenate the solutions of all symbols, with their features sorted by key."""
     offsets, total = [], 0
     for keys, coef in blocks:
         offsets.append(total + np.arange(len(keys)) * coef.shape[1])

@@ -8,8 +8,6 @@ import numpy as np
 
 from ...kernels._sequences import Codes
 
-PARTITIONS = 2
-"""Properties that may agree, such as back or front and rounded or not."""
 AGREEMENT, EVIDENCE = 0.6, 4.0
 """Fraction of neighbours that agree from which a partition is used, and by how many standard
 errors the fraction must exceed that of vowels in random order."""
@@ -20,47 +18,43 @@ SWEEPS = 5
 
 
 def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the harmony classes of symbols, one number each: first + 3 second, 0 to 8.
+    """Return the harmony class of each symbol: 1 or 2, or 0 if harmony ignores it.
 
-    A partition of the members puts a symbol into class 1 or 2, or into 0 if harmony passes it by:
-    it is not a member, or it is transparent. The partition is the sign of an eigenvector of how
-    much more often than by chance two different members follow each other. Members are
-    transparent if neighbours agree more without them. Partitions whose neighbours do not agree
-    clearly more often than by chance are all 0.
+    Harmony ignores symbols that are not members, and transparent members. The classes are the signs
+    of an eigenvector of how much more often than by chance two different members follow each
+    other. Members are transparent if neighbours agree more without them. All classes are 0 if
+    neighbours do not agree clearly more often than by chance.
     """
     n = len(member)
     known = codes.flat >= 0
     inside = known & member[np.where(known, codes.flat, 0)] if n else known
     symbols, rows = codes.flat[inside], codes.rows[inside]
-    found = np.zeros(n, dtype=np.int64)
-    for p, vector in enumerate(_directions(symbols, rows, n)):
-        classes = np.where(vector == 0, 0, np.where(vector > 0, 1, 2))
-        if p == 0:  # the second partition would become the first
-            classes = _by_neighbours(symbols, rows, classes)
-        classes = _without_transparent(symbols, rows, classes, vector)
-        agreement = _agreement(symbols, rows, classes)
-        if agreement.fraction >= AGREEMENT and agreement.above > EVIDENCE * agreement.error:
-            found += 3**p * classes
-    return found
+    vector = _leading_eigenvector(symbols, rows, n)
+    classes = np.where(vector == 0, 0, np.where(vector > 0, 1, 2))
+    classes = _refine_by_neighbours(symbols, rows, classes)
+    classes = _drop_transparent_members(symbols, rows, classes, vector)
+    agreement = _agreement(symbols, rows, classes)
+    clear = agreement.fraction >= AGREEMENT and agreement.above > EVIDENCE * agreement.error
+    return classes if clear else np.zeros(n, dtype=np.int64)
 
 
-def harmonic_class(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the members, or all other symbols if only those have harmony.
+def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
+    """Return the class of vowels: the given members, or all other symbols if only those agree.
 
     Vowels and consonants alternate, which does not say which of the two classes are the vowels.
     """
-    own, other = (_excess(codes, each) for each in (member, ~member))
+    own, other = (_agreement_above_chance(codes, each) for each in (member, ~member))
     return ~member if other > max(own, CLEAR) else member
 
 
-def _excess(codes: Codes, member: np.ndarray) -> float:
-    """Return by how much the fraction of neighbours that agree exceeds chance."""
-    classes = harmony_classes(codes, member) % 3
+def _agreement_above_chance(codes: Codes, member: np.ndarray) -> float:
+    """Return how far the fraction of members that agree with their neighbour exceeds chance."""
+    classes = harmony_classes(codes, member)
     return _agreement(codes.flat, codes.rows, classes).above
 
 
-def _directions(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the leading eigenvectors of the association of neighbours, (PARTITIONS, symbols)."""
+def _leading_eigenvector(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the leading eigenvector of the association of neighbours; 0 if there is none."""
     next_to = rows[1:] == rows[:-1]
     a, b = symbols[:-1][next_to], symbols[1:][next_to]
     counts = np.bincount(a * n + b, minlength=n * n).reshape(n, n).astype(float)
@@ -68,17 +62,18 @@ def _directions(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     excess = (counts - chance) / np.sqrt(np.maximum(chance, 1.0))
     excess = excess + excess.T
     np.fill_diagonal(excess, 0.0)
-    values, vectors = np.linalg.eigh(excess)
-    leading = vectors[:, ::-1][:, :PARTITIONS].T * (values[::-1][:PARTITIONS, None] > 0)
+    if not n or (top := np.linalg.eigh(excess)).eigenvalues[-1] <= 0:
+        return np.zeros(n)
+    leading = top.eigenvectors[:, -1]
     return np.where(np.abs(leading) > 1e-9, leading, 0.0)
 
 
-def _by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Put every symbol into the class that is most common among its neighbours, until none moves.
+def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Move each symbol into the class that most of its neighbours have, until no symbol moves.
 
     Signs of an eigenvector are uncertain where a symbol is rare.
     """
-    a, b = _neighbours(symbols, rows, classes[symbols] > 0)
+    a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     first, second = np.concatenate([a, b]), np.concatenate([b, a])
     for _ in range(SWEEPS):
         sizes = np.bincount(classes[second], minlength=3)
@@ -93,19 +88,19 @@ def _by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -
     return classes
 
 
-def _neighbours(
+def _different_neighbours(
     symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of different neighbouring symbols, among those kept of a word."""
+    """Return the pairs of different symbols that follow each other in a word, of those kept."""
     symbols, rows = symbols[kept], rows[kept]
     pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
     return symbols[:-1][pairs], symbols[1:][pairs]
 
 
-def _without_transparent(
+def _drop_transparent_members(
     symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray, vector: np.ndarray
 ) -> np.ndarray:
-    """Return the classes with those members in 0 without which neighbours agree the most.
+    """Return the classes, with 0 for transparent members: neighbours agree more without them.
 
     Members are left out one after the other, those with the weakest association first. Agreement
     is the number of pairs of neighbours that agree less the number expected by chance: it rises
@@ -125,7 +120,7 @@ def _without_transparent(
 
 
 class _Agreement(NamedTuple):
-    """Pairs of neighbours, the fraction that agrees, that above chance, and its standard error."""
+    """How well neighbours agree: pairs, fraction that agrees, its excess and standard error."""
 
     pairs: int
     fraction: float
@@ -134,8 +129,8 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Return how often neighbours with a class agree."""
-    a, b = _neighbours(symbols, rows, classes[symbols] > 0)
+    """Count the neighbours that are in the same class, and compare with chance."""
+    a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)
     agree = float((classes[a] == classes[b]).mean())

@@ -56,25 +56,25 @@ class EncodedInputs:
         return (place >= self.first[rows]) & (place < self.last[rows])
 
     def take(self, rows: np.ndarray) -> EncodedInputs:
-        """Return some of the inputs."""
+        """Return the inputs with the given numbers."""
         values = None if self.values is None else self.values[rows]
-        source, places = sliced(self.source, rows)
+        source, places = select_sequences(self.source, rows)
         return EncodedInputs(
             source, self.first[rows], self.last[rows], self.context[rows], self.copied[places],
             self.classes[places], self.new, values,
         )  # fmt: skip
 
 
-def sliced(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
-    """Return some of the sequences, and where their symbols were."""
+def select_sequences(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
+    """Return the sequences with the given numbers, and the indices of their symbols."""
     lengths = codes.lengths[words]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     places = np.repeat(codes.starts[words] - starts[:-1], lengths) + np.arange(starts[-1])
     return Codes(codes.flat[places], starts), places
 
 
-def before_places(codes: Codes, width: int, mark: int, outside: int = -1) -> np.ndarray:
-    """Return the last `width` symbols before each place of sequences, the end included.
+def preceding_symbols(codes: Codes, width: int, mark: int, outside: int = -1) -> np.ndarray:
+    """Return the `width` symbols before each place of each sequence, and before its end.
 
     `mark` stands for the begin of a sequence, `outside` for what is before that. The place before
     symbol j of sequence p has row starts[p] + p + j.
@@ -89,7 +89,7 @@ def before_places(codes: Codes, width: int, mark: int, outside: int = -1) -> np.
 
 @dataclass(frozen=True)
 class InputCoder:
-    """How inputs and their context become numbers.
+    """Encoder of inputs and their context.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class InputCoder:
     def of(
         cls, X: np.ndarray, targets: Alphabet, context: Any, given: Any, backward: bool
     ) -> InputCoder:
-        """Collect the tokens of training inputs."""
+        """Return the encoder whose alphabet is that of the training inputs."""
         bare = cls(Alphabet([]), targets, context, backward)
         return cls(Alphabet.of(bare.tokens(X, given)), targets, context, backward)
 
@@ -127,8 +127,8 @@ class InputCoder:
         """The class of each token as a character."""
         return np.array([character_class(s) for s in self.symbols.symbols], dtype=np.int64)
 
-    def _looked_up(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
-        """Return the output symbol that copying each token gives, its class, and new symbols."""
+    def _copies_and_classes(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
+        """Return the copy of each token as an output symbol, its class, and the new symbols."""
         copied = np.append(self.copies, -1)[codes.flat]
         classes = np.append(self.classes, LOWER)[codes.flat]
         new: dict[Any, int] = {}
@@ -142,7 +142,7 @@ class InputCoder:
         return copied, classes, list(new)
 
     def tokens(self, X: np.ndarray, given: Any) -> Any:
-        """Return each sequence between its ends, its labels after it; unchanged without context.
+        """Return sequences with marks of their ends and the labels of the context, if there is one.
 
         Labels that were not met in training are left out.
         """
@@ -160,13 +160,13 @@ class InputCoder:
         return [label for label in labels if (LABEL, label) not in self.symbols.number]
 
     def encode(self, X: np.ndarray, given: Any = None) -> EncodedInputs:
-        """Encode inputs and, where there is one, their context."""
+        """Encode inputs and their context, if there is one."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
         first = np.full(len(n), ahead)
         tokens = self.tokens(X, given)
         codes = self.symbols.encode(tokens)
-        copied, classes, new = self._looked_up(codes, tokens)
+        copied, classes, new = self._copies_and_classes(codes, tokens)
         if self.backward:
             copied, classes = (
                 reversed_codes(Codes(each, codes.starts)).flat for each in (copied, classes)
@@ -178,8 +178,8 @@ class InputCoder:
             keys, values = self.context.keys(given)
         return EncodedInputs(codes, first, first + n, keys, copied, classes, new, values)
 
-    def shown(self, number: int) -> Any:
-        """Return a token as a user knows it."""
+    def display_token(self, number: int) -> Any:
+        """Return a token as it is shown to users: "<" and ">" for the ends, labels as they are."""
         symbol = self.symbols.symbols[number]
         if symbol in (BEGIN, END):
             return "<" if symbol == BEGIN else ">"
@@ -188,7 +188,7 @@ class InputCoder:
 
 
 def character_class(symbol: Any) -> int:
-    """Return the class of a token: separators are characters that words do not have."""
+    """Return the class of a token as a character: separator, lower case, upper case or digit."""
     if not isinstance(symbol, str):
         return LOWER
     if symbol.isdigit():
@@ -196,8 +196,8 @@ def character_class(symbol: Any) -> int:
     return (UPPER if symbol[:1].isupper() else LOWER) if symbol.isalnum() else SEPARATOR
 
 
-def separating(alphabet: Alphabet) -> np.ndarray:
-    """Return whether each symbol of an alphabet separates words."""
+def separates_words(alphabet: Alphabet) -> np.ndarray:
+    """Return a mask of the symbols of an alphabet that separate words, such as spaces."""
     return np.array([character_class(s) == SEPARATOR for s in alphabet.symbols], dtype=bool)
 
 
@@ -207,13 +207,13 @@ def reversed_codes(codes: Codes) -> Codes:
     return Codes(codes.flat[mirrored], codes.starts)
 
 
-def directed(codes: Codes, backward: bool) -> Codes:
-    """Return sequences in the direction in which they are read."""
+def oriented(codes: Codes, backward: bool) -> Codes:
+    """Reverse each sequence if it is read backward."""
     return reversed_codes(codes) if backward else codes
 
 
-def joined(codes: Codes, more: Codes | None) -> Codes:
-    """Concatenate two batches."""
+def concatenate_codes(codes: Codes, more: Codes | None) -> Codes:
+    """Concatenate two batches of sequences; the second can be None."""
     if more is None:
         return codes
     starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._base.checks import Limits, array, bounded, finite, indices, must
 from ...kernels._sequences import Codes
-from ._keys import hash_table_of, mix, seed
+from ._keys import make_hash_table, mix, seed
 from .emission import COPY, Emissions
-from .inputs import before_places
+from .inputs import preceding_symbols
 from .tiers import Tiers
 
 ORDER = 6
@@ -23,7 +23,7 @@ CONTEXT, EVENT = 800, 801
 
 @dataclass(frozen=True)
 class JointNGram:
-    """log p of a pair cut into chunks, by interpolated n-grams of (symbol, chunk).
+    """An interpolated n-gram model of (symbol, chunk): log p of a pair that is cut into chunks.
 
     Counts c of an n-gram are discounted, and what that leaves goes to shorter contexts (Kneser and
     Ney): with u the number of distinct events after a context h, and h' the context without its
@@ -60,17 +60,17 @@ class JointNGram:
     @cached_property
     def table(self) -> np.ndarray:
         """The hash table by which keys are found."""
-        return hash_table_of(self.keys)
+        return make_hash_table(self.keys)
 
     @classmethod
     def of(cls, codes: Codes, number: np.ndarray) -> JointNGram:
-        """Count the n-grams of sequences of symbols with chunks, each of them one of the events."""
+        """Count the n-grams of sequences; `number` has the event of each (symbol, chunk)."""
         codes = Codes(number[codes.flat], codes.starts)
-        rows, keys, values = _windows(codes), [], []
+        rows, keys, values = _ngram_rows(codes), [], []
         size = len(np.unique(codes.flat)) + 1
         for length in range(ORDER, 0, -1):
             rows = rows[:, -length:]
-            names = _hashed(rows[:, :-1], CONTEXT)
+            names = _row_keys(rows[:, :-1], CONTEXT)
             events, at, counts = np.unique(
                 mix(mix(names, EVENT), rows[:, -1]), return_index=True, return_counts=True
             )
@@ -86,8 +86,10 @@ class JointNGram:
         return cls(joined, np.concatenate(values)[first], size, number)
 
 
-def outlined(emissions: Emissions, copies: np.ndarray, tiers: Tiers | None) -> np.ndarray | None:
-    """Return the events of a joint model that distinguishes only vowels.
+def outline_events(
+    emissions: Emissions, copies: np.ndarray, tiers: Tiers | None
+) -> np.ndarray | None:
+    """Return the event of each (symbol, chunk) in a model that distinguishes only vowels.
 
     Any other symbol is one, and of a chunk remain its vowels and whether it is empty. None where
     there are no vowels.
@@ -105,15 +107,15 @@ def outlined(emissions: Emissions, copies: np.ndarray, tiers: Tiers | None) -> n
     return np.append(number, number.max() + 1)
 
 
-def _windows(codes: Codes) -> np.ndarray:
-    """Return every event, and the end, with the events before it, (events, ORDER)."""
+def _ngram_rows(codes: Codes) -> np.ndarray:
+    """Return each event, the end included, after the events before it: (events, ORDER)."""
     events = Codes(codes.flat + 2, codes.starts)
     last = np.insert(events.flat, events.starts[1:], END)
-    return np.column_stack([before_places(events, ORDER - 1, BEGIN, BEGIN), last])
+    return np.column_stack([preceding_symbols(events, ORDER - 1, BEGIN, BEGIN), last])
 
 
-def _hashed(rows: np.ndarray, kind: int) -> np.ndarray:
-    """Return a key for each row, the last column first."""
+def _row_keys(rows: np.ndarray, kind: int) -> np.ndarray:
+    """Return a key for each row; columns are read from the last to the first."""
     keys = np.full(len(rows), seed(kind))
     for column in rows.T[::-1]:
         keys = mix(keys, column)

@@ -23,7 +23,7 @@ NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 
 
 class Prepared(NamedTuple):
-    """Inputs as the compiled loops take them: `Places` and `LocalScores`."""
+    """Inputs in the form that compiled loops read: `Places` and `LocalScores`."""
 
     places: Any
     local: Any
@@ -47,7 +47,7 @@ class FoundOutputs:
 
     @property
     def codes(self) -> Codes:
-        """The outputs that are there, end to end."""
+        """The outputs, end to end."""
         there = np.isfinite(self.values)
         sizes, symbols = self.sizes[there], self.symbols[there]
         flat = symbols[np.arange(symbols.shape[1]) < sizes[:, None]].astype(np.int64)
@@ -56,7 +56,7 @@ class FoundOutputs:
 
 @dataclass(frozen=True)
 class Model:
-    """What decodes an input: argmax Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
+    """A fitted model of one direction: Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
     The first part is the softmax of the ridge scores over a temperature, the second the n-gram
     model of outputs. The best few are compared by joint n-gram models too: one of all symbols, and
@@ -75,20 +75,20 @@ class Model:
         return self.contexts.histories(self.ngram.last)
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Return what the compiled loops need of outputs: n-gram model, tier and trie."""
+        """Return the n-gram model, the output tier and the trie in the form of compiled loops."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
-        tier, closing = np.zeros(0, np.int64), np.zeros(3)
+        tier = np.zeros(0, np.int64)
         if tiers is not None and tiers.kinds:
-            tier, closing = tiers.symbol_kinds, tiers.closing
+            tier = tiers.symbol_kinds
         return Language(
-            ngram.logp, ngram.next, int(ngram.start), self._histories, tier, closing, float(weight),
+            ngram.logp, ngram.next, int(ngram.start), self._histories, tier, float(weight),
             trie,
         )  # fmt: skip
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
-        """Return what the compiled loops need of inputs: positions, and their local scores."""
+        """Return the positions of inputs and their local scores in the form of compiled loops."""
         from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
@@ -97,7 +97,7 @@ class Model:
         features, contexts = self.contexts.features(inputs), self.contexts
         weights = contexts.templates.weights
         base, starts = E.scores(symbols, features.keys, weights, features.values, features.shared)
-        base = base / temperature + E.expanded_prior(symbols, starts)
+        base = base / temperature + E.prior_at(symbols, starts)
         pairs, pair_weights = contexts.pairs
         places = Places(source.starts, symbols, inputs.copied, *E.layout)
         return Prepared(places, LocalScores(
@@ -134,7 +134,7 @@ class Model:
         owner: np.ndarray,
         exact: bool,
     ) -> np.ndarray:
-        """Return scores of given outputs, each for the input whose number is in `owner`.
+        """Return the scores of given outputs; output i belongs to input owner[i].
 
         Unless they must be exact, cuts far behind the best are dropped: they could only win by
         two chunks that were never seen.
@@ -149,9 +149,6 @@ class Model:
         if not np.isfinite(values).all():  # all cuts that reach the end were dropped
             score_all(*given, np.inf, outputs.flat, outputs.starts, owner, values)
         values += weight * self.ngram.log_probability(outputs)
-        if self.contexts.tiers is not None:
-            last = outputs.starts[1:] + np.arange(len(owner))
-            values += self.contexts.tiers.closing[states[last] % 3]
         return values
 
     def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:

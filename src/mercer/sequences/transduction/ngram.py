@@ -18,7 +18,7 @@ UNSEEN = -20.0
 
 @dataclass(frozen=True)
 class NGram:
-    """log p(symbol | last symbols), interpolated over all shorter contexts (Witten and Bell).
+    """An n-gram model of symbols, interpolated over all shorter contexts (Witten and Bell).
 
     Contexts of up to `order` - 1 symbols are states. Of a context c that was followed by n symbols,
     u of them distinct,
@@ -70,7 +70,7 @@ class NGram:
                 pairs = tokens[at - length] * len(P) + state[at]
                 distinct, number = np.unique(pairs, return_inverse=True)
                 first += len(P)
-                _refuse_large(first + len(distinct), symbols, order)
+                _check_table_size(first + len(distinct), symbols, order)
                 # The context before a token ends in the token before it, where that is a symbol.
                 inner = place[at] > 1
                 before = at[inner] - 1
@@ -105,7 +105,7 @@ class NGram:
 
 
 def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Concatenate all sequences, with a mark before and after each; return tokens and places."""
+    """Return all sequences end to end with marks around each, and the place of each token."""
     starts = codes.starts[:-1] + 2 * np.arange(len(codes.lengths))
     tokens = np.full(len(codes.flat) + 2 * len(starts), symbols, dtype=np.int64)
     place = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
@@ -115,13 +115,14 @@ def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return probabilities after each context, from the tokens there and from shorter contexts."""
+    """Return p(token | context): counts after the context, interpolated with the shorter P."""
     counts = np.bincount(states * P.shape[1] + tokens, minlength=P.size).reshape(P.shape)
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     return (counts + distinct * P) / (counts.sum(axis=1, keepdims=True) + distinct)
 
 
-def _refuse_large(states: int, symbols: int, order: int) -> None:
+def _check_table_size(states: int, symbols: int, order: int) -> None:
+    """Refuse tables that are larger than `LARGEST`."""
     if states * (symbols + 1) * 12 > LARGEST:
         raise MemoryError(
             f"an n-gram model of order {order} over {symbols} symbols has {states} states or more, "

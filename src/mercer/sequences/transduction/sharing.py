@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._base.checks import Limits, array, indices, must
 from ...solvers import ConjugateGradient
-from ._keys import hash_table_of
+from ._keys import make_hash_table
 from .emission import COPY, Chunks, sparse_rows
 
 COPIED = 0.5
@@ -53,7 +53,7 @@ class SharedMap:
     @cached_property
     def table(self) -> np.ndarray:
         """The hash table by which keys are found."""
-        return hash_table_of(self.keys)
+        return make_hash_table(self.keys)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
         """Return the scores of all columns at positions with the given features."""
@@ -68,10 +68,10 @@ class SharedMap:
         return scores.reshape(n, width)
 
 
-def fit_shared(
+def fit_shared_map(
     keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
 ) -> SharedMap | None:
-    """Fit the map to the chunks of positions; None where letters are not mostly copied.
+    """Fit the shared map; return None if most letters are not copied.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class LabelContext:
 
     @classmethod
     def of(cls, context: Items) -> LabelContext:
-        """Collect the labels of training pairs."""
+        """Return the encoder of the labels of training pairs."""
         sets = label_lists(context)
         return cls(Alphabet.of(sets), max(map(len, sets), default=0))
 
@@ -97,7 +97,7 @@ class KernelContext:
         return cls(features, 1.0 / max(np.sqrt((U**2).sum(axis=1).mean()), 1e-300), labels)
 
     def tokens(self, context: Items) -> list[tuple]:
-        """Return the labels of each input, none for other items than label sets."""
+        """Return the labels of each input; no labels for items that are not label sets."""
         return label_lists(context) if self.labels else [()] * len(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, np.ndarray]:
@@ -113,8 +113,8 @@ class KernelContext:
         return np.tile(keys, (len(U), 1)), U
 
 
-def context_coder(context: Items, kernel: Any) -> Any:
-    """Return the coder of the contexts of training pairs; None where there is no context."""
+def fit_context_coder(context: Items, kernel: Any) -> Any:
+    """Return the encoder of contexts, fitted on training pairs; None if there is no context."""
     if context is None:
         if kernel is not None:
             raise ValueError("context_kernel is given but no context: pass fit(…, context=…).")
@@ -125,8 +125,8 @@ def context_coder(context: Items, kernel: Any) -> Any:
     return KernelContext.of(context, as_kernel(kernel), labels)
 
 
-def as_context(context: Items, n: int) -> Items:
-    """Check that a context has one item for each of n inputs; rows of labels become tuples."""
+def check_context(context: Items, n: int) -> Items:
+    """Check that there is one context for each of n inputs; convert rows of labels to tuples."""
     context = context.to_numpy() if hasattr(context, "to_numpy") else context
     if isinstance(context, str) or not hasattr(context, "__len__"):
         raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")
@@ -137,12 +137,12 @@ def as_context(context: Items, n: int) -> Items:
 
 
 def label_lists(context: Items) -> list[tuple]:
-    """Return the labels of each item."""
+    """Return the labels of each context."""
     return [_label_list(item, i) for i, item in enumerate(context)]
 
 
 def _label_list(item: Any, i: int) -> tuple:
-    """Return the labels of an item: a label set in its own order, sets sorted."""
+    """Return the labels of one context; those of a set are sorted."""
     if isinstance(item, Hashable) and not isinstance(item, tuple | frozenset):
         return (item,)
     if isinstance(item, set | frozenset):
@@ -155,6 +155,6 @@ def _label_list(item: Any, i: int) -> tuple:
     )
 
 
-def taken(context: Items, rows: np.ndarray) -> Items:
-    """Return some of the items of a context, None of none."""
+def take_context(context: Items, rows: np.ndarray) -> Items:
+    """Return the contexts with the given numbers; None if there is no context."""
     return None if context is None else take(context, rows)

@@ -1,4 +1,4 @@
-"""What is to be learnt, and the settings under which it can be."""
+"""The learning task: training pairs, and the settings of the fit."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...operators import Operator
 from ...spaces import Sequences
 from .aligned import Aligned
 from .alignment import align
-from .checks import alignable
+from .checks import alignable_pairs
 from .contexts import Contexts
-from .inputs import InputCoder, directed, separating, sliced
-from .side_information import context_coder
+from .inputs import InputCoder, oriented, select_sequences, separates_words
+from .side_information import fit_context_coder
 from .tiers import make_tiers
 from .words import has_words, letters_in_words
 
@@ -31,14 +31,14 @@ BYTES = 24.0
 
 @dataclass(frozen=True)
 class Task:
-    """Training pairs and everything about their fit that is not chosen.
+    """Training pairs, and the settings that are fixed before the fit.
 
     Attributes
     ----------
     model
         The `SequenceTransducer`, for its parameters.
     X, y, labels
-        Inputs, outputs, and a group for each pair.
+        EncodedInputs, outputs, and a group for each pair.
     context
         What else is known of inputs.
     outputs
@@ -59,17 +59,17 @@ class Task:
     def aligned(self, backward: bool) -> Aligned:
         """Encode and align the pairs; those that cannot be aligned are refused or skipped."""
         model = self.model
-        context = context_coder(self.context, model.context_kernel)
+        context = fit_context_coder(self.context, model.context_kernel)
         targets = Alphabet.of(self.y)
         coder = InputCoder.of(self.X, targets, context, self.context, backward)
-        target = directed(targets.encode(self.y), backward)
+        target = oriented(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
         lengths = inputs.source.lengths, target.lengths
-        keep = alignable(*lengths, model.max_chunk, model.unalignable)
-        inputs, target = inputs.take(keep), sliced(target, keep)[0]
+        keep = alignable_pairs(*lengths, model.max_chunk, model.unalignable)
+        inputs, target = inputs.take(keep), select_sequences(target, keep)[0]
         words = has_words(inputs)
         finer = letters_in_words(inputs) if words else []
-        separators = separating(coder.symbols), separating(targets)
+        separators = separates_words(coder.symbols), separates_words(targets)
         alignment = align(inputs.source, target, model.max_chunk, finer, separators)
         tiers = None
         if model.tiers is not None:
@@ -87,9 +87,9 @@ class Task:
         """Return the additional outputs that have no unknown symbol."""
         if self.outputs is None:
             return None
-        codes = directed(targets.encode(self.outputs), backward)
+        codes = oriented(targets.encode(self.outputs), backward)
         unknown = np.bincount(codes.rows[codes.flat < 0], minlength=len(codes.lengths))
-        return sliced(codes, np.flatnonzero(unknown == 0))[0]
+        return select_sequences(codes, np.flatnonzero(unknown == 0))[0]
 
 
 def check_features(contexts: Contexts, source: Codes) -> None:
@@ -104,8 +104,8 @@ def check_features(contexts: Contexts, source: Codes) -> None:
         )
 
 
-def equal_pairs(X: np.ndarray, context: Items | None) -> np.ndarray:
-    """Return a group for each pair: pairs with equal inputs and contexts form one."""
+def groups_of_equal_inputs(X: np.ndarray, context: Items | None) -> np.ndarray:
+    """Return the group of each pair: pairs with equal inputs and contexts share a group."""
     labels = Sequences().unique(X)[1]
     if context is None:
         return labels

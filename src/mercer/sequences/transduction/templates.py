@@ -41,7 +41,7 @@ class Template(NamedTuple):
     context: int = -1
     paired: bool = False
 
-    def and_also(self, *parts: Part, weight: float = 1.0) -> Template:
+    def combined_with(self, *parts: Part, weight: float = 1.0) -> Template:
         """Return the template with more values, and its weight multiplied."""
         return Template((*self.parts, *parts), self.weight * weight)
 
@@ -73,12 +73,12 @@ def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]
     one = decay**0.5
     alone = Template((HERE,))
     found = [
-        alone.and_also(*side[: j + 1], weight=one ** (j + 1))
+        alone.combined_with(*side[: j + 1], weight=one ** (j + 1))
         for side in (left, right)
         for j in range(DEPTH)
     ]
-    found.append(alone.and_also(left[0], right[0], weight=decay))
-    found += [t.and_also(side[0], weight=one) for t in near[1:] for side in (left, right)]
+    found.append(alone.combined_with(left[0], right[0], weight=decay))
+    found += [t.combined_with(side[0], weight=one) for t in near[1:] for side in (left, right)]
     return found
 
 
@@ -95,8 +95,8 @@ def outline_templates(c: int) -> list[Template]:
 def harmony_templates(near: list[Template], decay: float) -> list[Template]:
     """Return the harmony classes to either side: alone (first), and with near windows."""
     one = decay**0.5
-    sides = [[(f"harmony {side} {p}", 0) for p in range(2)] for side in ("left", "right")]
-    return [t.and_also(*side, weight=one) for t in near for side in sides]
+    sides = [("harmony left", 0), ("harmony right", 0)]
+    return [t.combined_with(side, weight=one) for t in near for side in sides]
 
 
 def end_templates(n: int, decay: float) -> list[Template]:

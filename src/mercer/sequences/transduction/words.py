@@ -19,12 +19,12 @@ def has_words(inputs: EncodedInputs) -> bool:
 
 
 def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
-    """Return the inputs in finer symbols: letters by place and word, and by the next word too."""
+    """Return the inputs in finer symbols: letters in their word, and with the next word too."""
     words = WordPositions(inputs)
-    own = mix(words.at(words.symbols, 0), words.place)
+    own = mix(words.neighbour(words.symbols, 0), words.place)
     return [
         Codes(np.unique(keys, return_inverse=True)[1].ravel(), inputs.source.starts)
-        for keys in (own, mix(own, words.at(words.symbols, 1)))
+        for keys in (own, mix(own, words.neighbour(words.symbols, 1)))
     ]
 
 
@@ -47,11 +47,11 @@ class WordPositions:
         self.starts, self.rows = np.flatnonzero(begins), codes.rows[begins]
         self.number = np.cumsum(begins) - 1
         self.place = np.arange(len(begins)) - self.starts[self.number]
-        self.symbols = self._hashed(codes.flat, np.ones(len(begins), dtype=bool))
-        self.forms = self._hashed(classes, begins | (classes == DIGIT))
+        self.symbols = self._word_keys(codes.flat, np.ones(len(begins), dtype=bool))
+        self.forms = self._word_keys(classes, begins | (classes == DIGIT))
 
-    def _hashed(self, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Return a hash for each word of its kept values, from left to right."""
+    def _word_keys(self, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Return a key for each word, made of the values that are kept."""
         sizes = np.diff(np.append(self.starts, len(values)))
         keys = np.full(len(sizes), seed(651))
         for j in range(int(sizes.max(initial=0))):
@@ -60,8 +60,8 @@ class WordPositions:
             keys[words] = mix(keys[words], values[self.starts[words] + j] + 2)
         return keys
 
-    def at(self, names: np.ndarray, distance: int) -> np.ndarray:
-        """Return the name of the word at a distance from that of each position; 1 for none."""
+    def neighbour(self, names: np.ndarray, distance: int) -> np.ndarray:
+        """Return the name of the word that is some words away from each position; 1 for none."""
         at = np.clip(self.number + distance, 0, len(names) - 1)
         there = (at == self.number + distance) & (self.rows[at] == self.rows[self.number])
         return np.where(there, names[at], np.uint64(1))
