@@ -21,7 +21,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Matern
 from mercer.metrics import relative_error
 from mercer.operators import Shared
-from mercer.solvers import place_choice
+from mercer.solvers import shared_choice
 from mercer.spaces import Fields
 
 RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
@@ -29,7 +29,7 @@ RIDGES = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
 
 def tell_trials(report: dict, device: str | None) -> None:
     """Print the risk of every trial of the choice."""
-    plain = place_choice.PlaceSearch.risk
+    plain = shared_choice.SharedSearch.risk
 
     def recorded(self: Any, at: dict) -> float:
         clock = Clock(device)
@@ -39,7 +39,7 @@ def tell_trials(report: dict, device: str | None) -> None:
         report["search"] = self
         return risk
 
-    place_choice.PlaceSearch.risk = recorded  # type: ignore[method-assign]
+    shared_choice.SharedSearch.risk = recorded  # type: ignore[method-assign]
 
 
 def variants(kernel: Shared) -> dict[str, Shared]:

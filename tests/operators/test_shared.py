@@ -60,7 +60,8 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
         weights=None if weights is None else weights[rest],
     )
     refit = by_windows(problem, whole.kernel, Cache().outputs(problem))
-    refit.parts[0].inputs.data.__dict__["marks"] = whole.parts[0].inputs.data.marks  # held fixed
+    same = whole.parts[0].inputs.data.landmarks  # held fixed
+    refit.parts[0].inputs.data.__dict__["landmarks"] = same
     expected = refit.solve(0.05).points(X[own]).coordinates
     assert np.allclose(left_out[own].reshape(len(own), -1), expected, atol=1e-8)
 

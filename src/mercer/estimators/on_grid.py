@@ -12,7 +12,7 @@ from .._base.user_warnings import warn
 from ..kernels import FieldL2, Linear
 from ..kernels.wrapper import Wrapper
 from ..operators.windows import like_index
-from ..solvers.place_moments import PlaceMap, joined
+from ..solvers.landmark_moments import LandmarkFieldMap, rows_on_grid
 from ..spaces import Fields
 from ..spaces.fields import Grid
 
@@ -27,7 +27,7 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
         raise TypeError(f"grid must be Fields(…), got {grid!r}.")
     map, plain = model.points_.map, model.output_kernel_
     plain = plain.inner if isinstance(plain, Wrapper) else plain
-    if isinstance(map, PlaceMap) and isinstance(plain, Linear):
+    if isinstance(map, LandmarkFieldMap) and isinstance(plain, Linear):
         return model._returned(_evaluate_shared(model, map, X, grid))
     shape = model._output_shape()
     own = plain.fields if isinstance(plain, FieldL2) else None
@@ -48,7 +48,7 @@ def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
     return Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
 
 
-def _evaluate_shared(model: Any, map: PlaceMap, X: Items, grid: Fields) -> Array:
+def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) -> Array:
     """Return the fields of a kernel shared by all grid points, evaluated on another grid."""
     kernel, known = map.kernel, map.kernel.input_grid
     X = X if is_array(X) else np.asarray(X, dtype=float)
@@ -120,4 +120,4 @@ def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
 def _as_fields(values: Array, grid: Grid) -> Array:
     """Return values at grid points in the shape of fields; masked points are zero."""
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
-    return namespace(values).reshape(joined(values, grid), (values.shape[0], *shape))
+    return namespace(values).reshape(rows_on_grid(values, grid), (values.shape[0], *shape))

@@ -13,9 +13,9 @@ from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
 from .factorization import Factorization
 from .inputs import FittedMap
+from .landmark_moments import FieldRows, LandmarkFieldMap, rows_on_grid
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
-from .place_moments import PlaceData, PlaceMap, joined
 from .window_inputs import Landmarks, WindowInputs, slots_of
 
 NOTHING = 1e-12
@@ -33,27 +33,27 @@ def place_refusal(problem: Problem, want: Want) -> str | None:
 
 def places(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Choose the open parameters of a kernel shared by all locations, and factor the problem."""
-    from .place_choice import chosen
+    from .shared_choice import with_chosen_parameters
 
     outputs = cache.outputs(problem)
     kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
     if kernel.open:
-        kernel = chosen(kernel, problem, outputs)
+        kernel = with_chosen_parameters(kernel, problem, outputs)
     problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
     return by_windows(problem, fitted_shared(kernel, problem, outputs), outputs)
 
 
 def by_windows(
-    problem: Problem, kernel: Shared, outputs: OutputRows, marks: Landmarks | None = None
+    problem: Problem, kernel: Shared, outputs: OutputRows, landmarks: Landmarks | None = None
 ) -> Factorization:
     """Return a factorisation whose rows are windows, with a part for each channel eigenvalue."""
-    marks = marks or Landmarks(PlaceData(problem, kernel, outputs))
-    data, found = marks.data, channel_directions(kernel)
+    landmarks = landmarks or Landmarks(FieldRows(problem, kernel, outputs))
+    data, found = landmarks.data, channel_directions(kernel)
     T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
     if found is None:
         slots = slots_of(kernel, data.n, int(T.shape[1]))
         scale = kernel.scale * namespace(T).ones_like(T[0, :])
-        parts = [Part(WindowInputs(marks, slots), scale, T)]
+        parts = [Part(WindowInputs(landmarks, slots), scale, T)]
         return Factorization(problem, kernel, outputs, parts, join=_join(kernel, None))
     scales, directions = found
     turn = like(directions, T)
@@ -61,7 +61,7 @@ def by_windows(
     slots, parts = slots_of(kernel, data.n, 1), []
     for j, b in enumerate(scales):
         own = turn[:, j : j + 1]
-        inputs, columns = WindowInputs(marks, slots, own), np.arange(j, Q.shape[0], len(scales))
+        inputs, columns = WindowInputs(landmarks, slots, own), np.arange(j, Q.shape[0], len(scales))
         parts.append(Part(inputs, like(np.array([b]), T), T @ own, columns=columns))
     return Factorization(problem, kernel, outputs, parts, Basis(Q), _join(kernel, turn))
 
@@ -75,9 +75,9 @@ def _join(kernel: Shared, turn: Array | None) -> Any:
         mean: Any = 0.0
         if not isinstance(fits[0][1], float):
             means = _back(xp.concat([mean for _, mean in fits], axis=1), turn)
-            mean = joined(means[None, :, :], kernel.output_grid)[0, :]
+            mean = rows_on_grid(means[None, :, :], kernel.output_grid)[0, :]
         landmarks: Any = fits[0][0]
-        return PlaceMap(kernel, landmarks.marks, coef), mean
+        return LandmarkFieldMap(kernel, landmarks.landmarks, coef), mean
 
     return join
 

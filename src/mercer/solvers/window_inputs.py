@@ -14,7 +14,7 @@ from .._base.linalg import PositiveDefinite, solve_triangular
 from ..operators.slots import Slots
 from ..operators.views import View
 from .inputs import FittedMap, InputSpectrum, Located
-from .place_moments import PlaceData, PlaceMap, PlaceMoments, stacked
+from .landmark_moments import FieldRows, LandmarkFieldMap, LandmarkMoments, stack_locations
 from .slot_inputs import SlotInputs
 
 DOMINANT = 1e3
@@ -28,21 +28,21 @@ HOST_CHOICE_RANK = 1000
 class Landmarks:
     """The moments of all landmarks, and of those that several ridges are compared with."""
 
-    def __init__(self, data: PlaceData):
+    def __init__(self, data: FieldRows):
         self.data = data
 
     @cached_property
-    def full(self) -> PlaceMoments:
+    def full(self) -> LandmarkMoments:
         """The moments of all landmarks."""
-        return PlaceMoments(self.data, self.data.marks)
+        return LandmarkMoments(self.data, self.data.landmarks)
 
     @cached_property
-    def small(self) -> PlaceMoments:
+    def small(self) -> LandmarkMoments:
         """The moments of some landmarks, with which ridges are compared."""
         most = CHOICE_RANK if is_foreign(self.data.X) else HOST_CHOICE_RANK
-        if int(self.data.marks.shown.shape[0]) <= most:
+        if int(self.data.landmarks.shown.shape[0]) <= most:
             return self.full
-        return PlaceMoments(self.data, self.data.marks.first(most))
+        return LandmarkMoments(self.data, self.data.landmarks.first(most))
 
 
 class WindowInputs(SlotInputs):
@@ -75,10 +75,10 @@ class WindowInputs(SlotInputs):
     used: Any = None
     known: Any = None
 
-    def __init__(self, marks: Landmarks, slots: Slots, directions: Array | None = None):
-        data = marks.data
+    def __init__(self, landmarks: Landmarks, slots: Slots, directions: Array | None = None):
+        data = landmarks.data
         self.data: Any = data
-        self.marks: Any = marks
+        self.landmarks: Any = landmarks
         self.directions: Any = directions
         self.kernel, self.slots = data.kernel, slots
         self.weights = data.w[slots.owners] if data.weighted else None
@@ -91,7 +91,7 @@ class WindowInputs(SlotInputs):
     @property
     def moments(self) -> Any:
         """The moments of the landmarks in use."""
-        return self.marks.small if self.used is None else self.used
+        return self.landmarks.small if self.used is None else self.used
 
     @property
     def coordinates(self) -> tuple[Array, Array, Array, Array]:
@@ -116,7 +116,7 @@ class WindowInputs(SlotInputs):
         hold, except for the determinant.
         """
         other, ridge = copy(self), alpha / float(b[0])
-        other.used = self.marks.full
+        other.used = self.landmarks.full
         upper = namespace(b).matrix_transpose(other.moments.at(ridge))
         M = solve_triangular(upper, like(np.eye(upper.shape[0]), upper), lower=False)
         ones, share = namespace(upper).ones_like(upper[0, :]), DOMINANT / (DOMINANT + 1.0)
@@ -146,11 +146,11 @@ class WindowInputs(SlotInputs):
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the map of a `Part` at one ridge with all landmarks, by a Cholesky factor."""
-        full = self.marks.full
+        full = self.landmarks.full
         cross = full.b if self.directions is None else full.b @ self.directions
         coef = PositiveDefinite(full.at(alpha / float(smoother.b[0]))).solve(cross)
         mean = 0.0 if full.means is None else full.means @ coef
-        return PlaceMap(self.kernel, full.marks, coef), mean
+        return LandmarkFieldMap(self.kernel, full.landmarks, coef), mean
 
     def _rows(self, K: Array) -> Array:
         """Return kernel values times M, one row per window."""
@@ -162,7 +162,7 @@ class WindowInputs(SlotInputs):
         locations = self.slots.size // self.slots.n
         fields, at = np.divmod(index, locations)
         needed, where = np.unique(fields, return_inverse=True)
-        K, means = self.data.by_place(needed, self.moments.marks), self.moments.means
+        K, means = self.data.by_location(needed, self.moments.landmarks), self.moments.means
         if means is not None:
             K = K - like(np.sqrt(self.data.w[needed])[:, None, None], K) * means
         return take(self._rows(K), where.reshape(-1) * locations + at) * self.coordinates[2]
@@ -172,7 +172,7 @@ class WindowInputs(SlotInputs):
         kernel, means, xp = self.kernel, self.moments.means, namespace(self.moments.root)
         view = View(kernel, kernel.input_grid, kernel.output_grid)
         A = view.inputs.split(like(X, self.moments.root))
-        K = stacked(view.values(A, self.moments.marks))
+        K = stack_locations(view.values(A, self.moments.landmarks))
         own = None
         if prior:
             own = like(view.diagonal(), K) - xp.sum(self._solved(K) ** 2, axis=2)
@@ -197,7 +197,7 @@ class WindowInputs(SlotInputs):
         """Return a copy without the training fields."""
         other = copy(self)
         other.known, other.used = self.coordinates, self.moments.summary()
-        other.data, other.marks, other.weights, other.roots = None, None, None, None
+        other.data, other.landmarks, other.weights, other.roots = None, None, None, None
         return other
 
 

@@ -1,4 +1,4 @@
-"""The parameters of a kernel over places, chosen by left-out fields at a low rank."""
+"""Choice of the open parameters of `Shared` kernels, by left-out fields at a low rank."""
 
 from __future__ import annotations
 
@@ -12,66 +12,81 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
+from .landmark_moments import FieldRows, fields_in_memory
 from .left_out import LeaveOneOut
 from .outputs import OutputRows
 from .part import Part
-from .place_moments import PlaceData, at_once
 from .places import fitted_shared
 from .window_inputs import Landmarks, WindowInputs, slots_of
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
-LADDERS: dict[str, tuple] = {
+GRIDS: dict[str, tuple] = {
     "window": (0.25, 0.5, 1.0, 2.0, 4.0),
     "position": (0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0),
     "width": (0.03, 0.06, 0.12, 0.25, 0.5),
     "floor": (0.0, 0.003, 0.01, 0.03, 0.1, 0.3),
 }
-"""What each parameter is chosen from: length scales of windows in units of the median distance,
+"""The values of each parameter: length scales of windows in units of the median distance, and
 lengths on the grid in units of the longest axis."""
 START = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
-"""Fields and landmarks that a choice is made with, and rounds over the parameters: a first look on
-few, whose choice is improved on many. The second numbers are for an accelerator."""
+"""Stages of a choice: fields, landmarks, and rounds over the parameters. The second constant is for
+an accelerator."""
 SCORED = 64
-"""Fields that a choice is scored on, left out."""
+"""Left-out fields that a position is scored on."""
+GAIN = 1e-3
+"""The least relative gain of a step."""
 
 
-def chosen(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
-    """Walk up and down the ladder of each open parameter in turn while the error falls."""
-    at = {name: START[name] for name in kernel.open}
+Position = dict[str, int]
+"""The position of each open parameter in its grid."""
+
+
+def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
+    """Return the kernel with its open parameters chosen, on few fields and then on more."""
+    position = {name: START[name] for name in kernel.open}
     stages = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     for fields, rank, rounds in stages:
         if fields < problem.n or rounds == stages[-1][2]:
-            few = problem.n <= stages[0][0]  # then there is a single look
-            search = PlaceSearch(kernel, problem, outputs, fields, rank)
-            at = walked(search, at, stages[0][2] if few else rounds)
-    return search.kernel_of(at)
+            few = problem.n <= stages[0][0]  # then there is a single stage
+            search = SharedSearch(kernel, problem, outputs, fields, rank)
+            position = coordinate_descent(search, position, stages[0][2] if few else rounds)
+    return search.kernel_at(position)
 
 
-def walked(search: PlaceSearch, at: dict[str, int], rounds: int) -> dict[str, int]:
-    """Return the best choice that steps of one parameter at a time lead to."""
-    best = search.risk(at)
+def coordinate_descent(search: SharedSearch, position: Position, rounds: int) -> Position:
+    """Return the best position that steps of one parameter at a time lead to."""
+    best = search.risk(position)
     for _ in range(rounds):
-        before = dict(at)
-        for name in at:
+        before = position
+        for name in position:
             for step in (1, -1):
-                moved = False
-                while 0 <= at[name] + step < len(LADDERS[name]):
-                    risk = search.risk(at | {name: at[name] + step})
-                    if not risk < best * (1.0 - 1e-3):
-                        break
-                    at, best, moved = at | {name: at[name] + step}, risk, True
-                if moved:
+                moved, best = line_search(search, position, name, step, best)
+                if moved != position:
+                    position = moved
                     break
-        if at == before:
+        if position == before:
             break
-    return at
+    return position
 
 
-class PlaceSearch:
-    """The left-out risk of choices, each asked once."""
+def line_search(
+    search: SharedSearch, position: Position, name: str, step: int, best: float
+) -> tuple[Position, float]:
+    """Move one parameter in steps while the risk falls; return the position and its risk."""
+    while 0 <= position[name] + step < len(GRIDS[name]):
+        moved = position | {name: position[name] + step}
+        risk = search.risk(moved)
+        if not risk < best * (1.0 - GAIN):
+            break
+        position, best = moved, risk
+    return position, best
+
+
+class SharedSearch:
+    """The left-out risk of parameters, computed once for each position in the grids."""
 
     def __init__(
         self, kernel: Shared, problem: Problem, outputs: OutputRows, fields: int, rank: int
@@ -87,9 +102,9 @@ class PlaceSearch:
         shape = (kernel.fields or Fields()).grid(tuple(problem.inputs.items.shape[1:]))
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
 
-    def kernel_of(self, at: dict[str, int]) -> Shared:
-        """Return the kernel of a choice."""
-        values: dict[str, Any] = {name: LADDERS[name][step] for name, step in at.items()}
+    def kernel_at(self, position: dict[str, int]) -> Shared:
+        """Return the kernel at a position."""
+        values: dict[str, Any] = {name: GRIDS[name][step] for name, step in position.items()}
         for name in ("width", "position"):
             if name in values:
                 values[name] = values[name] * self.extent
@@ -106,24 +121,25 @@ class PlaceSearch:
             made.set_params(window=Matern(share * self.medians[key]))
         return made
 
-    def risk(self, at: dict[str, int]) -> float:
-        """Return the mean squared left-out error of a choice at its best ridge."""
-        key = tuple(at.items())
+    def risk(self, position: dict[str, int]) -> float:
+        """Return the mean squared left-out error at a position, with its best ridge."""
+        key = tuple(position.items())
         if key not in self.known:
-            self.known[key] = self._risk(self.kernel_of(at).set_params(rank=self.rank))
+            self.known[key] = self._risk(self.kernel_at(position).set_params(rank=self.rank))
         return self.known[key]
 
     def _risk(self, kernel: Shared) -> float:
+        """Return the mean squared left-out error of a kernel, with its best ridge."""
         made = fitted_shared(kernel, self.problem, self.outputs)
-        data = PlaceData(self.problem, made, self.outputs, self.rows)
+        data = FieldRows(self.problem, made, self.outputs, self.rows)
         T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
         inputs = WindowInputs(Landmarks(data), slots_of(made, data.n, int(T.shape[1])))
-        inputs.used = inputs.marks.full
+        inputs.used = inputs.landmarks.full
         part = Part(inputs, namespace(T).ones_like(T[0, :]), T)
         alphas = [ridge * inputs.moments.scale * data.n for ridge in RIDGES]
         members = np.stack([inputs.slots.of_items(field) for field in self.scored])
         loo = LeaveOneOut(part)
-        step = at_once(data.X, members.shape[1] * max(members.shape[1], self.rank))
+        step = fields_in_memory(data.X, members.shape[1] * max(members.shape[1], self.rank))
         found = [
             loo.solve_groups(None, alphas, members[rows]) for rows in blocks(len(members), step)
         ]
