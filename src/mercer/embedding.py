@@ -144,7 +144,7 @@ class SpanFrame(Frame):
         return self.kernel.finite_values(total)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Return CLCᵀ row by row."""
+        """Return the diagonal of CLCᵀ, the squared lengths of the points."""
         return namespace(C).sum(self._weighted_values(C) * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:

@@ -96,7 +96,7 @@ class RidgeEstimator(Planned, RidgePredictions):
         unlabelled: Items | None,
         weights: Any,
     ) -> tuple[Choices, TrainingPairs]:
-        """Check pairs in memory, and return the choices as they are computed on them."""
+        """Check the pairs; return the choices, resolved for these data, and the checked pairs."""
         if unlabelled is not None:
             choices = choices.with_unlabelled(unlabelled)
         kernels, given = [kernel.inputs for kernel in choices.kernels], X
