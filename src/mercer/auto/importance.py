@@ -71,7 +71,7 @@ def _unfitted(model: Any) -> Any:
 def _score(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
     """Return the score of the predictions of a fitted model."""
 
-    def made() -> tuple[np.ndarray, np.ndarray]:
+    def probabilities() -> tuple[np.ndarray, np.ndarray]:
         return model.classes_, model.predict_proba(X)
 
-    return score(y, model.predict(X), made if has_classes(model) else None)
+    return score(y, model.predict(X), probabilities if has_classes(model) else None)
