@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
-from ..estimators.choice import FixedPredictions, Made, scored
+from ..estimators.choice import FixedPredictions, Made, scikit_learn_score
 from ..estimators.probabilities import has_classes
 from ..sets import LeftOutSets
 from ..sets.records import RecordSets
@@ -112,7 +112,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
         stub = FixedPredictions(predicted, made if self.outputs_.kind_ == "class" else None)
-        return scored(stub, scorer_of(self.scoring), truth)
+        return scikit_learn_score(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Any) -> tuple[Table, Items]:
         """Return a table, and its rows as models take them."""

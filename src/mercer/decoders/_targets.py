@@ -78,7 +78,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def best_of(grid: Any, decode: Callable[[float], Items], y: Items) -> float:
-    """Return the value of a grid whose decoded outputs agree best; the smallest of equals."""
+    """Return the value of a grid whose decoded outputs agree best; of equals the one nearest 0."""
     worth = {value: agreement(y, decode(value)) for value in sorted(grid, key=abs)}
     return float(max(worth, key=lambda value: worth[value]))
 

@@ -84,8 +84,8 @@ class GromovWassersteinBarycenter(Decoder):
 
     def check_loaded(self, limits: Limits) -> None:
         """Refuse more graphs or rounds than the limits allow."""
-        for name in ("graphs", "max_iter"):
-            bounded(getattr(self, name), name, 0, limits.steps)
+        bounded(self.graphs, "graphs", 0, limits.steps)
+        bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> GromovWassersteinBarycenter:
         """Read the training graphs."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.arrays import Items, as_items
 from .._base.extras import require
-from .graphs import read_graph
+from .graphs import is_networkx, read_graph
 
 ROUNDS = 50
 """Steps of conditional gradient: a matching of small graphs converges in ten, or cycles."""
@@ -38,7 +38,7 @@ class Form:
     @classmethod
     def of(cls, graphs: Items, node_label: str | None, edge_label: str | None) -> Form:
         """Return the form of a batch of graphs."""
-        return cls(hasattr(graphs[0], "nodes"), node_label, edge_label)
+        return cls(is_networkx(graphs[0]), node_label, edge_label)
 
     def read(self, graphs: Items, name: str = "y") -> list[LabelledGraph]:
         """Read graphs of this form; the kernel checks their content."""
@@ -53,7 +53,7 @@ class Form:
         nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         for i, j, mark in marks:  # of networkx in a tuple: an edge without label is an edge
-            edges[i, j] = (mark,) if hasattr(graph, "nodes") else mark
+            edges[i, j] = (mark,) if is_networkx(graph) else mark
         return LabelledGraph(nodes, edges)
 
     def _networkx(self, graph: LabelledGraph) -> Any:

@@ -61,7 +61,7 @@ def read_graph(
     item: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
     """Return the labels of the nodes, None where there are none, and the edges with theirs."""
-    if hasattr(item, "nodes") and hasattr(item, "edges"):
+    if is_networkx(item):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:
         return _from_adjacency(item[0], item[1], name)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...spaces.graphs import is_networkx
+
 LOOK = 200
 """Cells that are examined to find the notation of a column."""
 ISO = "iso"
@@ -142,7 +144,7 @@ def row(cell: Any, notation: str) -> list[float] | None:
         return [days(cell)] if is_date(notation) else None
     if isinstance(cell, timedelta | time):
         return [_span(cell) / DAY] if notation == DURATION else None
-    if notation not in NUMBERS or _is_graph(cell):
+    if notation not in NUMBERS or is_networkx(cell):  # numpy would make an array of nodes
         return None
     try:
         if isinstance(cell, bool | int | float | np.number):
@@ -153,11 +155,6 @@ def row(cell: Any, notation: str) -> list[float] | None:
         return [np.inf]
     except (ValueError, TypeError, RecursionError):
         return None
-
-
-def _is_graph(cell: Any) -> bool:
-    """Return whether a cell is a networkx graph, of which numpy would make an array of nodes."""
-    return hasattr(cell, "adjacency")
 
 
 def _of_text(text: str, notation: str) -> list[float] | None:
