@@ -33,7 +33,7 @@ class Frame:
     kernel: Kernel
     compact: ClassVar[bool] = False
     """Whether the vectors are orthonormal coordinates rather than the training outputs."""
-    whole = False
+    euclidean = False
     """Whether outputs are vectors and distances those of their coordinates."""
     explicit = False
     """Whether the coordinates are the explicit features of the output kernel."""
@@ -43,7 +43,7 @@ class Frame:
         raise NotImplementedError
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return ‖Φ(y)‖² for every output, from its coordinates if nothing else is known."""
+        """Return ‖Φ(y)‖² for every output, computed from its coordinates."""
         return self.points_sqnorm(self.evaluate(Y))
 
     def points_sqnorm(self, C: Array) -> Array:
@@ -55,11 +55,11 @@ class Frame:
         return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the same points as weighted sums of Φ over outputs: weights and outputs."""
+        """Return weights and outputs with Σ weight · Φ(output) = the point of each row of C."""
         raise NotImplementedError
 
     def kernel_features(self, C: Array) -> Array:
-        """Return the same points in the finite features of the output kernel."""
+        """Convert coordinates C to the finite features of the output kernel."""
         raise NotImplementedError
 
 
@@ -76,8 +76,8 @@ class OrthonormalFrame(Frame):
         return self.map.kernel_
 
     @property
-    def whole(self) -> bool:  # type: ignore[override]
-        """As the map says."""
+    def euclidean(self) -> bool:  # type: ignore[override]
+        """Whether outputs are vectors and distances those of their coordinates."""
         return self.map.projects and self.kernel.on_vectors
 
     @property
@@ -104,7 +104,7 @@ class OrthonormalFrame(Frame):
 
 @dataclass(frozen=True)
 class MovedFrame(Frame):
-    """Coordinates that are all there is, about another origin than zero."""
+    """The coordinates of another frame about another origin than zero."""
 
     frame: Frame
     origin: Array = field(compare=False)
@@ -132,11 +132,11 @@ class SpanFrame(Frame):
         return self.kernel.finite_values(self.kernel(Y, self.outputs))
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return the kernel's diagonal."""
+        """Return ‖Φ(y)‖² = l(y, y) for every output."""
         return self.kernel.diag(Y)
 
     def _weighted_values(self, C: Array) -> Array:
-        """Return C L, the Gram matrix L in blocks."""
+        """Return C L with L the Gram matrix of the training outputs, computed in blocks."""
         total = 0.0
         for rows in blocks(count(self.outputs), ROWS):
             L = self.kernel(take(self.outputs, np.arange(rows.start, rows.stop)), self.outputs)
@@ -144,11 +144,11 @@ class SpanFrame(Frame):
         return self.kernel.finite_values(total)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Return CLCᵀ row by row."""
+        """Return the squared lengths of points, the diagonal of CLCᵀ."""
         return namespace(C).sum(self._weighted_values(C) * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Return CLDᵀ."""
+        """Return the inner products CLDᵀ of two batches of points."""
         return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
@@ -224,19 +224,19 @@ class Embedding(FromFile):
 
     def distances(self, Y: Items) -> Array:
         """Return ‖g(x) - Φ(y)‖, one row per point and one column per output."""
-        C, E, points, outputs = self._beside(Y)
+        C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
         D2 = points[:, None] - 2.0 * (C @ xp.matrix_transpose(E)) + outputs[None, :]
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:
         """Return ‖g(x_t) - Φ(y_t)‖² for each point and the output of the same row."""
-        C, E, points, outputs = self._beside(Y)
+        C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
         D2 = points - 2.0 * xp.sum(C * E, axis=1) + outputs
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
-    def _beside(self, Y: Items) -> tuple[Array, Array, Array, Array]:
+    def _about_one_origin(self, Y: Items) -> tuple[Array, Array, Array, Array]:
         """Return coordinates of points and outputs about one origin, and their squared lengths."""
         Y = self.frame.kernel.as_outputs(Y)
         points = self.about(Y)[0]
@@ -244,12 +244,12 @@ class Embedding(FromFile):
         return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
 
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
-        """Return the points about the first of some outputs, and what `scores` lose by that.
+        """Return the points relative to the first of some outputs, and the offset of their scores.
 
         Differences of outputs far from zero keep their digits so. Points are unchanged
         where distances are not those of coordinates of vectors.
         """
-        if not self.frame.whole:
+        if not self.frame.euclidean:
             return self, 0.0
         C, origin = self.coordinates, self.frame.evaluate(take(Y, [0]))[0, :]
         moved = MovedFrame(self.frame, origin)
@@ -263,7 +263,7 @@ class Embedding(FromFile):
 
     @cached_property
     def weights(self) -> Array:
-        """Weights c with g(x) = Σ_i c_i(x) Φ(y_i) over the training outputs, (points, n).
+        """The weights c of g(x) = Σ_i c_i(x) Φ(y_i) over the training outputs, (points, n).
 
         For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
         are the only ones where the output Gram matrix has full rank.
@@ -349,7 +349,7 @@ class Embedding(FromFile):
 
 @dataclass(frozen=True)
 class PointMap:
-    """g: inputs to points of the output feature space.
+    """The fitted map g from inputs to points of the output feature space.
 
     Attributes
     ----------
@@ -386,7 +386,7 @@ class PointMap:
         return Embedding(C, self.frame, weigh=lambda: self.training_weights.weights(X, C))
 
     def without_training_data(self) -> PointMap:
-        """Return the same map without training data that it does not need itself."""
+        """Return a copy without the training data that the map itself does not need."""
         return replace(
             self,
             training_weights=None

@@ -51,7 +51,7 @@ class Side:
 
     @cached_property
     def map(self) -> FeatureMap:
-        """The fitted feature map; drawn once for all uses."""
+        """The fitted feature map, the same for all uses."""
         if self.fitted is not None:
             return self.fitted
         if self.sample is None:
@@ -68,7 +68,7 @@ class Side:
         return self.map, self.map.transform(self.items)
 
     def fixed(self) -> Side:
-        """Return this side with the feature map that was drawn, without the coordinates."""
+        """Return a copy that keeps the fitted feature map but not the coordinates."""
         drawn = self.features is not None and not self.features.operator_valued
         map = self.map if drawn else self.fitted
         return Side(self.kernel, self.items, self.features, self.sample, map)
@@ -89,7 +89,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Problem:
-    """A ridge problem: Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖², everything but α.
+    """The ridge problem of minimising Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖², without α.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """The number of pairs that are held."""
+        """The number of pairs in memory."""
         return count(self.outputs.items)
 
     @property
@@ -142,17 +142,17 @@ class Problem:
 
     @property
     def uniform(self) -> float:
-        """The number by which the operator multiplies; 1 where it is zero or no such number."""
+        """The c of an operator c·I; 1 where c is zero or the operator is no multiple of I."""
         return self.kernel.operator.uniform or 1.0
 
     @property
     def operator_features(self) -> bool:
-        """Whether the feature map is one of operator-valued kernels."""
+        """Whether the input features are those of an operator-valued kernel."""
         return self.inputs.features is not None and self.inputs.features.operator_valued
 
     @property
     def groups(self) -> np.ndarray | None:
-        """The labels where some examples share one; None where each is left out alone."""
+        """The group of each example; None where each example is a group of its own."""
         if self.labels is None or int(self.labels.max()) + 1 == len(self.labels):
             return None
         return self.labels
@@ -168,8 +168,8 @@ class Problem:
         kernel, X = self.inputs.kernel, self.inputs.items
         return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
 
-    def require_room(self, squares: float) -> None:
-        """Refuse a fit that holds so many n×n matrices where they have no room."""
+    def require_memory(self, squares: float) -> None:
+        """Refuse a fit that needs so many n×n matrices if they exceed the free memory."""
         if 8.0 * squares * self.n**2 > SMALL:
             X = self.inputs.items
             where = X if is_foreign(X) else vars(self.inputs.kernel).get("device")
@@ -177,10 +177,10 @@ class Problem:
 
     @cached_property
     def spanned(self) -> bool:
-        """Whether points are best written as weights on the outputs.
+        """Whether points are written as weights on the training outputs.
 
-        So they are without finite features, and with those of strings or graphs, which can be
-        hundred thousands of which an output has a few dozen.
+        That is best without finite features, and with those of strings or graphs: there may be
+        hundreds of thousands of them, of which an output has a few dozen.
         """
         kernel, width = self.outputs.kernel, self.outputs.width
         few = width is not None and (kernel.on_vectors or width <= self.n)
@@ -189,7 +189,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Want:
-    """What is needed of a problem.
+    """What a fit needs from the solution of a problem.
 
     Attributes
     ----------
@@ -240,8 +240,8 @@ def positive_alpha(alpha: Any) -> float:
     return value
 
 
-def repeats(weights: np.ndarray) -> np.ndarray:
-    """Return positions repeated by weight: exactly for integers, else to a quarter of the mean."""
+def repeat_by_weight(weights: np.ndarray) -> np.ndarray:
+    """Return positions, each as often as its weight says; fractions are rounded to a quarter."""
     whole_numbers = bool((weights == np.round(weights)).all())
     fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
     return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))

@@ -71,7 +71,7 @@ def own_data(given: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def on_fresh_state(fit: Fit) -> Fit:
-    """Fit a bare copy on its own data, and take over its state last.
+    """Decorate `fit` so that it runs on an unfitted copy, whose state is taken over last.
 
     A fit that fails changes nothing.
     """
@@ -144,7 +144,7 @@ class StructuredEstimator(
     # -- fit ----------------------------------------------------------------------------------
 
     def _most_steps(self) -> int:
-        """Return how many steps of a fit `_steps` can show at most; 0 for a fit in one step."""
+        """Return the largest number of steps of a fit that progress can show; 0 for one step."""
         return 0
 
     def _fit_watched(self, fit: Callable[[], Any], X: Items, y: Items) -> None:
@@ -160,7 +160,7 @@ class StructuredEstimator(
     def _check_pairs(
         self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
     ) -> tuple:
-        """Return validated inputs and outputs of equal number, and remember their form."""
+        """Return validated inputs and outputs of equal number, and store the form of outputs."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -185,6 +185,7 @@ class StructuredEstimator(
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
+        """Return validated inputs; store or compare the names and number of features."""
         if has_columns(X):
             _refuse_repeated(list(X.columns))
         checked = kernel.check(X, "X")

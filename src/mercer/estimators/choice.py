@@ -90,7 +90,7 @@ def exceeds_standard_error(gains: np.ndarray, weights: np.ndarray | None = None)
 
 
 def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
-    """Return a copy of the decoder, its open parameters chosen on left-out points."""
+    """Return a copy of the decoder that is calibrated on left-out points, if it needs that."""
     return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
 
 
@@ -137,7 +137,7 @@ class FixedPredictions(BaseEstimator):
         return tags
 
 
-def scored(
+def scikit_learn_score(
     stub: FixedPredictions,
     scoring: Any,
     truth: Items,
@@ -164,7 +164,7 @@ class Choices:
     @classmethod
     def of(cls, model: Any) -> Choices:
         """Read the choices of a `KernelDependencyCV`; each list has at least one entry."""
-        outputs = [as_output_kernel(kernel) for kernel in listed(model, "output_kernel")]
+        outputs = [as_output_kernel(kernel) for kernel in parameter_list(model, "output_kernel")]
         if len(outputs) > 1 and not all(
             scores_decoded(model.scoring, kernel) for kernel in outputs
         ):
@@ -172,17 +172,17 @@ class Choices:
                 "several output kernels cannot be compared by risk, which is measured in a "
                 "different space for each: give scoring=, a metric of the decoded outputs."
             )
-        decoders = listed(model, "decoder")
+        decoders = parameter_list(model, "decoder")
         if len(decoders) > 1 and model.scoring is None:
             raise ValueError(
                 "several decoders cannot be compared by risk, which is measured before decoding: "
                 'give scoring=, a metric of the decoded outputs, or "auto".'
             )
-        losses = [checked_loss(loss) for loss in listed(model, "loss")]
+        losses = [checked_loss(loss) for loss in parameter_list(model, "loss")]
         return cls(kernels_of(model), outputs, decoders, losses, ridges_of(model))
 
     def with_unlabelled(self, unlabelled: Items) -> Choices:
-        """Return the choices with kernels that know the inputs without output, if any can."""
+        """Return the choices with kernels that also learn from inputs without outputs."""
         if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in self.kernels):
             raise ValueError(
                 f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
@@ -200,7 +200,7 @@ class Choices:
         return replace(moved, outputs=outputs)
 
     def _with_scalars(self, change: Callable[[Kernel], Kernel]) -> Choices:
-        """Return the choices with the scalar kernels of those that separate changed."""
+        """Return the choices with a function applied to the scalar kernels that separate."""
         parts = [kernel.separated() if kernel.separable else kernel for kernel in self.kernels]
         kernels = [
             Separable(change(as_kernel(part.scalar)), part.operator) if part.separable else part
@@ -210,7 +210,7 @@ class Choices:
 
     @property
     def robust(self) -> bool:
-        """Whether a loss is not the square."""
+        """Whether one of the losses is robust."""
         return any(loss is not None for loss in self.losses)
 
     def check(self, model: Any, groups: Items | None) -> None:
@@ -257,12 +257,12 @@ class Choices:
 
     @property
     def judged_by(self) -> str:
-        """How left-out predictions are made: one choice without a closed form decides for all."""
+        """How left-out predictions are made: "refit" if a choice has no closed form."""
         learnt = any(kernel.learnt for kernel in self.kernels)
         return "refit" if learnt or self.robust else "closed"
 
 
-def listed(model: Any, name: str) -> list:
+def parameter_list(model: Any, name: str) -> list:
     """Return a parameter as a list to choose from."""
     given = model.get_params(deep=False)[name]
     given = list(given) if isinstance(given, list | tuple) else [given]
@@ -275,7 +275,9 @@ def listed(model: Any, name: str) -> list:
 def kernels_of(model: Any) -> list[OperatorKernel]:
     """Return the kernels of a model; None means one scale for each feature if they are learnt."""
     default = RBF("ard") if model.search == "gradient" else None
-    return [as_operator_kernel(default if k is None else k) for k in listed(model, "kernel")]
+    return [
+        as_operator_kernel(default if k is None else k) for k in parameter_list(model, "kernel")
+    ]
 
 
 def ridges_of(model: Any) -> Sequence[float]:

@@ -13,7 +13,7 @@ from .._base.arrays import Items, count, host, take
 from .._base.parameters import same
 from ..embedding import Embedding, Frame
 from ..kernels.base import as_output_kernel
-from ..problem import repeats
+from ..problem import repeat_by_weight
 
 CHECKED = 5
 """Training outputs that the frames of two models must agree on."""
@@ -38,7 +38,7 @@ def with_one_output_kernel(
     if not kernels[0].depends_on_data:
         return fresh
     outputs = kernels[0].as_outputs(y)
-    rows = np.arange(count(outputs)) if weights is None else repeats(weights)
+    rows = np.arange(count(outputs)) if weights is None else repeat_by_weight(weights)
     shared = clone(kernels[0]).fit(take(outputs, rows)).frozen()
     return [model.set_params(output_kernel=shared) for model in fresh]
 

@@ -18,7 +18,7 @@ from ..features import FeatureMap
 from ..kernels import Kernel, Linear, as_kernel
 from ..kernels.base import as_output_kernel
 from ..operators import as_operator_kernel
-from ..problem import Problem, Side, repeats
+from ..problem import Problem, Side, repeat_by_weight
 from ..solvers import Cache
 from ..solvers.weights import LeastWeights
 from .base import on_fresh_state, warn_if_constant
@@ -118,7 +118,7 @@ class CoordinateModel(LeftOutPoints):
         self, y: Items, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, Frame]:
         """Fit output kernel and decoder; return the coordinates of the outputs and their frame."""
-        counted = y if weights is None else take(y, repeats(weights))
+        counted = y if weights is None else take(y, repeat_by_weight(weights))
         self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y

@@ -25,7 +25,7 @@ KEPT = 0.125
 
 @dataclass(frozen=True)
 class Fitted:
-    """The problem that a model solved, at the ridge it was solved at.
+    """A solved problem with its ridge, from which everything else is derived.
 
     Left-out predictions, prediction sets and variances are derived from this, and never from a
     model made again from parameters. The factorisation is neither pickled nor saved; it is made
@@ -63,7 +63,7 @@ class Fitted:
 
     @property
     def factorization(self) -> Factorization:
-        """The factorisation, made again where it was released."""
+        """The factorisation, computed again where it was released."""
         if self.kept is not None:
             return self.kept
         want = replace(self.want, solver=_for_left_out(self.want.solver))
@@ -71,18 +71,18 @@ class Fitted:
         self.keep(made)
         return made
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the result of `make`, called when it is first needed and kept with the model."""
+    def cached(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return the result of `make()`, computed on first use and kept with the model."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
 
     def posterior(self, flat: bool = False) -> Posterior:
         """Return the model as a Gaussian process; `flat` for outputs that are plain numbers."""
-        return self.once("posterior", lambda: Posterior(self, flat))
+        return self.cached("posterior", lambda: Posterior(self, flat))
 
     def left_out(self) -> LeftOut:
-        """Return the predictions of all training examples by models that did not see them."""
+        """Return the left-out predictions of all training examples."""
         if "left_out" not in self._kept:
             factorization = self.factorization
             self._kept["left_out"] = next(iter(factorization.left_out([self.alpha])))
@@ -90,22 +90,22 @@ class Fitted:
         return self._kept["left_out"]
 
     def left_out_points(self) -> Embedding:
-        """Return the same as points."""
-        return self.once(
+        """Return the left-out predictions as points, with weights on the training outputs."""
+        return self.cached(
             "points",
             lambda: with_training_weights(self.left_out().embed(), self.problem, self.alpha),
         )
 
     def embed(self, X: Items) -> Embedding:
-        """Return points of new inputs in the frame of `left_out_points` and `moves`."""
-        return self.once("map", lambda: self.factorization.solve(self.alpha).points)(X)
+        """Return the points of new inputs, in the frame of `left_out_points` and `moves`."""
+        return self.cached("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
         """Yield how leaving each example's group out moves the points of new inputs."""
         return self.factorization.moves(X, self.alpha)
 
     def without(self) -> LeftOutModels:
-        """Return the models that leave examples out, each new input its own."""
+        """Return a function that predicts each new input without examples of its own choice."""
         if "without" in self._kept:
             return self._kept["without"]
         made = factor(self.problem, self._to_leave_out()).without(self.alpha)
@@ -114,7 +114,7 @@ class Fitted:
         return made
 
     def _to_leave_out(self) -> Want:
-        """Return weights on the outputs where they are enough, else output coordinates."""
+        """Return what `without` needs: output coordinates only where weights are not enough."""
         problem, want = self.problem, replace(self.want, relative=False)
         plain = problem.loss is None and problem.separable and problem.gathered is None
         if plain and needs_no_coordinates(problem, want):
@@ -123,7 +123,7 @@ class Fitted:
         return replace(want, moves=True, solver=_for_left_out(want.solver))
 
     def leaving_out(self, labels: np.ndarray) -> Fitted:
-        """Return the same model, prepared for models that leave each of these groups out."""
+        """Return the model with these groups, for left-out models at new inputs."""
         want = replace(self.want, moves=True)
         made = Fitted(replace(self.problem, labels=labels), want, self.alpha)
         same = np.array_equal(labels, self.problem.left_out_labels)
@@ -132,7 +132,7 @@ class Fitted:
         return made
 
     def with_folds(self, folds: np.ndarray) -> Fitted:
-        """Return the same model with these groups left out together."""
+        """Return the model with these folds as groups that are left out together."""
         problem = replace(self.problem, labels=folds)
         made = Fitted(problem, self.want, self.alpha)
         if self.kept is not None and self.kept.reusable and self.kept.images is None:
@@ -141,6 +141,7 @@ class Fitted:
 
 
 def _is_small(nbytes: float) -> bool:
+    """Return whether an array of so many bytes is small next to the free memory."""
     return nbytes <= SMALL or nbytes <= KEPT * available()
 
 
@@ -150,5 +151,5 @@ def operator_spectrum(fitted: Fitted) -> Array:
 
 
 def _for_left_out(solver: Any) -> Any:
-    """Return a solver that gives left-out predictions: a Cholesky factor alone does not."""
+    """Return a solver that gives left-out predictions, which "cholesky" does not."""
     return "auto" if solver == "cholesky" else solver

@@ -29,7 +29,7 @@ from .selection import Selection, ridges
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a model keeps of a source: what blocks look like, a sample, and their moments."""
+    """The data of a stream that a model keeps: the form of blocks, a sample, and moments."""
 
     expected: Expected
     sample: Sample
@@ -195,7 +195,7 @@ def _side(
 def _gathering(
     inputs: Side, outputs: Side, sample: Sample, intercept: bool, precision: str = "float64"
 ) -> Gathering:
-    """Return how moments are gathered in the coordinates of two sides."""
+    """Return an empty gathering of moments in the coordinates of two sides."""
     return Gathering.of(inputs.map, outputs.map, sample.X, sample.y, intercept, precision)
 
 

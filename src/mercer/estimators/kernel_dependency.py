@@ -26,7 +26,7 @@ from .ridge import RidgeEstimator
 
 
 def _adds_up(model: KernelDependency) -> bool:
-    """Return whether blocks can be added: exact coordinates of the inputs would need all pairs."""
+    """Return true if blocks can be added one by one; an AttributeError says why they cannot."""
     kernel = model._scalar_kernels()[0]
     if model.features is None and kernel.features is None:
         raise AttributeError(streamless("features", kernel))
@@ -159,7 +159,7 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _choices(self) -> Choices:
-        """Return the one choice."""
+        """Return the parameters as a choice of one."""
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
@@ -169,10 +169,11 @@ class KernelDependency(RidgeEstimator):
         )
 
     def _want(self, choices: Choices) -> Want:
+        """Return that one solution is needed."""
         return Want(choices.alphas, solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:
-        """Factor, solve, and calibrate the decoder on left-out predictions where it needs them."""
+        """Factor and solve a problem, and calibrate the decoder on left-out predictions."""
         calibrates = self.decoder_.calibrates
         left_out = calibrates or self._needs_left_out or problem.symmetry is not None
         want = replace(want, left_out=left_out)
@@ -186,6 +187,7 @@ class KernelDependency(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     def _fit_source(self, source: Source, unlabelled: Items | None) -> None:
+        """Learn from a stream."""
         choices = self._choices()
         self._refuse_in_streams(choices, unlabelled)
         with source.running():
@@ -236,7 +238,7 @@ class KernelDependency(RidgeEstimator):
         return Gathered.of_fitted(held, block, self)
 
     def _learn(self, gathered: Gathered) -> None:
-        """Solve in the moments of a stream."""
+        """Solve the problem of the moments of a stream, and store the model."""
         self._adopt_stream(gathered)
         if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
             raise ValueError(

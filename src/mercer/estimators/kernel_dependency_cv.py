@@ -177,7 +177,7 @@ class KernelDependencyCV(RidgeEstimator):
         unlabelled: Items | None = None,
         sample_weight: Array | None = None,
     ) -> KernelDependencyCV:
-        """Choose and learn.
+        """Choose the parameters, and fit the model with the best of them.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from .._base.arrays import (
 )
 from ..features import FeatureMap
 from ..kernels import Kernel
-from ..problem import Side, repeats
+from ..problem import Side, repeat_by_weight
 from ..spaces import Records
 from ..spaces.records import known_fields
 
@@ -52,7 +52,7 @@ class TrainingPairs:
     sample: np.ndarray | None = None
 
     def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
-        """Return inputs or outputs with a clone of a kernel, fitted on the sample.
+        """Fit a clone of a kernel on the sample, and return it with the items.
 
         Each item counts as often as it weighs, in memory and in streams alike. A kernel whose
         features name what occurs in the data (labels, n-grams), or which refuses items that were
@@ -64,7 +64,7 @@ class TrainingPairs:
             rows = None
         if self.weights is not None and not kernel.pairwise:
             every = np.arange(len(self.weights)) if rows is None else rows
-            rows = every[repeats(self.weights[every])]
+            rows = every[repeat_by_weight(self.weights[every])]
         fitted.fit(items if rows is None else take(items, rows))
         if self.sample is not None:
             try:
@@ -110,7 +110,7 @@ def rows_of(items: Items, index: np.ndarray) -> Items:
 
 
 def _joined(more: Items, unlabelled: Items | None) -> Items:
-    """Return both kinds of inputs without output in one batch."""
+    """Join two batches of inputs without outputs."""
     if unlabelled is None:
         return more
     if isinstance(more, list):

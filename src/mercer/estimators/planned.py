@@ -16,7 +16,7 @@ from .choice import Choices
 
 
 class Planned:
-    """An estimator of ridge problems that states what each way to solve them costs."""
+    """A mixin with `plan`, the cost of each way to solve the ridge problem of a model."""
 
     output_kernel: Any
     chooses: ClassVar[bool]

@@ -74,6 +74,7 @@ class Posterior:
 
     @property
     def _known(self) -> Fitted:
+        """The fitted model, which a saved posterior does not have."""
         if self.fitted is None:
             raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
         return self.fitted
@@ -84,6 +85,7 @@ class Posterior:
         return self._once("factorization", self._factorization)
 
     def _factorization(self) -> Factorization:
+        """Compute `factorization`, or take that of the model."""
         fitted, outputs = self._known, self._known.problem.outputs
         vectors = outputs.features is None and outputs.kernel.on_vectors
         whole = vectors and outputs.width is not None
@@ -98,43 +100,45 @@ class Posterior:
 
     @property
     def unit(self) -> Callable[[Items], Array]:
-        """A function from inputs to variances along the directions of the operator, unit noise."""
+        """A function from inputs to variances along the directions, for unit noise."""
         if "unit" in self.known:
             return self.known["unit"]
         return partial(self.factorization.variance, alpha=self._known.alpha)
 
     @property
     def noise(self) -> float:
-        """σ², profiled: α Σ c² / (b s + α) over the number of terms."""
+        """The noise variance that maximises the evidence."""
         return self._once("noise", lambda: self.factorization.noise(self._known.alpha))
 
     @property
     def noises(self) -> np.ndarray | str:
-        """σ² along each direction as left-out predictions show it; the reason where not known."""
+        """The noise variance along each direction from left-out residuals, or why there is none."""
         return self._once(
-            "noises", lambda: attempted(self.factorization.left_out_noises, self._known.alpha)
+            "noises", lambda: value_or_reason(self.factorization.left_out_noises, self._known.alpha)
         )
 
     @property
     def squares(self) -> np.ndarray | str:
-        """The square of what a direction adds to each entry of an output; or why there is none."""
-        return self._once("squares", lambda: attempted(lambda: self.to_outputs() ** 2))
+        """The squared entries of the directions in outputs, or why there are none."""
+        return self._once("squares", lambda: value_or_reason(lambda: self.to_outputs() ** 2))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of an output."""
+        """The shape of an output."""
         return self._once("shape", self._shape)
 
     def _shape(self) -> tuple[int, ...]:
+        """Compute `shape` from the training outputs."""
         items = self._known.problem.outputs.items
         return () if self.flat or isinstance(items, list) else tuple(items.shape[1:])
 
     @property
     def infinite(self) -> str:
-        """Why there is no total variance: directions that no training output has; empty if so."""
+        """The reason why the total variance is infinite; empty if it is finite."""
         return self._once("infinite", self._infinite)
 
     def _infinite(self) -> str:
+        """Compute `infinite`."""
         problem, q = self._known.problem, self.factorization.outputs.rows.shape[1]
         if problem.outputs.features is not None or q == problem.outputs.width:
             return ""
@@ -154,7 +158,7 @@ class Posterior:
         return self._known.problem.outputs.kernel.predicts_directly
 
     def to_outputs(self) -> np.ndarray:
-        """Return what one unit along each direction of the operator adds to an output."""
+        """Return the change of an output per unit along each direction, one row per direction."""
         problem, found = self._known.problem, self.factorization
         if not self.linear:
             raise ValueError(
@@ -180,10 +184,10 @@ class Posterior:
         for name, value, allowed in (("kind", kind, KINDS), ("noise", noise, NOISES)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
-        squares = granted(self.squares) if kind == "outputs" else None
+        squares = require_value(self.squares) if kind == "outputs" else None
         if kind == "total" and self.infinite:
             raise ValueError(self.infinite)
-        sigma = self.noise if noise == "evidence" else granted(self.noises)
+        sigma = self.noise if noise == "evidence" else require_value(self.noises)
         V = self.unit(X) + float(observed)
         V = V * (sigma if isinstance(sigma, float) else like(sigma, V))
         if squares is None:
@@ -213,7 +217,7 @@ class Posterior:
         return namespace(outputs).reshape(outputs, (n, len(mean), *self.shape))
 
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
-        """Return a root of the posterior covariance of each direction, for unit noise."""
+        """Return a matrix root of the posterior covariance along each direction, for unit noise."""
         inputs, alpha = part.inputs, self._known.alpha
         K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
         roots = []
@@ -226,7 +230,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class PosteriorAt:
-    """A posterior at some inputs, as points know it."""
+    """A posterior at some inputs, which `Embedding` refers to."""
 
     posterior: Posterior
     X: Items
@@ -253,18 +257,18 @@ def _is_partial(found: Factorization) -> bool:
     return not (isinstance(frame, OrthonormalFrame) and isinstance(frame.map, Explicit))
 
 
-def attempted(compute: Callable[..., Any], *args: Any) -> Any:
-    """Return what a function computes, or in words why it refuses."""
+def value_or_reason(compute: Callable[..., Any], *args: Any) -> Any:
+    """Return the result of a function, or the message of the error that it raises."""
     try:
         return compute(*args)
     except ValueError as refusal:
         return str(refusal)
 
 
-def granted(value: np.ndarray | str) -> np.ndarray:
-    """Return a value; raise the reason where there is none."""
+def require_value(value: np.ndarray | str) -> np.ndarray:
+    """Return a value; raise an error if it is the reason why there is none."""
     if isinstance(value, str):
-        raise ValueError(value)
+        raise NotSupported(value)
     return value
 
 

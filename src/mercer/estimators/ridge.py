@@ -54,10 +54,11 @@ class RidgeEstimator(Planned, RidgePredictions):
         raise NotImplementedError
 
     def _want(self, choices: Choices) -> Want:
-        """Return what is needed of every problem."""
+        """Return what a fit needs from the solution of every problem."""
         raise NotImplementedError
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs of all choices."""
         return [kernel.inputs for kernel in self._choices().kernels]
 
     def _check_parameters(self) -> None:
@@ -80,7 +81,7 @@ class RidgeEstimator(Planned, RidgePredictions):
         unlabelled: Items | None = None,
         weights: Any = None,
     ) -> tuple[Problem, Want]:
-        """Return the problem of the first choice on pairs in memory, and what is needed of it."""
+        """Return the problem of the first choice on pairs in memory, and what a fit needs of it."""
         given = split_unlabelled(X, y, groups, unlabelled, weights)
         choices, pairs = self._pairs(self._choices(), *given)
         outputs = pairs.side(choices.outputs[0], pairs.y, self.output_features)
@@ -96,7 +97,7 @@ class RidgeEstimator(Planned, RidgePredictions):
         unlabelled: Items | None,
         weights: Any,
     ) -> tuple[Choices, TrainingPairs]:
-        """Check pairs in memory, and return the choices as they are computed on them."""
+        """Return the choices with device and unlabelled inputs applied, and checked pairs."""
         if unlabelled is not None:
             choices = choices.with_unlabelled(unlabelled)
         kernels, given = [kernel.inputs for kernel in choices.kernels], X
@@ -183,7 +184,7 @@ class RidgeEstimator(Planned, RidgePredictions):
         return source
 
     def _refuse_in_streams(self, choices: Choices, unlabelled: Items | None) -> None:
-        """Refuse what needs all pairs at once.
+        """Refuse choices that need all pairs at once.
 
         A learnt operator is made of moments, but a choice between several would need refits.
         """
@@ -205,7 +206,7 @@ class RidgeEstimator(Planned, RidgePredictions):
     # -- solutions ----------------------------------------------------------------------------
 
     def _adopt(self, want: Want, alpha: float, factorization: Factorization) -> None:
-        """Solve, and take over the model."""
+        """Solve at one ridge, and store the solution as fitted attributes."""
         problem, solution = factorization.problem, factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
         self.input_kernel_, self.loss_ = solution.kernel.inputs, solution.loss
@@ -220,7 +221,7 @@ class RidgeEstimator(Planned, RidgePredictions):
             self.fitted_.keep(factorization)
 
     def _adopt_stream(self, gathered: Gathered) -> None:
-        """Take over what every model of a stream keeps."""
+        """Store the fitted attributes that every model of a stream has."""
         expected, self.outputs_ = gathered.expected, gathered.sample.y
         self.output_kernel_ = expected.output_kernel
         if expected.y is not None:

@@ -56,12 +56,15 @@ class RidgePredictions(LeftOutPoints):
         return self.fitted_.left_out_points()
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
+        """Return left-out points of the training examples, each fold left out together."""
         return self.fitted_.with_folds(folds).left_out_points()
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
+        """Return points of new inputs, each without its own set of training examples."""
         return self.fitted_.without()(X, sets)
 
     def _calibration_weights(self) -> np.ndarray | None:
+        """Return the sample weights of the training examples; None for ones."""
         return self.fitted_.problem.weights
 
     def confidence(self, X: Items, metric: Any = None) -> np.ndarray:

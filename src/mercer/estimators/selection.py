@@ -27,7 +27,7 @@ from .choice import (
     Trial,
     calibrated,
     exceeds_standard_error,
-    scored,
+    scikit_learn_score,
     scores_decoded,
     space_score,
 )
@@ -60,11 +60,11 @@ class Selection:
         want: Want,
         risks: Sequence[float] | None = None,
     ) -> Iterator[Trial]:
-        """Yield the trials of one problem: every ridge and decoder; risks may be given."""
+        """Yield a trial of one problem for every ridge and decoder."""
         problem, alphas = factorization.problem, ridges(factorization, want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
         words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
-        scored, averaged = self._scores(problem), self.model.criterion == "gcv"
+        scored, averaged = self._scores_decoded(problem), self.model.criterion == "gcv"
         path: Iterable[Any] = [None] * len(alphas)
         if scored or risks is None:
             path = factorization.left_out(alphas, averaged)
@@ -73,7 +73,7 @@ class Selection:
             likely = self._likelihood(factorization, alpha)
             points = with_training_weights(left_out.embed(), problem, alpha) if scored else None
             for decoder, names in zip(decoders, words, strict=True):
-                score = np.nan if points is None else self._scored(decoder, points, problem)
+                score = np.nan if points is None else self._score_of(decoder, points, problem)
                 found = {"alpha": alpha, "risk": risk, "score": score, "evidence": likely}
                 yield Trial(factorization, decoder, names | found)
 
@@ -85,7 +85,7 @@ class Selection:
             return factorization.evidence(alpha)
         return factorization.density(alpha)
 
-    def _scores(self, problem: Problem) -> bool:
+    def _scores_decoded(self, problem: Problem) -> bool:
         """Return whether decoded predictions are scored; for streams the risk is used."""
         scoring = self.model.scoring
         if scoring == AUTO and (problem.gathered is not None or self.model.criterion != "loo"):
@@ -93,10 +93,12 @@ class Selection:
         return scores_decoded(scoring, problem.outputs.kernel, len(self.choices.decoders))
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
+        """Return the left-out risk, of a robust kind if a loss is robust."""
         robust = self.choices.robust
         return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
 
-    def _scored(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
+    def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
+        """Return the score of left-out points under a decoder."""
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
         known = vars(decoder).get("calibration_")
@@ -106,7 +108,7 @@ class Selection:
         if model.scoring == AUTO:
             return space_score(outputs.kernel, *pair, weights)
         truth, predicted = (model._flattened(items) for items in pair)
-        return scored(
+        return scikit_learn_score(
             FixedPredictions(predicted), model.scoring, truth, problem.inputs.items, weights
         )
 
@@ -135,7 +137,7 @@ class Selection:
         return best, rows
 
     def _worth(self, trial: Trial) -> tuple[float, float]:
-        """Return what is maximised; among equal scores the smaller risk is better."""
+        """Return the criterion to maximise, and the negative risk to break ties."""
         row = trial.row
         if self.model.criterion in LIKELIHOODS:
             return row["evidence"], 0.0
@@ -159,7 +161,7 @@ def _is_as_good(one: Trial, best: Trial) -> bool:
 
 
 def ridges(factorization: Factorization, want: Want) -> list[float]:
-    """Return the ridges in absolute numbers."""
+    """Return the ridges in absolute units."""
     unit = factorization.scale if want.relative else 1.0
     return [float(alpha) * unit for alpha in want.alphas]
 
@@ -210,4 +212,4 @@ def _score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
     predicted = model.predict(X)
     if model.scoring == AUTO:
         return space_score(model.output_kernel_, y, predicted, weights)
-    return scored(FixedPredictions(predicted), model.scoring, y, X, weights)
+    return scikit_learn_score(FixedPredictions(predicted), model.scoring, y, X, weights)

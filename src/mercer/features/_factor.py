@@ -48,15 +48,15 @@ class Factor:
 
     @property
     def rows(self) -> Array:
-        """Columns of U computed so far."""
+        """The columns of U that are known so far."""
         return self.U[:, : len(self.pivots)]
 
     @property
     def error(self) -> float:
-        """Trace error tr(K - UUᵀ) / tr K."""
+        """The trace error tr(K - UUᵀ) / tr K."""
         return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
 
-    def left_of(self, index: Any) -> Array:
+    def residual_block(self, index: Any) -> Array:
         """Return the block of K - UUᵀ over some items."""
         some, rows = take(self.A, index), take(self.rows, index)
         left = self.kernel.finite_values(self.kernel._gram(some, some))
@@ -78,12 +78,12 @@ class Factor:
             L = PositiveDefinite.of(take(G, index)).factor
             self._add(index, solve_triangular(L, G.T).T)
             return
-        L = np.asfortranarray(PositiveDefinite.of(self.left_of(index)).factor)
+        L = np.asfortranarray(PositiveDefinite.of(self.residual_block(index)).factor)
         landmarks, known = take(self.A, index), take(self.rows, index)
         threads = min(cores(), count(self.A) // THREAD_ROWS)
         solve = _solve_triangular if threads <= FEW_THREADS else np.linalg.solve
         striped(partial(self._fill, solve, L, landmarks, known), count(self.A), THREAD_ROWS)
-        self._taken(index)
+        self._record_pivots(index)
 
     def _fill(
         self,
@@ -104,13 +104,15 @@ class Factor:
             self.residual[rows] = np.maximum(left, 0.0)
 
     def _add(self, index: Any, new: Array) -> None:
+        """Append the columns of new pivots, and update the residuals."""
         xp, m = namespace(self.U), len(self.pivots)
         self.U[:, m : m + len(index)] = new
         left = self.residual - xp.sum(new * new, axis=1)
         self.residual = xp.where(left > 0, left, xp.zeros_like(left))
-        self._taken(index)
+        self._record_pivots(index)
 
-    def _taken(self, index: Any) -> None:
+    def _record_pivots(self, index: Any) -> None:
+        """Record items as pivots; nothing is left of them."""
         for i in index:
             self.residual[int(i)] = 0.0
         self.pivots += [int(i) for i in index]
@@ -139,6 +141,7 @@ class GreedyFactor(Factor):
         self._add(index, (column / namespace(column).sqrt(column[i]))[:, None])
 
     def _fetch(self, i: int) -> None:
+        """Compute the columns of an item and of the items with the largest residuals."""
         order = host(namespace(self.residual).argsort(self.residual))
         some = [i, *(int(j) for j in order[-AHEAD:] if j != i)]
         self.fetched, self.since = self.columns(some), len(self.pivots)

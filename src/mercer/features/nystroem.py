@@ -60,11 +60,11 @@ class Nystroem(LandmarkMap):
         """Choose the landmarks, and compute the trace error block by block."""
         A, trace = self._choose(kernel, A)
         if not (kernel.on_vectors and isinstance(A, np.ndarray)):
-            self._set_trace_error(trace, _length(self.transform(A)))
+            self._set_trace_error(trace, _total_square(self.transform(A)))
             return self
 
         def lengths(parts: list[slice]) -> float:
-            return sum(_length(self.transform(part(A, rows))) for rows in parts)
+            return sum(_total_square(self.transform(part(A, rows))) for rows in parts)
 
         step = rows_at_once(count(self.landmarks_))
         self._set_trace_error(trace, sum(striped(lengths, count(A), step)))
@@ -74,7 +74,7 @@ class Nystroem(LandmarkMap):
         """Choose the landmarks and return the coordinates of the items."""
         A, trace = self._choose(kernel, A)
         U = self.transform(A)
-        self._set_trace_error(trace, _length(U))
+        self._set_trace_error(trace, _total_square(U))
         return U
 
     def _choose(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
@@ -88,9 +88,11 @@ class Nystroem(LandmarkMap):
         return A, float(namespace(diagonal).sum(diagonal))
 
     def _set_trace_error(self, trace: float, kept: float) -> None:
+        """Store the fraction of the trace that the coordinates miss."""
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
 
     def _chosen(self, kernel: Kernel, A: Items) -> Items:
+        """Return the given landmarks, or landmarks drawn from the items."""
         if (self.rank is None) == (self.landmarks is None):
             raise ValueError(
                 "Nystroem takes either rank=, a number of landmarks to draw, or landmarks=, the "
@@ -105,7 +107,7 @@ class Nystroem(LandmarkMap):
         return take(A, np.sort(drawn))
 
 
-def _length(U: Array) -> float:
+def _total_square(U: Array) -> float:
     """Return the sum of all squares."""
     return float(namespace(U).sum(U * U))
 

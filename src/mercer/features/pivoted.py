@@ -158,7 +158,7 @@ class RandomPivotedCholesky(PivotedCholesky):
         few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else integer(self.block, "block")
         index = _draw(factor.residual, random.uniform(size=block))
-        H = np.array(host(factor.left_of(index)))
+        H = np.array(host(factor.residual_block(index)))
         kept = _accepted(H, random.uniform(size=block), factor.noise)
         return index[kept][: factor.rank - len(factor.pivots)]
 

@@ -28,7 +28,7 @@ TRIED = 32
 def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a scalar kernel times an operator exactly, into one part with a complete basis."""
     uniform = problem.kernel.operator.uniform is not None
-    problem.require_room(CHOLESKY_SQUARES if uniform and want.single else SPECTRAL_SQUARES)
+    problem.require_memory(CHOLESKY_SQUARES if uniform and want.single else SPECTRAL_SQUARES)
     kernel, direct = problem.inputs.kernel, want.solver != "spectral"
     inputs = cache.inputs(kernel, exact_inputs, problem, direct)
     if uniform and want.single and direct and problem.spanned:

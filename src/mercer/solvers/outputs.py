@@ -137,7 +137,7 @@ class Cache:
             finite = own or (side.width is not None and side.width <= problem.n)
             if problem.inputs.features is not None and not finite:
                 # Inputs of low rank alone leave n² for outputs.
-                problem.require_room(OUTPUT_SQUARES)
+                problem.require_memory(OUTPUT_SQUARES)
             map = Explicit() if finite else Triangular()
             V = map.fit_transform(side.kernel, side.items)
         frame = OrthonormalFrame(map)

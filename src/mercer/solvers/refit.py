@@ -45,7 +45,7 @@ def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if problem.loss is not None and weights is not None:
         problem, cache = replace(problem, weights=None), Cache()
     if side.features is None:
-        problem.require_room(SPECTRAL_SQUARES)
+        problem.require_memory(SPECTRAL_SQUARES)
     inputs = cache.inputs(side.kernel, _factored_inputs, problem)
     outputs, kind = cache.outputs(problem), Refit if problem.loss is None else RobustRefit
     method = kind(problem, inputs, outputs, want.folds, weights)
