@@ -181,6 +181,7 @@ class Blend(LeftOutPoints):
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs."""
         return [kernel for model in self.models for kernel in model._scalar_kernels()]
 
 
