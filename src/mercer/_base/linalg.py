@@ -132,7 +132,7 @@ def congruent(S: Array, W: Array) -> Array:
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return A B by scipy's BLAS, whose threads would compete with numpy's."""
+    """Return A B by scipy's BLAS, so that numpy's threads do not compete with scipy's."""
     (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
     return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
 

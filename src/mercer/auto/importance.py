@@ -69,7 +69,7 @@ def _unfitted(model: Any) -> Any:
 
 
 def _scored(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
-    def made() -> tuple[np.ndarray, np.ndarray]:
+    def probabilities() -> tuple[np.ndarray, np.ndarray]:
         return model.classes_, model.predict_proba(X)
 
-    return score(y, model.predict(X), made if has_classes(model) else None)
+    return score(y, model.predict(X), probabilities if has_classes(model) else None)

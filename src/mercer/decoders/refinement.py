@@ -51,7 +51,7 @@ class Refinement(Decoder):
         return self
 
     def _suits(self, kernel: Kernel) -> bool:
-        """Return whether the decoder can climb under an output kernel on vectors."""
+        """Return whether the decoder can increase the score under an output kernel on vectors."""
         raise NotImplementedError
 
     def decode(self, points: Embedding) -> Array:

@@ -208,7 +208,7 @@ class Kernel(BaseEstimator):
     def finite_values(self, K: Any) -> Array:
         """Return kernel values in floating point after a check that they are finite.
 
-        In numpy in double precision: in less, a kernel would seem indefinite.
+        NumPy arrays become double precision: in single precision a kernel would seem indefinite.
         """
         xp = namespace(K)
         K = xp.asarray(K)

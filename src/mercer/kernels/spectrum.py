@@ -175,7 +175,7 @@ class Spectrum(Kernel):
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
-        """Return n-grams as bags; if positions count, times the cells of their windows."""
+        """Return the bag of n-grams of each item; with `width`, of n-grams at positions."""
         rows, ids, *places = self.occurrences(ngrams, A)
         worth = self.worths(ngrams)
         if self.width is None:

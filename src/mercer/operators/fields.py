@@ -302,7 +302,7 @@ class FieldGram(BlockGram):
         return np.unique(chosen)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return some columns, computed for all dimensions of their points."""
+        """Return some columns of the Gram matrix."""
         d = self.columns.width
         points, place = np.unique(np.asarray(index) // d, return_inverse=True)
         level = self.level if isinstance(self.level, float) else _columns(self.level, points)
