@@ -26,7 +26,7 @@ LONG = 100
 
 @parameters
 class TreeChart(Decoder):
-    """The best tree over a grammar that is read off the training trees; trees are made anew.
+    """The best tree over the grammar of the training trees, which need not contain it.
 
     Maximises 2⟨g, Φ(y)⟩ - l(y, y) over all trees whose productions occur in training trees, by a
     chart over the symbols that the leaves spell, or over sizes where they are not given.
