@@ -35,7 +35,7 @@ LOW = 0.5
 class SequenceTransducer(
     SupportsSets, FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator
 ):
-    """Model that maps sequences to sequences of other symbols and lengths.
+    r"""Model that maps sequences to sequences of other symbols and lengths.
 
     Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
     Which chunk is then learnt by kernel dependency estimation with weights shared across
@@ -43,12 +43,12 @@ class SequenceTransducer(
     one-hot vectors of chunks, and the ridge equation has its closed-form solution. An output is
     decoded as the best sequence of chunks under
 
-        Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output),
+    .. math:: \sum_i \log p(c_i \mid x, i, c_1 \ldots c_{i-1}) + w \log p(\text{output}),
 
-    p(c | ·) being the softmax of the ridge scores over a temperature and p(output) an n-gram
-    model of the training outputs. The best few are compared with v log p(input, output) added, by
-    joint n-gram models of input symbols with their chunks: one of all symbols, and one that
-    distinguishes only vowels.
+    where :math:`p(c \mid \cdot)` is the softmax of the ridge scores over a temperature and
+    p(output) an n-gram model of the training outputs. The best few are compared with v log p(input,
+    output) added, by joint n-gram models of input symbols with their chunks: one of all symbols,
+    and one that distinguishes only vowels.
 
     Parameters
     ----------
