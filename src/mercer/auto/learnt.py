@@ -106,6 +106,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return self.outputs_.metric_name if self.scoring is None else "score"
 
     def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
+        """Return the score of predictions under `scoring`, or under the metric of the outputs."""
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
@@ -139,6 +140,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return in_kind(self._ids(table) | self.outputs_.cells_.write(predicted), X)
 
     def _ids(self, table: Table) -> dict[Any, Any]:
+        """Return the column of ids; nothing if the table has none."""
         return {self.id: table.columns[self.id]} if self.id in table.columns else {}
 
     def predict_top(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
@@ -220,7 +222,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
-        sets = vars(self).get("sets_") or self._calibrated(self.training_.pairs)
+        sets = vars(self).get("sets_") or self._calibrated_sets(self.training_.pairs)
         if self.outputs_.kind_ == RECORD:
             return sets.predict(rows, coverage, joint)
         if not joint and self.outputs_.kind_ != "number":
@@ -232,7 +234,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
         return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
 
-    def _calibrated(self, pairs: Pairs) -> LeftOutSets | RecordSets:
+    def _calibrated_sets(self, pairs: Pairs) -> LeftOutSets | RecordSets:
         """Return prediction sets around the chosen model."""
         if self.outputs_.kind_ != RECORD:
             number = self.outputs_.kind_ == "number"
@@ -268,6 +270,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return measures(self.outputs_, *self._known_and_predicted(X, y))
 
     def _known_and_predicted(self, X: Any, y: Any) -> tuple[Items, Items]:
+        """Return the true outputs of some rows, and the predicted ones."""
         table, rows = self._read(X)
         reader = TableReader(self.inputs_, self.outputs_)
         truth = self.outputs_.read(table) if y is None else reader.read(y)

@@ -28,7 +28,7 @@ from .transduction.side_information import check_context
 from .transduction.task import Task, groups_of_equal_inputs
 
 LOW = 0.5
-"""Left-out accuracy below which a fit says that alignments cross."""
+"""Left-out accuracy below which a fit warns that symbols change their order."""
 
 
 @parameters
@@ -37,18 +37,17 @@ class SequenceTransducer(
 ):
     r"""Model that maps sequences to sequences of other symbols and lengths.
 
-    Pairs are aligned by EM: every input symbol emits a chunk of 0 to `max_chunk` output symbols.
-    Which chunk is then learnt by kernel dependency estimation with weights shared across
-    positions: inputs are the windows around a position (and the last output symbols), outputs the
-    one-hot vectors of chunks, and the ridge equation has its closed-form solution. An output is
-    decoded as the best sequence of chunks under
+    Training pairs need not be aligned: EM finds the chunk of 0 to `max_chunk` output symbols that
+    each input symbol emits. Kernel dependency estimation then learns which chunk a symbol emits
+    from the symbols around it and from the last output symbols; all positions of all inputs share
+    one map. The output is the sequence of chunks with the largest value of
 
     .. math:: \sum_i \log p(c_i \mid x, i, c_1 \ldots c_{i-1}) + w \log p(\text{output}),
 
-    where :math:`p(c \mid \cdot)` is the softmax of the ridge scores over a temperature and
-    p(output) an n-gram model of the training outputs. The best few are compared with v log p(input,
-    output) added, by joint n-gram models of input symbols with their chunks: one of all symbols,
-    and one that distinguishes only vowels.
+    where :math:`p(c \mid \cdot)` is the softmax of the ridge scores over a temperature, and
+    :math:`p(\text{output})` is an n-gram model of the training outputs. The best outputs are then
+    compared by v log p(input, output) too, from two joint n-gram models of input symbols and
+    chunks. One of them knows all symbols, the other one distinguishes only vowels.
 
     Parameters
     ----------
@@ -60,28 +59,29 @@ class SequenceTransducer(
     max_chunk : int, default=3
         The largest number of output symbols that an input symbol emits.
     beam : int or None, default=8
-        The hypotheses kept at a position; None keeps all that can matter: exact, but slower.
+        The number of hypotheses that the search keeps at a position. None makes the search exact,
+        but slower.
     folds : int, "auto" or None, default="auto"
         The number of folds in which pairs are left out to choose the temperature of the softmax and
         the weights of the n-gram models, and to calibrate probabilities. "auto" is 20 up to 300
         pairs, 10 up to 1,000 and 5 beyond; None uses default weights, which is faster.
     unalignable : {"raise", "skip"}, default="raise"
-        What becomes of a pair whose output is longer than `max_chunk` times its input: "raise"
-        refuses it by its index, "skip" leaves it out of the fit (`skipped_` names it; predicting
-        is not affected). A few of many pairs are best skipped, many call for a larger `max_chunk`.
+        What to do with a pair whose output is longer than `max_chunk` times its input: "raise" an
+        error that names its index, or "skip" the pair (its index is then in `skipped_`). If many
+        pairs are skipped, use a larger `max_chunk`.
     random_state : int or None, default=0
-        Seeds the deal of the folds.
+        The seed by which pairs are assigned to folds.
     verbose : bool, default=False
-        Whether a bar shows how far the fit is.
+        Whether to show a progress bar during the fit.
     tiers : list of str, "learnt" or None, default="learnt"
-        Classes of symbols that are seen across any distance: "learnt" finds the vowels of inputs
-        and outputs; a list such as ``["aeiou"]`` gives the classes; None uses no tiers.
-    context_kernel
-        The kernel that compares contexts. None: contexts are labels or label sets, and the kernel
-        counts common labels.
+        Classes of symbols whose nearest members matter at any distance. "learnt" finds the vowels
+        of inputs and outputs; a list such as ``["aeiou"]`` gives the classes; None uses no tiers.
+    context_kernel : Kernel or None, default=None
+        The kernel that compares contexts. With None, contexts are labels or label sets, and the
+        kernel counts common labels.
     direction : {"both", "forward", "backward"}, default="both"
-        "forward"; "backward" reads and writes from the end; "both" learns a model for either and
-        takes the output that both together hold best.
+        "forward" reads inputs from the begin, "backward" from the end. "both" fits both models and
+        predicts the output with the best mean score.
 
     Attributes
     ----------
@@ -92,8 +92,8 @@ class SequenceTransducer(
         The fraction of exact matches on left-out pairs with these values, by the forward model
         alone if there are two; None if nothing was left out.
     order_
-        The order into which the pieces of inputs (runs of letters and of digits) are put before
-        anything else; None where the order of the inputs is better on left-out pairs.
+        The ranking model by which the pieces of inputs (runs of letters and of digits) are
+        reordered first; None if that does not raise the accuracy on left-out pairs.
     alignment_
         The alignment, with its chunk probabilities and log-likelihoods.
     skipped_
@@ -101,13 +101,14 @@ class SequenceTransducer(
 
     Notes
     -----
-    With a context the kernel of positions is LocalWindow × (1 + k_context), the second factor on
-    windows that reach one symbol at most, on the nearest members of tiers and on the last symbols
-    of the input.
+    With a context, the kernel of positions is LocalWindow × (1 + k_context). The second factor
+    applies to windows that reach one symbol at most, to the nearest members of tiers and to the
+    last symbols of the input.
 
-    A ridge equation is solved for each input symbol (`LocalWindow` is zero between different
-    ones), by conjugate gradients on sparse features: time and memory grow with the number of
-    symbols. Symbols never seen emit what is emitted on average, as the n-gram model sees fit.
+    A ridge equation is solved for each input symbol, because `LocalWindow` is zero between
+    different symbols. Features are sparse and the solver is conjugate gradients, so that time and
+    memory grow linearly with the number of symbols. Unknown symbols are copied if most symbols are
+    copied; otherwise they emit the most common chunks.
 
     Examples
     --------

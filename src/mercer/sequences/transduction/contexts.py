@@ -19,6 +19,8 @@ from .tiers import Tiers
 
 REACH = {1: 1, 2: 2, 3: 1}
 """As how many output symbols the kinds of keys of the output tier count."""
+MOST = 64
+"""Output symbols, and symbols at the ends of inputs, that a model file can ask for at most."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ class Contexts:
     def check_loaded(self, limits: Limits) -> None:
         """Check the windows and the length of the history."""
         must(isinstance(self.kernel, LocalWindow), "kernel is not a LocalWindow")
-        for name in ("history", "ends", "coordinates"):
-            bounded(getattr(self, name), name, 0, limits.steps)
+        bounded(self.history, "history", 0, MOST)
+        bounded(self.ends, "ends", 0, MOST)
+        bounded(self.coordinates, "coordinates", 0, limits.steps)
 
     @cached_property
     def templates(self) -> Templates:
@@ -126,6 +129,10 @@ class Contexts:
 
     def features(self, inputs: EncodedInputs) -> PositionFeatures:
         """Return the features that inputs alone have."""
+        if inputs.context.shape[1] != self.coordinates:
+            raise ValueError(
+                f"contexts must have {self.coordinates} coordinates, got {inputs.context.shape[1]}."
+            )
         columns = input_columns(inputs, self.tiers, self.ends, self.backward, self.words)
         where = inputs.source.starts, inputs.source.rows
         return PositionFeatures(
