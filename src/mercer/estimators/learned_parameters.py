@@ -90,7 +90,7 @@ class ParameterSearch:
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = 1.0  # until the unit of ridges is known
         self.alpha = self._first_ridge()
-        self.vector = self._vector()
+        self.vector = self._parameter_vector()
         self.start = self.vector.start
 
     # -- parameters ---------------------------------------------------------------------------
@@ -100,8 +100,8 @@ class ParameterSearch:
         """Whether every output component has a kernel of its own."""
         return not self.problem.separable
 
-    def _gradient(self) -> Any:
-        """Return the parameters of the kernel, with their largest values."""
+    def _kernel_gradient(self) -> Any:
+        """Return the derivatives of the kernel in its parameters, with values and bounds."""
         if self._by_component:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
             return kernel.component_gradient
@@ -113,9 +113,9 @@ class ParameterSearch:
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
 
-    def _vector(self) -> ParameterVector:
+    def _parameter_vector(self) -> ParameterVector:
         """Return the parameters of the kernel, followed by the ridge."""
-        gradient = self._gradient()
+        gradient = self._kernel_gradient()
         found = [
             Parameter(name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
             for name, value in gradient.values.items()

@@ -96,6 +96,7 @@ class LeftOutPoints(StructuredEstimator):
         return self._predict_proba(X)
 
     def _predict_proba(self, X: Items) -> np.ndarray:
+        """Return the probabilities of all inputs, computed in parts."""
         made = self._probabilities()
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
 
