@@ -353,6 +353,7 @@ class StructuredEstimator(
         return self._returned(output[0] if self.flat_ else output)
 
     def _returned(self, outputs: Array) -> Array:
+        """Return outputs on the host if the training outputs were there."""
         return host(outputs) if self.back_ else outputs
 
     def __sklearn_tags__(self) -> Any:
