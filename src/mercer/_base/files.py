@@ -22,7 +22,7 @@ NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield the path of a draft, and put the draft in the place of `path` once it is whole.
+    """Yield the path of a draft, and rename the draft to `path` once it is complete.
 
     A link stays a link: the file that it points to is replaced. A pipe or a
     device is kept, and the draft is written into it. An interruption or a full disk

@@ -1,4 +1,4 @@
-"""Decoders of one-hot places: the best symbol at every place, alone or in its context."""
+"""Decoders of one-hot positions: the best symbol at each, alone or in its context."""
 
 from __future__ import annotations
 
