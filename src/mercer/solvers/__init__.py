@@ -12,7 +12,6 @@ from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .factorization import Factorization, LeftOut, Solution
 from .left_out import LeaveOneOut
-from .low_rank import ridge
 from .outputs import Cache
 from .part import Part
 from .route import SOLVERS, Solver, factor, route
@@ -20,5 +19,5 @@ from .route import SOLVERS, Solver, factor, route
 __all__ = [
     "SOLVERS", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Factorization",
     "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "Part", "Solution", "Solver", "factor",
-    "ridge", "route",
+    "route",
 ]  # fmt: skip

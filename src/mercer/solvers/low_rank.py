@@ -18,7 +18,6 @@ from .._base.threads import one_thread_each, rows_at_once
 from ..embedding import PointMap
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
-from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
 from .exact import separated, spanned, spectral_moments
@@ -264,6 +263,7 @@ class MomentSolution(Method):
 
     @cached_property
     def _sums(self) -> Sums:
+        """The moments, computed once."""
         return self.sums()
 
     def solution(self, alpha: float) -> Solution | None:
@@ -274,6 +274,7 @@ class MomentSolution(Method):
             return self._solution(alpha)
 
     def _solution(self, alpha: float) -> Solution | None:
+        """Return the map g at one ridge, on the current number of threads."""
         map, moment, mean, cross = self._sums
         try:
             coef = factor_with_ridge(moment + 0.0, alpha / self.problem.uniform).solve(cross)
@@ -315,25 +316,3 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None
     return map, uu, mean, uv - np.outer(about, found.v)
-
-
-def ridge(moments: Moments, B: Any, alpha: float) -> Array:
-    """Return the coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.operators import Identity, Moments
-    >>> from mercer.solvers import ridge
-    >>> moments = Moments.of(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]))
-    >>> ridge(moments, Identity().matrix(moments), alpha=5.0)
-    array([[0.5]])
-    """
-    s, P = eigh(moments.uu, "input moment", drop=False)
-    b, Q = eigh(B, "output operator", drop=False)
-    turn = namespace(moments.vu).matrix_transpose
-    C = moments.vu if P is None else moments.vu @ P
-    C = C if Q is None else turn(Q) @ C
-    C = turn(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
-    C = C if P is None else P @ C
-    return C if Q is None else C @ turn(Q)
