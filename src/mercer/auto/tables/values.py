@@ -155,13 +155,19 @@ class Column:
     def _amounts(self) -> list[str]:
         """Return the notations in which all amounts of money are integers.
 
-        Nobody writes three decimals of money: $2,912 and 2.912 € have a mark between thousands.
+        Three decimals are rare in money: $2,912 and 2.912 € have a mark between thousands. $2.912
+        may also be the price of a unit, and is left open.
         """
         texts = [cell for cell in self.cells[:LOOK] if isinstance(cell, str)]
         if len(texts) < len(self.cells[:LOOK]) or not all(map(MONEY_SIGN.search, texts)):
             return []
         amounts = {n: [number(text.strip(), n) or 0.0 for text in texts] for n in NUMBERS}
-        return [n for n, found in amounts.items() if all(map(float.is_integer, found))]
+        commas = not any("$" in text for text in texts)
+        return [
+            notation
+            for notation, found in amounts.items()
+            if all(map(float.is_integer, found)) and (commas or notation[0] == ".")
+        ]
 
     def values(self, notation: str) -> np.ndarray:
         """Return one row of finite numbers for every cell."""
