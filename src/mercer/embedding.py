@@ -339,6 +339,7 @@ class Embedding(FromFile):
         return self._process().sample(n, random_state)
 
     def _process(self) -> Any:
+        """Return the posterior of these points; refuse points without one."""
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "

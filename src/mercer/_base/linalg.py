@@ -17,7 +17,7 @@ INDEFINITE = 1e-8
 GRADED = 1e-4
 """Rows of weights that differ by more are factored by a method that keeps the light ones."""
 SMALL = 512
-"""Matrices of up to so many rows are factored by numpy, larger ones by scipy.
+"""Rows up to which matrices are factored by numpy; larger ones are factored by scipy.
 
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
 longer than a small factorisation. Large ones take scipy half the time.

@@ -37,7 +37,7 @@ def scores_of_models(blend: Blend, score: Callable[..., float], y: Items) -> np.
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
         made = partial(left_out_probabilities, model.output_kernel_, points, y)
-        found.append(score(y, model._flattened(decoder.decode(points)), made))
+        found.append(score(y, model._restored(decoder.decode(points)), made))
     return np.array(found)
 
 

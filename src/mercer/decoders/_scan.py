@@ -61,9 +61,9 @@ Best = tuple[Array, Array]
 
 
 def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best `k` of those held and of the columns of S, numbered from `offset`.
+    """Return the best `k` of those so far and of the columns of S, numbered from `offset`.
 
-    Of equal scores those held come first, then the earlier column.
+    Of equal scores the earlier block comes first, then the earlier column.
     """
     if k == 1:
         return _single(held, S, offset)
@@ -71,7 +71,7 @@ def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _single(held: Best | None, S: Array, offset: int) -> Best:
-    """Return the best candidate so far, the first one of equal scores."""
+    """Return the best candidate of those so far and of a block; the first one of equal scores."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up

@@ -17,7 +17,7 @@ from ._targets import automatic, best_of, targets
 from .base import Decoder, Found, Ranked, unsuited
 
 POINTS = 32
-"""Points that are decoded at once: their scores by n-gram and place are held in memory."""
+"""Points that are decoded at once: their scores by n-gram and position are in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
 USUAL = 64

@@ -26,7 +26,7 @@ LONG = 100
 
 @parameters
 class TreeChart(Decoder):
-    r"""The best tree over a grammar that is read off the training trees; trees are made anew.
+    r"""The best tree over the grammar of the training trees, which need not contain it.
 
     Maximises :math:`2 \langle g, \Phi(y) \rangle - l(y, y)` over all trees whose productions occur
     in training trees, by a chart over the symbols that the leaves spell, or over sizes where they

@@ -96,6 +96,7 @@ class IncompleteCholesky(PivotedCholesky):
     Factor = GreedyFactor
 
     def _next(self, factor: GreedyFactor, random: np.random.RandomState) -> list[int]:
+        """Return the item with the largest residual."""
         i = factor.worst()
         return [i] if float(factor.residual[i]) > factor.noise else []
 
@@ -156,6 +157,7 @@ class RandomPivotedCholesky(PivotedCholesky):
     random_state: int | np.random.RandomState | None = None
 
     def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
+        """Return items that are drawn in proportion to their residuals."""
         few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else integer(self.block, "block")
         index = _draw(factor.residual, random.uniform(size=block))

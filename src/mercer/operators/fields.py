@@ -205,7 +205,7 @@ class DivergenceFree(FieldKernel):
 
 
 CACHED_ROWS = 128
-"""Rows of the n × n products that are held at once: they should stay in the cache."""
+"""Rows of the n × n products that are computed at once: they should stay in the cache."""
 EXPANDED = 6
 """Dimensions up to which one product with d² + 2d + 1 columns is faster than two with d."""
 

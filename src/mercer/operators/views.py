@@ -1,4 +1,4 @@
-"""Fields as the places of another grid see them: the values of `Shared` kernels."""
+"""Windows of fields around the locations of another grid: the values of `Shared` kernels."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class FieldModel(Reducible):
         """Return the left-out points of the field."""
         return self.left_out_
 
-    def _flattened(self, outputs: Items) -> Items:
+    def _restored(self, outputs: Items) -> Items:
         """Return outputs unchanged."""
         return outputs
 

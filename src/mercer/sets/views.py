@@ -49,7 +49,7 @@ class PointModel(Protocol):
     def embed(self, X: Items) -> Embedding:
         """Return the points of some inputs."""
 
-    def _flattened(self, outputs: Any) -> Any:
+    def _restored(self, outputs: Any) -> Any:
         """Return outputs in the form that the training outputs had."""
 
     def _one_returned(self, output: Any) -> Any:
@@ -90,9 +90,9 @@ class ModelView:
         """Return the points of some inputs."""
         return self.model.embed(self.inputs(X))
 
-    def _flattened(self, outputs: Any) -> Any:
+    def _restored(self, outputs: Any) -> Any:
         """Return outputs in the form that the training outputs had."""
-        return self.model._flattened(outputs)
+        return self.model._restored(outputs)
 
     def _one_returned(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
@@ -156,7 +156,7 @@ class RankedView:
         lengths = map(len, extras.get("candidates", ()))
         return self.model.predict_top(X, max([self.longest, *lengths]), **extras)
 
-    def _flattened(self, outputs: Any) -> Any:
+    def _restored(self, outputs: Any) -> Any:
         """Return outputs unchanged."""
         return outputs
 
