@@ -43,15 +43,15 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         yield draft
         if target.exists():
             shutil.copymode(target, draft)
-        _flush(draft)
+        _write_through(draft)
         os.replace(draft, target)
-        _flush(target.parent)
+        _write_through(target.parent)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _flush(path: Path) -> None:
-    """Wait until the disk has it: a rename may otherwise outlive the data through a power cut."""
+def _write_through(path: Path) -> None:
+    """Wait until a file is on the disk: a power cut could keep its name and lose its data."""
     if path.is_dir() and not hasattr(os, "O_DIRECTORY"):
         return  # Windows cannot open folders
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

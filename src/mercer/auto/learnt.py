@@ -140,7 +140,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return in_kind(self._ids(table) | self.outputs_.cells_.write(predicted), X)
 
     def _ids(self, table: Table) -> dict[Any, Any]:
-        """Return the column of ids; nothing if the table has none."""
+        """Return the column of ids by its name; an empty dictionary if there is no such column."""
         return {self.id: table.columns[self.id]} if self.id in table.columns else {}
 
     def predict_top(self, X: Items, k: int = 5) -> list[list[tuple[Any, float]]]:

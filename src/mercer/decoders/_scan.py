@@ -71,7 +71,7 @@ def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _single(held: Best | None, S: Array, offset: int) -> Best:
-    """Return the best candidate so far, the first one of equal scores."""
+    """Return the best candidate of those so far and of a block; the first one of equal scores."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up

@@ -182,7 +182,7 @@ class Viterbi(PositionDecoder):
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """The transitions where they are learnt, and the weight where it is chosen."""
+        """What all training outputs determine: the transitions, and the weight if it is chosen."""
         return (() if self.transitions is not None else ("the transitions",)) + super().constants
 
     order: int = 1

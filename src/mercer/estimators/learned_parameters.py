@@ -22,7 +22,7 @@ from ..solvers import Cache, Factorization
 from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import exact
-from ..solvers.inverse_slopes import by_inverse, inverse_slopes
+from ..solvers.inverse_slopes import inverse_slopes, uses_inverse
 from ..solvers.low_rank import low_rank
 from ..solvers.outputs import OutputRows
 from ..solvers.parameter_slopes import ParameterSlopes, parameter_slopes
@@ -172,7 +172,7 @@ class ParameterSearch:
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
         """Return derivatives, by a Cholesky factor for the identity, else by the spectrum."""
-        if by_inverse(problem):
+        if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
                 return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)

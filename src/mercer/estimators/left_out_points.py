@@ -37,7 +37,7 @@ class LeftOutPoints(StructuredEstimator):
         and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
         """
         points = self.loo_embed()  # raises an error if the model is not fitted
-        return self._flattened(self.decoder_.decode(points))
+        return self._restored(self.decoder_.decode(points))
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
         """Return left-out points by given folds if they have a closed form, else by the model's."""

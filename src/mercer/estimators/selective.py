@@ -78,7 +78,7 @@ def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
     outputs, kernel = model.outputs_, model.output_kernel_
     predicted = model.decoder_.decode(points)
     if metric is not None:
-        truth = model._flattened(outputs), model._flattened(predicted)
+        truth = model._restored(outputs), model._restored(predicted)
         return np.asarray(metric(*truth, average=False), dtype=float)
     if kernel.predicts_directly:
         return _explained_variance(host(outputs), host(predicted))

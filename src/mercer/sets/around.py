@@ -68,7 +68,7 @@ class AroundScore(Score):
 
     def _predictions(self, points: Embedding) -> np.ndarray:
         """Return the points themselves as outputs, without the decoder."""
-        return host(self.model._flattened(self.direct.decode(points)))
+        return host(self.model._restored(self.direct.decode(points)))
 
 
 class BallScore(AroundScore):

@@ -182,7 +182,7 @@ def left_out_errors(
         if not band:
             return np.sqrt(host(points.sqdistances_to(view.outputs_)))
         direct = Direct().fit(view.output_kernel_, view.outputs_)
-        predicted = host(view._flattened(direct.decode(points)))
+        predicted = host(view._restored(direct.decode(points)))
     else:
         folds = PredefinedSplit(fold_numbers(labels, FOLDS))
         predicted = host(cross_val_predict(model, X, y, cv=folds))
