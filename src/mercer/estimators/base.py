@@ -278,7 +278,7 @@ class StructuredEstimator(
         else:
             parts = self._points_in_parts(X)
             ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
-        return [[(self._one_returned(output), score) for output, score in row] for row in ranked]
+        return [[(self._one_restored(output), score) for output, score in row] for row in ranked]
 
     def rank_inputs(
         self,
@@ -348,7 +348,7 @@ class StructuredEstimator(
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
         return self._returned(outputs)
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
         return self._returned(output[0] if self.flat_ else output)
 

@@ -49,7 +49,7 @@ class FieldModel(Reducible):
         """Return outputs unchanged."""
         return outputs
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return an output unchanged."""
         return output
 

@@ -52,7 +52,7 @@ class PointModel(Protocol):
     def _restored(self, outputs: Any) -> Any:
         """Return outputs in the form that the training outputs had."""
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
 
 
@@ -94,9 +94,9 @@ class ModelView:
         """Return outputs in the form that the training outputs had."""
         return self.model._restored(outputs)
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
-        return self.model._one_returned(output)
+        return self.model._one_restored(output)
 
 
 class ThirdPartyView(ModelView):
@@ -160,7 +160,7 @@ class RankedView:
         """Return outputs unchanged."""
         return outputs
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return an output unchanged."""
         return output
 
