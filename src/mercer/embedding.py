@@ -208,29 +208,29 @@ class Embedding(FromFile):
         return Embedding(self.coordinates[rows, :], self.frame, left_out, inputs)
 
     def inner(self, Y: Items) -> Array:
-        """Return ⟨g(x), Φ(y)⟩, one row per point and one column per output."""
+        r"""Return :math:`\langle g(x), \Phi(y) \rangle` of all points (rows) and outputs."""
         E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
         return self.coordinates @ namespace(E).matrix_transpose(E)
 
     def inner_points(self, other: Embedding) -> Array:
-        """Return ⟨g(x), g(x')⟩ for these points (rows) and others of the same model (columns)."""
+        r"""Return :math:`\langle g(x), g(x') \rangle` of these points and others."""
         if other.frame is not self.frame:
             raise ValueError("these points are of two different models: they share no space.")
         return self.frame.points_inner(self.coordinates, other.coordinates)
 
     def sqnorm(self) -> Array:
-        """Return ‖g(x)‖² for every point."""
+        r"""Return :math:`\lVert g(x) \rVert^2` for every point."""
         return self.frame.points_sqnorm(self.coordinates)
 
     def distances(self, Y: Items) -> Array:
-        """Return ‖g(x) - Φ(y)‖, one row per point and one column per output."""
+        r"""Return :math:`\lVert g(x) - \Phi(y) \rVert` of all points (rows) and outputs."""
         C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
         D2 = points[:, None] - 2.0 * (C @ xp.matrix_transpose(E)) + outputs[None, :]
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:
-        """Return ‖g(x_t) - Φ(y_t)‖² for each point and the output of the same row."""
+        r"""Return :math:`\lVert g(x_t) - \Phi(y_t) \rVert^2` for each point and its output."""
         C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
         D2 = points - 2.0 * xp.sum(C * E, axis=1) + outputs
@@ -257,7 +257,7 @@ class Embedding(FromFile):
         return Embedding(C - origin, moved, self.left_out, self.inputs), lost
 
     def scores(self, Y: Items) -> Array:
-        """Return 2⟨g(x), Φ(y)⟩ - ‖Φ(y)‖², the score that decoding maximises."""
+        r"""Return the scores :math:`2 \langle g(x), \Phi(y) \rangle - \lVert \Phi(y) \rVert^2`."""
         Y = self.frame.kernel.as_outputs(Y)
         return 2.0 * self.inner(Y) - self.frame.sqnorms(Y)[None, :]
 
@@ -278,7 +278,7 @@ class Embedding(FromFile):
         return self.weigh()
 
     def expect(self, values: Array) -> Array:
-        """Return Σ_i c_i(x) h(y_i), an estimate of E[h(Y) | x] for h in the output RKHS.
+        r"""Return :math:`\sum_i c_i(x) h(y_i)`, an estimate of :math:`E[h(Y) \mid x]`.
 
         Parameters
         ----------
@@ -287,9 +287,9 @@ class Embedding(FromFile):
 
         Notes
         -----
-        g is a conditional mean embedding (Grünewälder et al. 2012): for a function h in the
-        output RKHS, ⟨g(x), h⟩ estimates E[h(Y) | x]. The weights c(x) sum to one only with
-        `fit_intercept=True`.
+        g is a conditional mean embedding (Grünewälder et al. 2012): for a function h in
+        the output RKHS, :math:`\langle g(x), h \rangle` estimates :math:`E[h(Y) \mid x]`. The
+        weights c(x) sum to one only with `fit_intercept=True`.
         """
         values = values if is_array(values) else np.asarray(values)
         if count(values) != self.weights.shape[1]:
@@ -339,6 +339,7 @@ class Embedding(FromFile):
         return self._process().sample(n, random_state)
 
     def _process(self) -> Any:
+        """Return the posterior of these points; refuse points without one."""
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "

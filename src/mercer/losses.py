@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Loss(BaseEstimator):
-    """A convex function h of the length of a residual, h(r) = r² being the square loss.
+    r"""Convex function :math:`h` of the length of a residual, such as :math:`h(r) = r^2`.
 
     A custom loss implements `value`, `proximal` and `_threshold`.
 
@@ -80,7 +80,7 @@ class Loss(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement value(r)")
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return the length that minimises h(·) + τ(· - r)²."""
+        r"""Return the length :math:`s` that minimises :math:`h(s) + \tau (s - r)^2`."""
         raise NotImplementedError(f"{type(self).__name__} must implement proximal(r, tau)")
 
     def check(self) -> None:
@@ -156,7 +156,9 @@ def column_medians(V: Array) -> Array:
 
 @parameters
 class Huber(Loss):
-    """h(r) = r² up to delta, then 2·delta·r - delta²: square near the fit, linear far from it.
+    r"""Huber's loss: square for short residuals, linear for long ones.
+
+    :math:`h(r) = r^2` up to :math:`\delta`, then :math:`2 \delta r - \delta^2`.
 
     Parameters
     ----------

@@ -30,7 +30,10 @@ Score = Any
 def rbf_loss(
     y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True
 ) -> Score:
-    """Return the paper's loss ‖Φ(y) - Φ(ŷ)‖² = 2 - 2 exp(-‖y - ŷ‖² / 2ℓ²) of an RBF output kernel.
+    r"""Return the paper's loss, the squared distance in the feature space of an RBF kernel.
+
+    :math:`\lVert \Phi(y) - \Phi(\hat y) \rVert^2 = 2 - 2 \exp(-\lVert y - \hat y \rVert^2 /
+    2\ell^2)`.
 
     Examples
     --------
@@ -45,7 +48,7 @@ def rbf_loss(
 
 
 def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return ‖y - ŷ‖² of vectors, curves and images.
+    r"""Return :math:`\lVert y - \hat y \rVert^2` of vectors, curves and images.
 
     Examples
     --------
@@ -58,7 +61,7 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return ‖y - ŷ‖ / ‖y‖ of fields: what neural operators are compared by.
+    r"""Return :math:`\lVert y - \hat y \rVert / \lVert y \rVert` of fields.
 
     Examples
     --------
@@ -74,7 +77,9 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Score:
-    """Return ‖Φ(y) - Φ(ŷ)‖² = l(y, y) - 2 l(y, ŷ) + l(ŷ, ŷ), for any output kernel and any outputs.
+    r"""Return the squared distance in the feature space of any output kernel.
+
+    :math:`\lVert \Phi(y) - \Phi(\hat y) \rVert^2 = l(y, y) - 2 l(y, \hat y) + l(\hat y, \hat y)`.
 
     Examples
     --------
@@ -94,7 +99,7 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
 
 
 def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Score:
-    """Return ‖g(x) - Φ(y)‖², the risk that the ridge equation minimises, before any decoding.
+    r"""Return :math:`\lVert g(x) - \Phi(y) \rVert^2`, the risk before decoding.
 
     Examples
     --------
@@ -216,7 +221,10 @@ def graph_distance(
 
 
 def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return 2|y ∩ ŷ| / (|y| + |ŷ|) of label sets, 1 for two empty ones: greater is better.
+    r"""Return the F1 of each label set, averaged over examples; greater is better.
+
+    :math:`2 \lvert y \cap \hat y \rvert / (\lvert y \rvert + \lvert \hat y \rvert)`, and 1 for two
+    empty sets.
 
     Label sets are indicator rows, dense or sparse, or lists of labels.
 

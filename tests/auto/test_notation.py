@@ -75,6 +75,8 @@ def test_one_of_two_numbers_is_asked_for(file):
         BadTable, match=r"line 2, column 'x': '1,234' can mean two numbers.*decimal="
     ):
         column(file, ["1,234", "2,500"], "\t")
+    with pytest.raises(BadTable, match=r"'\$3.499' can mean two numbers"):  # of a gallon, or pesos
+        column(file, ["$3.499", "$3.609"], "\t")
     assert column(file, ["1,234", "2,500"], "\t", decimal=",") == [1.234, 2.5]
     assert column(file, ["1,234", "2,500"], "\t", decimal=".") == [1234, 2500]
 

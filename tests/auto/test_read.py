@@ -99,6 +99,10 @@ def test_encodings(file):
         read(path, encoding="utf-8")
     with pytest.raises(BadTable, match=r"line 2: this is not cp1252"):
         read(file(b"a,b\n\x81,2\n"))
+    other = file("имя;рост\nИван;1,5\nОлег;2,5\n".encode("cp1251"))
+    with pytest.raises(BadTable, match=r"is not UTF-8.*encoding='cp1251'"):
+        read(other)
+    assert read(other, encoding="cp1251", header=True).columns["рост"] == ["1,5", "2,5"]
     with pytest.raises(BadTable, match="not an encoding that Python knows"):
         read(path, encoding="latin-99")
 

@@ -70,10 +70,10 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
     fit = LawRegression(map.solver.stencil, features, LINE, Y, intercept)
     folds = np.arange(60) // 12
-    found, _ = LeftOutLaws.of(fit, map.solver, folds).judged(np.arange(60), [1e-4])
+    found, _ = LeftOutLaws.of(fit, map.solver, folds).evaluate(np.arange(60), [1e-4])
     for fold in range(5):
         refit = fit.law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
-        wanted, _ = fit.judged(np.flatnonzero(folds == fold), [refit], map.solver)
+        wanted, _ = fit.evaluate(np.flatnonzero(folds == fold), [refit], map.solver)
         assert np.allclose(found[folds == fold], wanted, rtol=1e-6, atol=1e-9)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from mercer import DamagedModel, KernelDependency, load, save, train_network
 from mercer.estimators.learned_parameters import ParameterSearch
-from mercer.estimators.train_network import _left_out, _root
+from mercer.estimators.train_network import _left_out_error, _root
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Laplacian, Linear, Mapped, Matern, Polynomial
 from mercer.operators import ConditionalCovariance, Covariance, Identity
@@ -50,14 +50,20 @@ def test_gradients_are_the_same_on_torch(operator, criterion, groups, low_rank):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_gradient_of_a_minibatch(intercept):
     K, T = RBF(1.0)(X), _root(Y @ Y.T, intercept)
-    _, ridge, A = _left_out(K, T, 1.0, intercept)
+    _, ridge, A = _left_out_error(K, T, 1.0, intercept)
     D = RNG.normal(size=K.shape)
     D = D + D.T
     np.fill_diagonal(D, 0.0)
     h = 1e-6
-    rise = _left_out(K + h * D, T, 1.0, intercept)[0] - _left_out(K - h * D, T, 1.0, intercept)[0]
+    rise = (
+        _left_out_error(K + h * D, T, 1.0, intercept)[0]
+        - _left_out_error(K - h * D, T, 1.0, intercept)[0]
+    )
     assert (A * D).sum() == pytest.approx(rise / (2 * h), rel=1e-5)
-    rise = _left_out(K, T, np.exp(h), intercept)[0] - _left_out(K, T, np.exp(-h), intercept)[0]
+    rise = (
+        _left_out_error(K, T, np.exp(h), intercept)[0]
+        - _left_out_error(K, T, np.exp(-h), intercept)[0]
+    )
     assert ridge == pytest.approx(rise / (2 * h), rel=1e-4)
 
 

@@ -42,7 +42,7 @@ def count(A: Items) -> int:
 
 
 def refuse_masked(A: Items, name: str) -> None:
-    """Refuse masked entries: numpy would silently hand on what lies under the mask."""
+    """Refuse masked entries: numpy would silently use the values under the mask."""
     parts = A if isinstance(A, list | tuple) else [A]
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(

@@ -35,7 +35,7 @@ class DamagedModel(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a model file may ask for; `mercer.load(path, limits=Limits(...))` raises a limit.
+    """Limits to the content of a model file, raised by `mercer.load(path, limits=Limits(...))`.
 
     Parameters
     ----------

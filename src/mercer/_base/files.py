@@ -22,7 +22,7 @@ NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield the path of a draft, and put the draft in the place of `path` once it is whole.
+    """Yield the path of a draft, and rename the draft to `path` once it is complete.
 
     A link stays a link: the file that it points to is replaced. A pipe or a
     device is kept, and the draft is written into it. An interruption or a full disk
@@ -43,15 +43,15 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         yield draft
         if target.exists():
             shutil.copymode(target, draft)
-        _flush(draft)
+        _write_through(draft)
         os.replace(draft, target)
-        _flush(target.parent)
+        _write_through(target.parent)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _flush(path: Path) -> None:
-    """Wait until the disk has it: a rename may otherwise outlive the data through a power cut."""
+def _write_through(path: Path) -> None:
+    """Wait until a file is on the disk: a power cut could keep its name and lose its data."""
     if path.is_dir() and not hasattr(os, "O_DIRECTORY"):
         return  # Windows cannot open folders
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

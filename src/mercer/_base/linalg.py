@@ -17,7 +17,7 @@ INDEFINITE = 1e-8
 GRADED = 1e-4
 """Rows of weights that differ by more are factored by a method that keeps the light ones."""
 SMALL = 512
-"""Matrices of up to so many rows are factored by numpy, larger ones by scipy.
+"""Rows up to which matrices are factored by numpy; larger ones are factored by scipy.
 
 The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
 longer than a small factorisation. Large ones take scipy half the time.
@@ -132,7 +132,7 @@ def congruent(S: Array, W: Array) -> Array:
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return A B by scipy's BLAS, whose threads would compete with numpy's."""
+    """Return A B by scipy's BLAS, so that numpy's threads do not compete with scipy's."""
     (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
     return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
 

@@ -32,7 +32,7 @@ ENTRY = 500
 RANK = 1000
 """The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
 SMALL = 2.0**20
-"""Bytes that there is always room for: free memory is not even looked up."""
+"""Bytes that are always granted, without looking up the free memory."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Plan:
     routes
         One `Route` a row.
     largest_rank
-        The largest rank whose fit has room without streaming.
+        The largest rank whose fit has enough memory without streaming.
     """
 
     n: int
@@ -226,7 +226,7 @@ class Sizes:
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
-    """Refuse an exact fit of `n` pairs, `squares` n×n float64 matrices large, that has no room.
+    """Refuse an exact fit of `n` pairs if `squares` n×n float64 matrices exceed the memory.
 
     `where` is an array on the device that computes, or the device's name.
     """

@@ -126,7 +126,7 @@ def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[D
 
 
 def rows_at_once(columns: int) -> int:
-    """Return the number of rows of a block of so many columns for `striped`."""
+    """Return the number of rows of a block with a number of columns, for `striped`."""
     return min(MOST_ROWS, max(LEAST_ROWS, AT_ONCE // max(1, columns)))
 
 

@@ -55,11 +55,13 @@ def check_enough(coverage: float | None, groups: int) -> None:
 
 
 def _check_kind(name: str, kind: Any, known: tuple[str, ...]) -> None:
+    """Refuse a kind of column that is not known."""
     if kind not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {kind!r:.60}.")
 
 
 def _is_real(value: Any) -> bool:
+    """Return whether a value is a real number, and not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 

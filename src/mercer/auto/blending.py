@@ -31,13 +31,13 @@ F1_STEPS = 4e9
 """Steps up to which sets are decoded by expected F1: rows times the cube of the labels."""
 
 
-def single_scores(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
+def scores_of_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
     """Return the score of each model of a blend on left-out points, with the same folds."""
     found = []
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
         made = partial(left_out_probabilities, model.output_kernel_, points, y)
-        found.append(score(y, model._flattened(decoder.decode(points)), made))
+        found.append(score(y, model._restored(decoder.decode(points)), made))
     return np.array(found)
 
 
@@ -47,7 +47,7 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
     Least squares favours models whose points are shrunk right; by score those that decode right.
     """
     if kind in ARRAYS:
-        yield _hedged(blend)
+        yield _robust_blend(blend)
         return
     yield "least squares", blend
     scores = np.where(np.isfinite(scores), scores, -np.inf)  # those count for nothing
@@ -60,7 +60,7 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
     yield "mean of both", blend.reweighted((by_score + squares) / 2.0)
 
 
-def _hedged(blend: Blend) -> tuple[str, Blend]:
+def _robust_blend(blend: Blend) -> tuple[str, Blend]:
     """Return the blend of numbers with weights that are robust to outliers and chance.
 
     If the best linear model is within one standard error of the blend, the weights are the mean of
@@ -69,7 +69,7 @@ def _hedged(blend: Blend) -> tuple[str, Blend]:
     """
     squares, how = blend.squares_, "robust least squares"
     weights, each = averaged_weights(squares)
-    linear = _linear_models(blend)
+    linear = _linear_model_indices(blend)
     if linear:
         best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
         alone = np.eye(len(weights))[best]
@@ -109,9 +109,9 @@ def _weights_by_risk(squares: Squares) -> np.ndarray:
     return weights / weights.sum()
 
 
-def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
+def averaged_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
     """Return the mean of a blend and the best linear model, if within one standard error."""
-    linear = _linear_models(blend)
+    linear = _linear_model_indices(blend)
     if not linear:
         return None
     best = max(linear, key=lambda k: scores[k])
@@ -125,7 +125,8 @@ def and_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
     return blend.reweighted((blend.weights_ + np.eye(len(scores))[best]) / 2.0)
 
 
-def _linear_models(blend: Blend) -> list[int]:
+def _linear_model_indices(blend: Blend) -> list[int]:
+    """Return the positions of the ridge models whose kernel has finite features."""
     return [
         k
         for k, model in enumerate(blend.models_)
@@ -133,19 +134,21 @@ def _linear_models(blend: Blend) -> list[int]:
     ]
 
 
-def decoded_otherwise(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
-    """Yield the blend with sets decoded by expected F1, if that is fast, or rankings by Borda."""
+def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
+    """Return the blend with rankings decoded by Borda, or label sets by expected F1 if fast."""
     n, labels = blend.left_out_.coordinates.shape
-    decoders: dict[str, tuple[str, Decoder]] = {}
-    if not isinstance(blend.decoder_, Borda):
-        decoders["ranking"] = "Borda", Borda()
-    if n * float(labels) ** 3 <= F1_STEPS:
-        decoders["labels"] = "expected F1", ExpectedF1()
-    if kind in decoders:
-        how, decoder = decoders[kind]
-        other = copy.copy(blend)
-        other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
-        yield how, other
+    fast = n * float(labels) ** 3 <= F1_STEPS
+    how: str
+    decoder: Decoder
+    if kind == "ranking" and not isinstance(blend.decoder_, Borda):
+        how, decoder = "Borda", Borda()
+    elif kind == "labels" and fast:
+        how, decoder = "expected F1", ExpectedF1()
+    else:
+        return None
+    other = copy.copy(blend)
+    other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
+    return how, other
 
 
 def clearly_better(best: int, single: float, blended: float, blend: Blend, kind: str) -> bool:

@@ -75,16 +75,17 @@ def families(inputs: Inputs, X: Items) -> dict[str, Family]:
 
     X holds the rows as `inputs` reads them.
     """
-    return {name: Family(rows) for name, rows in _kernels(inputs, X).items() if rows[0]}
+    return {name: Family(rows) for name, rows in _kernels_by_family(inputs, X).items() if rows[0]}
 
 
-def _kernels(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
-    numbers = _on_numbers(inputs, inputs.scaled_numbers(X)) if inputs.width_ else {}
+def _kernels_by_family(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
+    """Return for each family lists of kernels, as `Family.rows` has them."""
+    numbers = _number_kernels(inputs, inputs.scaled_numbers(X)) if inputs.width_ else {}
     if not inputs.texts:
         return {family: [kernels] for family, kernels in numbers.items()}
     many = len(X) > MANY
     texts = {
-        name: reduce(add, [On(str(c), _on_text(inputs.kinds_[c], make)) for c in inputs.texts])
+        name: reduce(add, [On(str(c), _text_kernel(inputs.kinds_[c], make)) for c in inputs.texts])
         for name, make in _text_kernels(have_sentences(inputs, X), many).items()
     }
     if many or not numbers:  # of many rows, the blend adds them up
@@ -100,7 +101,9 @@ def _kernels(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
     }
 
 
-def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int) -> dict[str, Family]:
+def image_families(
+    inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int
+) -> dict[str, Family]:
     """Return kernels of patches and of neighbourhoods, for images predicted from images.
 
     The result is empty unless inputs and outputs are images of the same size.
@@ -124,11 +127,11 @@ def on_fields(inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int) -> di
     typical = sqrt(size[0] * size[1])
     patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
     quick = inputs.width_ <= pixels and inputs.width_ * float(n) ** 3 <= NEIGHBOURHOODS
-    local = {"neighbourhoods": Family([_on_neighbourhoods(shape)])} if quick else {}
+    local = {"neighbourhoods": Family([_neighbourhood_kernels(shape)])} if quick else {}
     return {"patches": Family([patches]), **local}
 
 
-def _on_neighbourhoods(shape: tuple[int, ...]) -> list[Local]:
+def _neighbourhood_kernels(shape: tuple[int, ...]) -> list[Local]:
     """Return kernels in which a pixel depends on nearby pixels, from narrow to wide."""
     grid = Fields(points=np.argwhere(np.ones(shape)).astype(float))
     widths = [sqrt(shape[0] * shape[1]) * part for part in (0.04, 0.1, 0.25)]
@@ -159,7 +162,7 @@ def have_sentences(inputs: Inputs, X: Items) -> bool:
     return any(are_sentences([row[name] for row in few]) for name in texts)
 
 
-def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
+def _number_kernels(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
     """Return the kernels to try on numbers: stationary, linear, and kernels of sets.
 
     The length scales of the stationary kernels go up to 12√d.
@@ -175,16 +178,16 @@ def _on_numbers(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
         return {**sets, "cosine": [Gaussian(Normalized(Linear()), c) for c in (0.7, 1.0)]}
     return {
         **(sets if inputs.bags_ else {}),
-        **(_on_curves(inputs) if not inputs.holes_.any() and are_curves(Z) else {}),
+        **(_curve_kernels(inputs) if not inputs.holes_.any() and are_curves(Z) else {}),
         "RBF": [RBF(c * sqrt(d)) for c in SCALES],
         "Laplacian": [Laplacian(c * d) for c in SCALES],
         "Matern": [Matern(c * sqrt(d)) for c in SCALES],
         "linear": [Linear()],
-        **({"linear, principal components": _principal_components(Z)} if 2 * d >= len(Z) else {}),
+        **({"linear, principal components": _component_kernels(Z)} if 2 * d >= len(Z) else {}),
     }
 
 
-def _principal_components(Z: np.ndarray) -> list[Kernel]:
+def _component_kernels(Z: np.ndarray) -> list[Kernel]:
     """Return linear kernels on the leading principal components, which leave out noise."""
     most = min(Z.shape) // 4
     return [Mapped(PCA(rank), Linear(), Vectors()) for rank in (2, 4, 8, 16) if rank <= most]
@@ -200,7 +203,7 @@ def _laplacian_on_binary(Z: np.ndarray) -> list[Kernel]:
     return [Standardized(RBF(sqrt(c * Z.shape[1] / 2.0)), units) for c in (0.4, 1.0)]
 
 
-def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
+def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
     """Return kernels on curves, and kernels on curves and their slopes.
 
     `inputs` divides each column by its own unit; these kernels use one unit for the whole curve.
@@ -218,13 +221,15 @@ def _on_curves(inputs: Inputs) -> dict[str, list[Kernel]]:
 
 
 def _text_kernels(sentences: bool, many: bool) -> dict[str, Any]:
+    """Return functions that make kernels of words and of letters, by name."""
     words = {"words": lambda: TfIdf(rank=RANK if many else None)} if sentences else {}
     if many:
         return {**words, "letters": lambda: TfIdf("letters", 3, 4, RANK // 2)}
     return {**words, "letters": lambda: Normalized(Spectrum(4, blended=True))}
 
 
-def _on_text(kind: str, make: Any) -> Kernel:
+def _text_kernel(kind: str, make: Any) -> Kernel:
+    """Return the kernel of a column that is not numeric, by its kind."""
     if kind == "graph":
         return Normalized(WeisfeilerLehman())
     return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()

@@ -32,15 +32,16 @@ def climb(
     if model is None:
         return None
     for step in (1, -1):
-        best, model = _walk(number, start, model, step, fit, compare)
+        best, model = _climb_one_way(number, start, model, step, fit, compare)
         if best != start:
             return best, model
     return start, model
 
 
-def _walk(
+def _climb_one_way(
     number: int, at: int, model: Any, step: int, fit: Callable, compare: Callable
 ) -> tuple[int, Any]:
+    """Return the last position, in steps from the start, that improved the model, and its model."""
     while 0 <= at + step < number:
         other = fit(at + step)
         better, clearly = (False, False) if other is None else compare(other, model)

@@ -62,8 +62,8 @@ class AutoDependency(LearntFromTable):
     time_limit : float, default=None
         Seconds that fitting may take; None for no limit.
     preset : {"fast", "default", "best"}, default="default"
-        How much is tried: "fast" takes about a third of the time of "default", and "best" about
-        three times as long.
+        How much is tried: "fast" takes about half of the time of "default", and "best" about
+        twice as long.
     random_state : int, RandomState or None, default=None
         The seed of forests and samples.
     verbose : bool, default=False
@@ -144,6 +144,7 @@ class AutoDependency(LearntFromTable):
         return self
 
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
+        """Read the table, and fit on it."""
         clock = Clock(self.time_limit)
         kind = check_arguments(self)
         table = as_table(X)
@@ -182,40 +183,43 @@ class AutoDependency(LearntFromTable):
         pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
         called = None if groups is None else np.array([str(group) for group in groups])
         self.training_ = Training(table, pairs, called, empty_like(X, kept))
-        self._search(pairs, clock)
+        self._fit_models(pairs, clock)
 
-    def _search(self, pairs: Pairs, clock: Clock) -> None:
+    def _fit_models(self, pairs: Pairs, clock: Clock) -> None:
+        """Fit a transducer on short texts of short texts, else the candidates of a search."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
         warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)
-        compared = partial(
+        fit_baselines = partial(
             baselines, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
         )
         if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
-            self._by_letters(pairs)
-            self.baselines_ = compared()
+            self._fit_transducer(pairs)
+            self.baselines_ = fit_baselines()
         else:
-            self._by_kernels(kernel, pairs, clock, seed, compared)
+            self._fit_candidates(kernel, pairs, clock, seed, fit_baselines)
         self.n_rows_ = pairs.n
         self.seconds_ = clock.spent
 
-    def _by_kernels(
-        self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, compared: Callable
+    def _fit_candidates(
+        self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, fit_baselines: Callable
     ) -> None:
+        """Search for the best model, and store what was tried."""
         preset = PRESETS[self.preset]
         search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
         with clock.reporting(search.planned(pairs), lines=self.verbose):
             self.best_estimator_ = search.run(pairs)
-            self.baselines_ = compared(trees=_tree_baseline(search.board))
+            self.baselines_ = fit_baselines(trees=_tree_baseline(search.board))
         self.board_ = sorted(search.board, key=lambda row: -row["score"])
         best = next(f for f, model in search.models.items() if model is self.best_estimator_)
         self.loo_score_ = search.score_of(best)
-        self.chosen_ = _called(best, self.best_estimator_, search)
+        self.chosen_ = _describe_choice(best, self.best_estimator_, search)
         self.notes_ += _notes_on_data(search)
         if self.coverage is not None or pairs.n <= SETS:
-            self.sets_ = self._calibrated(pairs)
+            self.sets_ = self._calibrated_sets(pairs)
 
-    def _by_letters(self, pairs: Pairs) -> None:
+    def _fit_transducer(self, pairs: Pairs) -> None:
+        """Fit a `SequenceTransducer`, and store its left-out accuracy."""
         model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)
         accuracy = model.transducer_.left_out_accuracy_
         self.best_estimator_, self.chosen_ = model, "SequenceTransducer, letter by letter"
@@ -224,12 +228,14 @@ class AutoDependency(LearntFromTable):
         self.board_ = [row | {"score": self.loo_score_}]
 
     def _output_names(self, table: Table) -> list[Name]:
+        """Return the names of the output columns: those given, or the last column."""
         if self.output is None:
             special = {self.groups, self.id}
             return [name for name in table.columns if name not in special][-1:]
         return table.names(several(self.output))
 
     def _input_names(self, table: Table, outputs: list[Name]) -> list[Name]:
+        """Return the names of the input columns, none of which is an output."""
         other = {*outputs, self.groups, self.id}
         if self.inputs is None or isinstance(self.inputs, dict):
             table.names(list(self.inputs or ()))  # refuse one that is not there
@@ -241,7 +247,7 @@ class AutoDependency(LearntFromTable):
         return names
 
 
-def _called(best: str, model: Any, search: Search) -> str:
+def _describe_choice(best: str, model: Any, search: Search) -> str:
     """Return the name of the choice: the models of a blend with their weights."""
     models = {family: rounded(row["model"]) for family, row in search.rows.items()}
     if best != "blend":

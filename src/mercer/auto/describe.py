@@ -32,7 +32,7 @@ def rounded(text: str) -> str:
 def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
     """Return a short description of the cells of each input column, such as their range."""
     return {
-        name: _input(table, name, kind, inputs) + _gaps(table, name)
+        name: _describe_input(table, name, kind, inputs) + _empty_cells(table, name)
         for name, kind in list(inputs.kinds_.items())[:MOST]
     }
 
@@ -47,13 +47,14 @@ def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]
         rows = np.asarray(y).reshape(len(y), -1)
         forms = outputs.cells_.notations_ or ["."] * len(outputs.columns_)
         if len(outputs.columns_) == 1 < rows.shape[1]:
-            return {outputs.columns_[0]: f"rows of {rows.shape[1]} values, {_range(rows, '.')}"}
+            what = f"rows of {rows.shape[1]} values, {_describe_range(rows, '.')}"
+            return {outputs.columns_[0]: what}
         named = enumerate(outputs.columns_[:MOST])
-        return {name: _range(rows[:, j], forms[j]) for j, name in named}
+        return {name: _describe_range(rows[:, j], forms[j]) for j, name in named}
     seen = {
         "image": lambda: f"arrays of {' × '.join(map(str, np.shape(y)[1:]))}",
-        "labels": lambda: _sets(y, outputs.cells_),
-        "class": lambda: _values(sorted({str(item) for item in y})),
+        "labels": lambda: _describe_sets(y, outputs.cells_),
+        "class": lambda: _describe_values(sorted({str(item) for item in y})),
         "ranking": lambda: f"orders of {np.shape(y)[1]} labels",
     }
     what = seen.get(outputs.kind_, lambda: f"such as {str(y[0])[:30]!r}")()
@@ -64,14 +65,15 @@ def notes_on(
     table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs, y: Any
 ) -> list[str]:
     """Return notes on automatic decisions that a user may want to change."""
-    return _on_outputs(known_outputs, outputs, y) + _on_inputs(table, inputs)
+    return _output_notes(known_outputs, outputs, y) + _input_notes(table, inputs)
 
 
-def _on_outputs(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
+def _output_notes(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
+    """Return notes on empty cells and on incomplete rankings of the outputs."""
     if isinstance(outputs, RecordOutputs):
         each = outputs.fields_.items()
-        found = [_on_outputs(known_outputs, own, outputs.column(y, name)) for name, own in each]
-        return [note for notes in found for note in notes] + _on_gaps(outputs, y)
+        found = [_output_notes(known_outputs, own, outputs.column(y, name)) for name, own in each]
+        return [note for notes in found for note in notes] + _missing_target_notes(outputs, y)
     notes = []
     if outputs.kind_ == "labels" and len(outputs.columns_) == 1:
         name = outputs.columns_[0]
@@ -84,7 +86,8 @@ def _on_outputs(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
     return notes
 
 
-def _on_gaps(outputs: RecordOutputs, y: Any) -> list[str]:
+def _missing_target_notes(outputs: RecordOutputs, y: Any) -> list[str]:
+    """Return a note on the output columns that have empty cells."""
     known_cells = known_fields(y, outputs.columns_)
     if known_cells.all():
         return []
@@ -96,7 +99,8 @@ def _on_gaps(outputs: RecordOutputs, y: Any) -> list[str]:
     ]
 
 
-def _on_inputs(table: Table, inputs: Inputs) -> list[str]:
+def _input_notes(table: Table, inputs: Inputs) -> list[str]:
+    """Return notes on columns that are not used, on empty cells and on dates."""
     notes = []
     left_out = [name for name, kind in inputs.kinds_.items() if kind == "nothing"]
     if left_out:
@@ -107,10 +111,10 @@ def _on_inputs(table: Table, inputs: Inputs) -> list[str]:
     if gaps:
         shown = ", ".join(map(repr, gaps[:5])) + (", …" if len(gaps) > 5 else "")
         notes.append(f"empty cells count as the mean, and as empty: {shown}.")
-    return notes + _on_dates(inputs)
+    return notes + _date_notes(inputs)
 
 
-def _on_dates(inputs: Inputs) -> list[str]:
+def _date_notes(inputs: Inputs) -> list[str]:
     """Return a note on the calendar features of each column of dates."""
     return [
         f"{name!r:.60} is used as a trend, and by the position in the {' and the '.join(periods)}."
@@ -119,26 +123,29 @@ def _on_dates(inputs: Inputs) -> list[str]:
     ]
 
 
-def _input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
+def _describe_input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
+    """Return a short description of the cells of one input column."""
     if kind == "nothing":
         return ""
     if kind == "category":
-        return _values(inputs.values_[name])
+        return _describe_values(inputs.values_[name])
     if kind == "number":
         form = inputs.forms_[name]
-        return _range(Column.of(table, name).values(form), form)
+        return _describe_range(Column.of(table, name).values(form), form)
     full = known(table, name)
     if kind == "labels":
-        return _sets(inputs.forms_[name].read(full), inputs.forms_[name])
+        return _describe_sets(inputs.forms_[name].read(full), inputs.forms_[name])
     return "" if kind == "graph" else f"such as {str(full.columns[name][0]).strip()[:30]!r}"
 
 
-def _gaps(table: Table, name: Name) -> str:
+def _empty_cells(table: Table, name: Name) -> str:
+    """Return the number of empty cells in brackets; nothing if there are none."""
     empty = len(table.empty(name))
     return f" ({empty} empty)" if empty else ""
 
 
-def _range(values: np.ndarray, notation: str) -> str:
+def _describe_range(values: np.ndarray, notation: str) -> str:
+    """Return the smallest and the largest of some numbers, dates or durations, in words."""
     low, high = float(np.min(values)), float(np.max(values))
     if is_date(notation):
         first, last = written_dates(np.array([low, high]), "text", moments=False)
@@ -148,12 +155,14 @@ def _range(values: np.ndarray, notation: str) -> str:
     return f"{low:.4g} to {high:.4g}"
 
 
-def _values(values: list[str]) -> str:
+def _describe_values(values: list[str]) -> str:
+    """Return the first few of some values, and how many there are."""
     shown = ", ".join(value[:20] for value in values[:4])
     return shown if len(values) <= 4 else f"{len(values)} values: {shown}, …"
 
 
-def _sets(sets: Any, cells: LabelCells) -> str:
+def _describe_sets(sets: Any, cells: LabelCells) -> str:
+    """Return the number of labels, and how many a row has on average."""
     if cells.indicators_:
         rows = np.asarray(sets)
         return f"{rows.shape[1]} labels, {rows.sum(axis=1).mean():.3g} a row"

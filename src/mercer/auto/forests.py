@@ -79,7 +79,7 @@ class TreeCandidates:
     @property
     def count(self) -> int:
         """The number of models."""
-        return len(self._kinds()) + self.can_boost if self.kernel is not None else 0
+        return len(self._forest_arguments()) + self.can_boost if self.kernel is not None else 0
 
     @cached_property
     def can_boost(self) -> bool:
@@ -105,8 +105,8 @@ class TreeCandidates:
             return
         if self.can_boost:
             yield "boosted trees", self._boosted()
-        share = self._best_share()
-        for name, how in self._kinds().items():
+        share = self._best_column_share()
+        for name, how in self._forest_arguments().items():
             yield name, self._forest(how, max_features=share)
 
     @property
@@ -115,6 +115,7 @@ class TreeCandidates:
         return min(self.preset.directions, self.pairs.n // max(self.width, 1))
 
     def _boosted(self) -> BoostedDependency:
+        """Return the boosted trees to fit."""
         preset, n = self.preset, self.pairs.n
         few = n < FEW
         return BoostedDependency(
@@ -127,10 +128,11 @@ class TreeCandidates:
         )
 
     def _forest(self, how: dict[str, Any], **more: Any) -> ForestDependency:
+        """Return a forest to fit; `how` and `more` are arguments of `ForestDependency`."""
         n, trees = self.pairs.n, self.preset.trees
         if not how["bootstrap"]:
             trees = int(IN_FOLDS * trees)
-        elif self._steps >= STEPS:
+        elif self._work >= STEPS:
             trees //= 2
         given: dict[str, Any] = {
             "n_trees": trees,
@@ -139,39 +141,42 @@ class TreeCandidates:
         }
         return ForestDependency(**given | self.common | how | more)
 
-    def _kinds(self) -> dict[str, dict[str, Any]]:
+    def _forest_arguments(self) -> dict[str, dict[str, Any]]:
         """Return the arguments of each kind of forest."""
         n = self.pairs.n
         bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
         kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < BOOSTED else 5}}
-        if self._steps < STEPS and not self.can_boost:
+        if self._work < STEPS and not self.can_boost:
             kinds["random forest"] = {"bootstrap": True, "random_splits": False}
         return kinds
 
     @property
-    def _share(self) -> float:
+    def _column_share(self) -> float:
         """The fraction of columns that trees examine at a split."""
         d = self.width
         return 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
 
     @property
-    def _steps(self) -> float:
+    def _work(self) -> float:
         """About how many steps a forest takes."""
         shape: tuple[int, ...] = getattr(self.pairs.y, "shape", ())
         q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
         n = self.pairs.n
-        return self.preset.trees * n * log2(n) * self._share * self.width * q
+        return self.preset.trees * n * log2(n) * self._column_share * self.width * q
 
-    def _best_share(self) -> float:
+    def _best_column_share(self) -> float:
         """Return the better fraction of columns, by the out-of-bag error of a few trees."""
-        if self.width >= 100 or self._steps >= QUICK:
-            return self._share
+        if self.width >= 100 or self._work >= QUICK:
+            return self._column_share
         few = {"bootstrap": True, "n_trees": TRIED}
-        tried = [(self._share, few), (1.0, few)]
-        risks = [self._risk(self._forest(how, max_features=share)) for share, how in tried]
-        return 1.0 if risks[1] < risks[0] else self._share
+        tried = [(self._column_share, few), (1.0, few)]
+        risks = [
+            self._out_of_bag_risk(self._forest(how, max_features=share)) for share, how in tried
+        ]
+        return 1.0 if risks[1] < risks[0] else self._column_share
 
-    def _risk(self, forest: ForestDependency) -> float:
+    def _out_of_bag_risk(self, forest: ForestDependency) -> float:
+        """Return the mean squared error of left-out predictions of a forest."""
         model = self.pairs.fitted(forest)
         return float(model.loo_embed().sqdistances_to(model.outputs_).mean())
 

@@ -51,11 +51,11 @@ def importances(
     for fold in range(1 if pairs.n > FEW else int(folds.max()) + 1):
         fitted = pairs.rows(np.flatnonzero(folds != fold)).fitted(_unfitted(model))
         out = pairs.rows(np.flatnonzero(folds == fold))
-        best = _scored(fitted, out.X, out.y, score)
+        best = _score(fitted, out.X, out.y, score)
         repeats = REPEATS if REPEATS * out.n * len(names) <= STEPS else 1
         for name in names * repeats:
             shuffled = inputs.shuffled(out.X, name, random.permutation(out.n))
-            found[name].append(best - _scored(fitted, shuffled, out.y, score))
+            found[name].append(best - _score(fitted, shuffled, out.y, score))
     falls = {name: float(np.mean(values)) for name, values in found.items()}
     return dict(sorted(falls.items(), key=lambda item: -item[1]))
 
@@ -68,8 +68,10 @@ def _unfitted(model: Any) -> Any:
     return Blend([clone(one) for one in used or model.models_], model.decoder)
 
 
-def _scored(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
-    def made() -> tuple[np.ndarray, np.ndarray]:
+def _score(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
+    """Return the score of the predictions of a fitted model."""
+
+    def probabilities() -> tuple[np.ndarray, np.ndarray]:
         return model.classes_, model.predict_proba(X)
 
-    return score(y, model.predict(X), made if has_classes(model) else None)
+    return score(y, model.predict(X), probabilities if has_classes(model) else None)

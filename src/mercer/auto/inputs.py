@@ -223,6 +223,7 @@ class Inputs(BaseEstimator):
         return [[label for label in item if label in seen] for item in sets]
 
     def _numbers(self, table: Table) -> np.ndarray:
+        """Return scaled numbers: empty cells are zero, and are marked in columns of their own."""
         raw = _side_by_side(self._blocks(table), len(table))
         if raw.shape[1] != len(self.mean_):
             raise BadTable(
@@ -266,6 +267,7 @@ class Inputs(BaseEstimator):
 
 
 def _side_by_side(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray:
+    """Return blocks of columns as one array, also if there are no blocks."""
     return np.concatenate([np.zeros((rows, 0)), *blocks.values()], axis=1)
 
 

@@ -64,4 +64,5 @@ class Letters(FromFile, BaseEstimator):
         raise ValueError("a model letter by letter has no weights of training rows.")
 
     def _texts(self, X: Items) -> list[str]:
+        """Return the texts of the input column."""
         return [row[self.column] for row in X]

@@ -107,14 +107,14 @@ def diagnosis(
     errors = row_errors(outputs, truth, left_out)
     worst = np.argsort(-errors, kind="stable")[:WORST]
     return {
-        "groups": [] if groups is None else _by_group(errors, groups),
-        "labels": _by_label(outputs, truth, left_out),
-        "regions": _by_region(inputs, inputs.numbers_of(X), errors),
+        "groups": [] if groups is None else _errors_by_group(errors, groups),
+        "labels": _scores_by_label(outputs, truth, left_out),
+        "regions": _errors_by_region(inputs, inputs.numbers_of(X), errors),
         "worst": [{"row": int(i), "error": float(errors[i])} for i in worst],
     }
 
 
-def _by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
+def _errors_by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
     """Return mean errors, the largest first."""
     names, number = np.unique(groups.astype(str), return_inverse=True)
     sizes = np.bincount(number)
@@ -125,18 +125,19 @@ def _by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
     ]
 
 
-def _by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+def _scores_by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+    """Return scores of each label, rank or column, by the kind of the outputs."""
     kinds = {
-        "record": _fields,
-        "number": _columns,
+        "record": _field_scores,
+        "number": _column_scores,
         "labels": _label_scores,
         "class": _label_scores,
-        "ranking": _ranks,
+        "ranking": _rank_errors,
     }
     return kinds.get(outputs.kind_, lambda *_: [])(outputs, truth, left_out)
 
 
-def _columns(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+def _column_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     """Return R² and root mean squared error of each column of numbers."""
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
     G = np.asarray(left_out).reshape(Y.shape)
@@ -152,7 +153,7 @@ def _columns(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     ]
 
 
-def _fields(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+def _field_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     """Return how good the predictions of each column of different kinds are."""
     scores, kinds = outputs.by_column(truth, left_out), outputs.kinds_
     return [{"column": str(name), "kind": kinds[name], "score": scores[name]} for name in scores]
@@ -186,7 +187,7 @@ def as_sets(outputs: Outputs, items: Items) -> list[set]:
     return outputs.cells_.sets_of(items)
 
 
-def _ranks(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
+def _rank_errors(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     """Return by how many ranks each label is misplaced on average."""
     ranks = np.asarray(truth)
     known = ranks >= 0
@@ -195,7 +196,7 @@ def _ranks(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     return [{"label": str(n), "places off": float(g)} for n, g in zip(names, gaps, strict=True)]
 
 
-def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
+def _errors_by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
     """Return mean errors in the leaves of a small tree on the inputs, the largest first."""
     n = len(errors)
     if not raw.shape[1] or n < 40 or not np.ptp(errors) > 0:
@@ -206,7 +207,7 @@ def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
     names = inputs.feature_names()
     leaves = tree.apply(raw)
     found = []
-    for leaf, conditions in _conditions(tree.tree_, names):
+    for leaf, conditions in _leaves_with_conditions(tree.tree_, names):
         rows = leaves == leaf
         where = " and ".join(conditions.values()) or "everywhere"
         found.append(
@@ -215,7 +216,7 @@ def _by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
     return sorted(found, key=lambda row: -row["error"])
 
 
-def _conditions(
+def _leaves_with_conditions(
     tree: Any, names: list[str], node: int = 0, above: dict[str, str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the leaves of a tree with their conditions; a later bound replaces a wider one."""
@@ -224,12 +225,17 @@ def _conditions(
         yield node, above
         return
     name, at = names[tree.feature[node]], float(tree.threshold[node])
-    no, yes = _sides(name, at)
-    yield from _conditions(tree, names, tree.children_left[node], above | {f"{name} ≤": no})
-    yield from _conditions(tree, names, tree.children_right[node], above | {f"{name} >": yes})
+    no, yes = _describe_split(name, at)
+    yield from _leaves_with_conditions(
+        tree, names, tree.children_left[node], above | {f"{name} ≤": no}
+    )
+    yield from _leaves_with_conditions(
+        tree, names, tree.children_right[node], above | {f"{name} >": yes}
+    )
 
 
-def _sides(name: str, at: float) -> tuple[str, str]:
+def _describe_split(name: str, at: float) -> tuple[str, str]:
+    """Return both sides of a split in words."""
     if " = " in name or name.endswith(" is empty"):
         return f"not {name}", name
     return f"{name} ≤ {at:.4g}", f"{name} > {at:.4g}"

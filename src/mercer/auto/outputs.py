@@ -129,7 +129,9 @@ class Outputs(BaseEstimator):
     def metric(self, truth: Items, predicted: Items) -> float:
         """Return the score of predictions; greater is better, 1 is best."""
         if self.kind_ in ARRAYS:
-            return _explained(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
+            return _explained_variance(
+                np.asarray(truth), np.asarray(predicted), self.kind_ == "number"
+            )
         return float(evaluate(self.space_, truth, predicted))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
@@ -141,8 +143,21 @@ class Outputs(BaseEstimator):
         return truth
 
     def set_columns(self, sets: Any) -> dict[str, Any]:
-        """Return prediction sets as columns of a table."""
-        return set_columns(sets, self)
+        """Return prediction sets as columns of a table.
+
+        Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
+        that all sets in the list contain, and those that some contain. Other outputs are listed.
+        """
+        if self.kind_ in ARRAYS:
+            return _pair_of_columns(("lower", "upper"), sets, self)
+        if self.kind_ == "labels":
+            ends = [_labels_in_all(some) for some in sets], [_labels_in_any(some) for some in sets]
+            return _pair_of_columns(("surely", "possibly"), ends, self)
+        written = [self.cells_.write(some) for some in sets]
+        return {
+            f"set of {name}": [_distinct_cells(cells[name]) for cells in written]
+            for name in self.columns_
+        }
 
     # -- in the form of the training outputs --------------------------------------------------
 
@@ -159,6 +174,7 @@ class Outputs(BaseEstimator):
         return items
 
     def _numbers(self, items: Items, flat: bool) -> Any:
+        """Return numbers, dates or durations as an array; one column as a vector if `flat`."""
         rows = np.asarray(items)
         if self.cells_.has_dates:
             columns = self.cells_.write(rows).values()
@@ -170,28 +186,28 @@ class Outputs(BaseEstimator):
 
         Of a table, that is its cell, or a dictionary of cells where there are several columns.
         """
-        batch = _batch(item)
+        batch = _batch_of_one(item)
         if not named:
-            return _plain(self.array_of(batch, flat)[0])
-        cells = {name: _plain(column[0]) for name, column in self.cells_.write(batch).items()}
+            return _plain_cell(self.array_of(batch, flat)[0])
+        cells = {name: _plain_cell(column[0]) for name, column in self.cells_.write(batch).items()}
         return next(iter(cells.values())) if len(cells) == 1 else cells
 
 
-def _batch(item: Any) -> Any:
+def _batch_of_one(item: Any) -> Any:
     """Return a batch of one item."""
     if isinstance(item, np.ndarray | np.generic | float | int):
         return np.asarray(item)[None]
     return object_array([item])
 
 
-def _plain(cell: Any) -> Any:
+def _plain_cell(cell: Any) -> Any:
     """Return a cell of an array as Python or pandas has it."""
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return pd.Timestamp(cell) if isinstance(cell, np.datetime64) else pd.Timedelta(cell)
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-def _explained(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
+def _explained_variance(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
     """Return R²: the mean over the columns that vary, or of all values together."""
     truth, predicted = (A.reshape(len(A), -1) for A in (truth, predicted))
     varies = truth.std(axis=0) > 0
@@ -203,24 +219,8 @@ def _explained(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> flo
     return float(1.0 - error / ((truth - truth.mean(axis=0)) ** 2).sum())
 
 
-def set_columns(sets: Any, outputs: Outputs) -> dict[str, Any]:
-    """Return prediction sets as columns of a table.
-
-    Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
-    that all sets in the list contain, and those that some contain. Other outputs are listed.
-    """
-    if outputs.kind_ in ARRAYS:
-        return _both(("lower", "upper"), sets, outputs)
-    if outputs.kind_ == "labels":
-        ends = [_common(some) for some in sets], [_all(some) for some in sets]
-        return _both(("surely", "possibly"), ends, outputs)
-    written = [outputs.cells_.write(some) for some in sets]
-    return {
-        f"set of {name}": [_distinct(cells[name]) for cells in written] for name in outputs.columns_
-    }
-
-
-def _both(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
+def _pair_of_columns(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
+    """Return the two ends of prediction sets as two columns for each output column."""
     written = [outputs.cells_.write(items) for items in ends]
     return {
         f"{name} {column}": cells[column]
@@ -229,18 +229,21 @@ def _both(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str,
     }
 
 
-def _common(sets: list) -> Any:
+def _labels_in_all(sets: list) -> Any:
+    """Return the labels that are in all of some sets."""
     if isinstance(sets[0], np.ndarray):
         return np.min(sets, axis=0)
     return [label for label in sets[0] if all(label in other for other in sets)]
 
 
-def _all(sets: list) -> Any:
+def _labels_in_any(sets: list) -> Any:
+    """Return the labels that are in at least one of some sets."""
     if isinstance(sets[0], np.ndarray):
         return np.max(sets, axis=0)
     return sorted({label for some in sets for label in some}, key=str)
 
 
-def _distinct(cells: Any) -> list:
-    plain = [cell.tolist() if isinstance(cell, np.ndarray) else _plain(cell) for cell in cells]
+def _distinct_cells(cells: Any) -> list:
+    """Return cells without repetitions."""
+    plain = [cell.tolist() if isinstance(cell, np.ndarray) else _plain_cell(cell) for cell in cells]
     return list({repr(cell): cell for cell in plain}.values())

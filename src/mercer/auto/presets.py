@@ -50,7 +50,29 @@ class Preset:
 
 
 PRESETS = {
-    "fast": Preset(300, True, 500, 300, 1, 40, 0.05, 60, 0.2, 3, 0),
+    "fast": Preset(
+        sample=300,
+        exact=500,
+        rank=300,
+        families=1,
+        trees=40,
+        tolerance=0.05,
+        boosted=60,
+        learning_rate=0.2,
+        directions=3,
+        pixels=0,
+    ),
     "default": Preset(),
-    "best": Preset(800, False, 2000, 600, 20, 200, 0.0, 500, 0.05, 30, 4096),
+    "best": Preset(
+        sample=800,
+        climbs=False,
+        exact=2000,
+        families=20,
+        trees=200,
+        tolerance=0.0,
+        boosted=500,
+        learning_rate=0.05,
+        directions=30,
+        pixels=4096,
+    ),
 }

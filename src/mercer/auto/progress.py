@@ -88,6 +88,7 @@ class Clock:
             yield
 
     def _line(self, kind: str, share: float, rest: str) -> None:
+        """Write a line on the progress, at most one every `LINE` seconds."""
         if sys.stderr is not None and time.perf_counter() - self.reported >= LINE:
             self.reported = time.perf_counter()
             print(f"mercer: {share:.0%} done ({kind}), {rest}", file=sys.stderr, flush=True)

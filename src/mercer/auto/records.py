@@ -18,7 +18,7 @@ from ..spaces import Records
 from ..spaces.records import column_of, filled, from_columns, known_fields
 from .kinds.cells import Cells
 from .kinds.guess import known, output_kind
-from .outputs import Outputs, set_columns
+from .outputs import Outputs
 from .tables.table import BadTable, Name, Table
 
 RECORD = "record"
@@ -45,29 +45,33 @@ def fitted_outputs(
     """
     given = set((kinds or {}).values())
     if len(given) > 1:
-        outputs: Outputs = RecordOutputs(_by_name(kinds or {}, table, names))
+        outputs: Outputs = RecordOutputs(_kinds_by_name(kinds or {}, table, names))
     else:
-        kind = given.pop() if given else _guessed(table, names)
-        several = len(names) > 1 and (kind in ALONE or (kind == "number" and _gaps(table, names)))
+        kind = given.pop() if given else _guessed_kind(table, names)
+        several = len(names) > 1 and (
+            kind in ALONE or (kind == "number" and _have_empty_cells(table, names))
+        )
         record = RecordOutputs(dict.fromkeys(names, kind if several else None))
         outputs = record if several or kind == RECORD else Outputs(kind)
     return outputs, outputs.fit(table, names)
 
 
-def _guessed(table: Table, names: Sequence[Name]) -> str:
+def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
     """Return the kind that output columns have together; of few complete rows, of each."""
-    if len(names) == 1 or not _gaps(table, names):
+    if len(names) == 1 or not _have_empty_cells(table, names):
         return output_kind(table, names)
     complete = len(table) - len({i for name in names for i in table.empty(name)})
     return RECORD if complete < COMPLETE else output_kind(table, names)
 
 
-def _gaps(table: Table, names: Sequence[Name]) -> bool:
+def _have_empty_cells(table: Table, names: Sequence[Name]) -> bool:
     """Return whether some cells of some columns are empty."""
     return any(table.empty(name) for name in names)
 
 
-def _by_name(kinds: Mapping[Name, str], table: Table, names: Sequence[Name]) -> dict[Name, str]:
+def _kinds_by_name(
+    kinds: Mapping[Name, str], table: Table, names: Sequence[Name]
+) -> dict[Name, str]:
     """Return the kind of each output column, which must be named where kinds differ."""
     absent = [name for name in names if name not in kinds]
     if absent:
@@ -99,7 +103,7 @@ class RecordCells(Cells):
     def read(self, table: Table) -> np.ndarray:
         """Return one record for each row."""
         return from_columns(
-            {name: with_gaps(own.read, table, name, own) for name, own in self.fields.items()}
+            {name: values_or_none(own.read, table, name, own) for name, own in self.fields.items()}
         )
 
     def column(self, records: Items, name: Name) -> Items:
@@ -146,12 +150,13 @@ class RecordOutputs(Outputs):
         return {name: own.kind_ for name, own in self.fields_.items()}
 
     def _filled(self, table: Table, names: Sequence[Name]) -> Table:
+        """Return the table unchanged: empty cells of records are missing values."""
         return table  # each column refuses its own empty cells
 
     def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
         """Return the sum of the kernels of the columns, fitted once for all models of a search."""
         each = self.fields_.items()
-        known = {name: _rows(y, name) for name in self.fields_}
+        known = {name: _indices_of_known(y, name) for name in self.fields_}
         fields = [
             On(name, own.kernel(self.column(y, name), None if weights is None else weights[rows]))
             for (name, own), rows in zip(each, known.values(), strict=True)
@@ -183,7 +188,8 @@ class RecordOutputs(Outputs):
         """Return the score of each column, on the rows where its true value is known."""
         return {
             name: own.metric(
-                self.column(truth, name), self.column(predicted[_rows(truth, name)], name)
+                self.column(truth, name),
+                self.column(predicted[_indices_of_known(truth, name)], name),
             )
             for name, own in self.fields_.items()
         }
@@ -219,37 +225,39 @@ class RecordOutputs(Outputs):
         """Return the prediction sets of all columns as columns of a table."""
         found: dict[str, Any] = {}
         for name, own in self.fields_.items():
-            found |= set_columns(_ends(sets[name]), own)
+            found |= own.set_columns(_ends_of_bands(sets[name]))
         return found
 
 
-def with_gaps(read: Callable[[Table], Items], table: Table, name: Name, own: Outputs) -> list:
+def values_or_none(read: Callable[[Table], Items], table: Table, name: Name, own: Outputs) -> list:
     """Return the values of one column, None where its cell is empty."""
     found: list[Any] = [None] * len(table)
-    rows = _known(table, name, own)
-    for i, value in zip(rows, _values(read(table.rows(rows))), strict=True):
+    rows = _indices_with_value(table, name, own)
+    for i, value in zip(rows, _list_of_values(read(table.rows(rows))), strict=True):
         found[i] = value
     return found
 
 
 def _known_rows(table: Table, name: Name, own: Outputs) -> Table:
     """Return the rows in which one column has a value, without the other columns."""
-    return replace(table, columns={name: table.columns[name]}).rows(_known(table, name, own))
+    return replace(table, columns={name: table.columns[name]}).rows(
+        _indices_with_value(table, name, own)
+    )
 
 
-def _known(table: Table, name: Name, own: Outputs) -> list[int]:
+def _indices_with_value(table: Table, name: Name, own: Outputs) -> list[int]:
     """Return the rows in which one column has a value: an empty set of labels is one."""
     kind = vars(own).get("kind_") or own.kind or output_kind(known(table, name), [name])
     empty = set() if kind == "labels" else set(table.empty(name))
     return [i for i in range(len(table)) if i not in empty]
 
 
-def _rows(records: Items, name: Name) -> np.ndarray:
+def _indices_of_known(records: Items, name: Name) -> np.ndarray:
     """Return the records in which a field is known."""
     return np.flatnonzero([record[name] is not None for record in records])
 
 
-def _values(items: Items) -> list:
+def _list_of_values(items: Items) -> list:
     """Return the values of a column; plain numbers where each is one."""
     if isinstance(items, np.ndarray) and items.dtype != object:
         flat = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
@@ -257,6 +265,6 @@ def _values(items: Items) -> list:
     return list(items)
 
 
-def _ends(sets: Any) -> Any:
+def _ends_of_bands(sets: Any) -> Any:
     """Return the lower and the upper ends of bands; lists unchanged."""
     return sets if isinstance(sets, list) else (sets.lower, sets.upper)

@@ -15,8 +15,14 @@ from ..estimators.choice import exceeds_standard_error, some_rows
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
-from .blending import and_linear, clearly_better, decoded_otherwise, single_scores, variants
-from .candidates import Family, families, on_fields
+from .blending import (
+    averaged_with_linear,
+    clearly_better,
+    scores_of_models,
+    variants,
+    with_other_decoder,
+)
+from .candidates import Family, families, image_families
 from .climbing import climb
 from .forests import TreeCandidates
 from .inputs import Inputs
@@ -66,26 +72,31 @@ class Search:
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
         """Return about how many steps of each kind there will be."""
-        lists = self._choices(pairs).values()
+        lists = self._kernel_families(pairs).values()
         ridges = sum(min(4, family.size) if self.preset.climbs else family.size for family in lists)
         whole = min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
-        return {"ridge": ridges, "whole": whole, "trees": self._trees(pairs).count, "baseline": 3}
+        return {
+            "ridge": ridges,
+            "whole": whole,
+            "trees": self._tree_candidates(pairs).count,
+            "baseline": 3,
+        }
 
     def run(self, pairs: Pairs) -> Any:
         """Return the model with the best left-out score: one of a family, trees or the blend."""
         self._ridges(pairs)
-        trees = self._trees(pairs)
+        trees = self._tree_candidates(pairs)
         for name, model in trees:
             if self.models and not trees.affordable(model, self.clock):
                 break
             self.models[name] = self.clock.timed("trees", lambda: pairs.fitted(model))  # noqa: B023
-            self.rows[name] = self._note(name, name, self.models[name], pairs)
+            self.rows[name] = self._add_to_leaderboard(name, name, self.models[name], pairs)
         singles = list(self.models)
         if len(singles) == 1:
             return self.models[singles[0]]
         first = Blend(list(self.models.values()), self.outputs.decoder(), prefit=True)
         pairs.fitted(first)
-        scores = single_scores(first, self.score, pairs.y)
+        scores = scores_of_models(first, self.score, pairs.y)
         self._best_blend(first, scores, pairs)
         best = int(np.argmax(scores))
         blend, score = self.models["blend"], self.score_of("blend")
@@ -96,20 +107,22 @@ class Search:
         """Keep the best variant of the blend."""
         kind = self.outputs.kind_
 
-        def noted(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
-            return how, blend, self._note("blend", f"blend, {how}", blend, pairs)
+        def add_variant(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
+            return how, blend, self._add_to_leaderboard("blend", f"blend, {how}", blend, pairs)
 
-        tried = [noted(how, blend) for how, blend in variants(first, scores, kind)]
+        tried = [add_variant(how, blend) for how, blend in variants(first, scores, kind)]
         how, blend, row = max(tried, key=lambda one: one[2]["score"])
-        linear = and_linear(blend, scores) if kind == "ranking" else None
+        linear = averaged_with_linear(blend, scores) if kind == "ranking" else None
         if linear is not None:
-            how, blend, row = noted(f"{how} and linear", linear)
-        for name, decoded in decoded_otherwise(blend, kind):
-            _, _, other = noted(f"{how}, {name}", decoded)
-            row, blend = (other, decoded) if other["score"] > row["score"] else (row, blend)
+            how, blend, row = add_variant(f"{how} and linear", linear)
+        decoded = with_other_decoder(blend, kind)
+        if decoded is not None:
+            _, other, score = add_variant(f"{how}, {decoded[0]}", decoded[1])
+            row, blend = (score, other) if score["score"] > row["score"] else (row, blend)
         self.models["blend"], self.rows["blend"] = blend, row
 
-    def _trees(self, pairs: Pairs) -> TreeCandidates:
+    def _tree_candidates(self, pairs: Pairs) -> TreeCandidates:
+        """Return the models of trees that are tried on the pairs."""
         return TreeCandidates(
             self.inputs, self.outputs, self.output_kernel, pairs, self.preset, self.seed
         )
@@ -120,11 +133,13 @@ class Search:
         if pairs.n > self.preset.sample:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
             some = pairs.rows(some_rows(labels, self.preset.sample, self.seed))
-        for name, family in self._choices(pairs).items():
+        for name, family in self._kernel_families(pairs).items():
             found = self._best_kernel(family, some)
             if found is not None:
                 chosen[name], model = found
-                self.rows[name] = self._note(name, _short(chosen[name]), model, some)
+                self.rows[name] = self._add_to_leaderboard(
+                    name, _kernel_name(chosen[name]), model, some
+                )
                 if some is pairs:
                     self.models[name] = model
         if some is not pairs:
@@ -142,7 +157,7 @@ class Search:
             kernel, exact = chosen[name], pairs.n <= self.preset.exact or sets
             model = self.clock.timed("whole", lambda: self._ridge(kernel, pairs, exact))  # noqa: B023
             self.models[name] = model
-            self.rows[name] = self._note(name, _short(kernel), model, pairs)
+            self.rows[name] = self._add_to_leaderboard(name, _kernel_name(kernel), model, pairs)
 
     def _best_kernel(self, family: Family, pairs: Pairs) -> tuple[Any, KernelDependencyCV] | None:
         """Return the best kernel of a family and its model; None if there is no time left."""
@@ -159,14 +174,14 @@ class Search:
         else:
             tried = [(k, fit(kernel)) for k, kernel in enumerate(first)]
             known = [(k, model) for k, model in tried if model is not None]
-            found = max(known, key=lambda one: _worth(one[1]), default=None)
+            found = max(known, key=lambda one: _selection_score(one[1]), default=None)
         if found is None:
             return None
         at, model = found
         best = first[at], model
         for row in others:
             other = fit(row[at])
-            if other is not None and _worth(other) > _worth(best[1]):
+            if other is not None and _selection_score(other) > _selection_score(best[1]):
                 best = row[at], other
         return best
 
@@ -174,15 +189,15 @@ class Search:
     def _compare(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
         """Return whether a model is better than another, and by more than a standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
-        return _worth(one) > _worth(other), exceeds_standard_error(
+        return _selection_score(one) > _selection_score(other), exceeds_standard_error(
             np.asarray(losses[1] - losses[0])
         )
 
-    def _choices(self, pairs: Pairs) -> dict[str, Family]:
+    def _kernel_families(self, pairs: Pairs) -> dict[str, Family]:
         """Return kernels by family; those of patches where inputs and outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
         few = pairs.n <= self.preset.exact
-        fields = on_fields(self.inputs, shape, pairs.n, self.preset.pixels) if few else {}
+        fields = image_families(self.inputs, shape, pairs.n, self.preset.pixels) if few else {}
         return families(self.inputs, pairs.X) | fields
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
@@ -197,11 +212,13 @@ class Search:
                 self.output_kernel,
                 scoring="auto" if self.outputs.kind_ == "labels" else None,
                 decoder=self.outputs.decoder(),
-                features=None if exact else _map_of(kernel, rank),
+                features=None if exact else _low_rank_features(kernel, rank),
             )
         )
 
-    def _note(self, family: str, called: str, model: Any, pairs: Pairs) -> dict[str, Any]:
+    def _add_to_leaderboard(
+        self, family: str, called: str, model: Any, pairs: Pairs
+    ) -> dict[str, Any]:
         """Add a model to the leaderboard, and return its row."""
 
         def made() -> tuple[np.ndarray, np.ndarray]:
@@ -223,12 +240,12 @@ class Search:
         return self.rows[family]["score"] if family in self.rows else float("nan")
 
 
-def _worth(model: KernelDependencyCV) -> float:
+def _selection_score(model: KernelDependencyCV) -> float:
     """Return the score that chose the ridge, or minus the risk, to compare kernels of a family."""
     return -model.loo_risk_ if np.isnan(model.loo_score_) else model.loo_score_
 
 
-def _map_of(kernel: Kernel, rank: int) -> FeatureMap:
+def _low_rank_features(kernel: Kernel, rank: int) -> FeatureMap:
     """Return a feature map for many rows: the features of the kernel if it has finitely many."""
     return IncompleteCholesky(rank) if kernel.features is None else Explicit()
 
@@ -237,6 +254,6 @@ NOT_SHOWN = r",\s*units=array\(.*?\)(?=\))|fields=Fields\(points=array\(.*?\)\),
 """Parameters of kernels that are not shown: the units of columns, and the points of a grid."""
 
 
-def _short(kernel: Kernel) -> str:
+def _kernel_name(kernel: Kernel) -> str:
     """Return the name of a kernel without its arrays."""
     return re.sub(NOT_SHOWN, "", " ".join(str(kernel).split()))

@@ -174,8 +174,8 @@ class Chart:
             if following is not None:
                 heappush(waiting, (-following[0], i, rank + 1))
 
-    def _edges(self, state: State) -> list[Edge]:
-        """Return all last steps of a state."""
+    def _last_steps(self, state: State) -> list[Edge]:
+        """Return all ways to add the last child to a state, each as an edge of the chart."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
         own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
@@ -194,7 +194,7 @@ class Chart:
         ranked = self._ranked.setdefault(state, [])
         if state not in self._waiting:
             self._waiting[state] = []
-            for edge in self._edges(state):
+            for edge in self._last_steps(state):
                 self._push(state, edge, (0,) * len(edge[1]))
         waiting = self._waiting[state]
         while len(ranked) <= rank:

@@ -94,7 +94,7 @@ class LabelLoss(ExpectedLoss):
     def calibrate(self, C: np.ndarray, y: Items) -> None:
         """Choose the price of the least loss on left-out weights.
 
-        It stays 0 unless that loses less by more than a standard error of the difference.
+        It stays 0 unless a price lowers the loss by more than one standard error.
         """
         true = self._indicators(y)
         losses = []

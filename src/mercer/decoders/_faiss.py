@@ -13,7 +13,7 @@ from ..embedding import Frame
 ROWS = 65536
 """Candidates that are put into coordinates at once."""
 SPARE = 16
-"""Candidates beyond the wanted ones that are scored again in double precision."""
+"""Candidates beyond the requested ones that are scored again in double precision."""
 UNIT = 2.0**-24
 """The rounding of a float32."""
 NEIGHBOURS, EFFORT = 32, 128

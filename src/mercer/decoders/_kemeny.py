@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from .._base.loops import compiled, parallel
 
 SUBSETS = 16
-"""Up to this many labels all subsets are gone through."""
+"""The number of labels up to which all subsets are enumerated."""
 PROGRAMME = 300
 """Up to this many labels that beat each other in a circle the integer programme is solved."""
 TOLERANCE = 1e-10

@@ -9,8 +9,8 @@ import numpy as np
 from .._base.loops import compiled, parallel
 
 Paths = namedtuple("Paths", "starts target chain roots worth kappa bonus")
-"""The graph that is searched, as in `PathGraph`; the price w_m of n-grams of m symbols, what of it
-those pay that are so many places apart, and what a symbol gains."""
+"""The graph that is searched, as in `PathGraph`; the price w_m of n-grams of m symbols, the
+part of it that two equal n-grams pay by their distance, and the bonus of a symbol."""
 
 
 @parallel
@@ -19,7 +19,7 @@ def viterbi(start, stop, scores, table, wanted, codes, ends):
 
     table[context, c] scores symbol c after a context, c = |alphabet| being the end; a context is a
     number in base |alphabet| + 1 whose digits are the symbols before, the border symbol at first.
-    A wanted length of -1 leaves the length open.
+    A length of -1 leaves the length open.
     """
     _, places, size = scores.shape
     states = table.shape[0]
@@ -75,9 +75,10 @@ def _add_windows(cells, width, value, late, out):
 def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
     """Add up, for every point and edge, the scores of the n-grams that the edge ends.
 
-    fronts[t, e, i] has those that depend on the place i of the edge's symbol, backs[t, e, b] those
-    that depend on the number b of symbols after it; width 0 stands for no places. An edge ends its
-    own n-gram and all that the edge of its suffix ends, which comes before it.
+    fronts[t, e, i] has those that depend on the position i of the edge's symbol, and
+    backs[t, e, b] those that depend on the number b of symbols after it. With width 0 positions do
+    not count. An edge ends its own n-gram and all that the edge of its suffix ends, which comes
+    before it.
     """
     longest = fronts.shape[2]
     for t in range(start, stop):

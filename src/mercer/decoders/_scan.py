@@ -61,9 +61,9 @@ Best = tuple[Array, Array]
 
 
 def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best `k` of those held and of the columns of S, numbered from `offset`.
+    """Return the best `k` of those so far and of the columns of S, numbered from `offset`.
 
-    Of equal scores those held come first, then the earlier column.
+    Of equal scores the earlier block comes first, then the earlier column.
     """
     if k == 1:
         return _single(held, S, offset)
@@ -71,7 +71,7 @@ def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _single(held: Best | None, S: Array, offset: int) -> Best:
-    """Return the best candidate so far, the first one of equal scores."""
+    """Return the best candidate of those so far and of a block; the first one of equal scores."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
@@ -85,15 +85,15 @@ def _single(held: Best | None, S: Array, offset: int) -> Best:
 
 def _numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
     """Return the best k so far, of NumPy arrays, which are searched without sorting all scores."""
-    numbers, both = _hits(S, _in_question(held, S, k), offset)
+    numbers, both = _hits(S, _may_be_best(held, S, k), offset)
     if held is not None:
         numbers, both = np.hstack([held[0], numbers]), np.hstack([held[1], both])
     order = np.argsort(-both, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(numbers, order, axis=1), np.take_along_axis(both, order, axis=1)
 
 
-def _in_question(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Return which scores may be among the best: after a few blocks hardly any."""
+def _may_be_best(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
+    """Return which scores of a block may be among the best k so far."""
     if held is not None and held[1].shape[1] == k:
         return held[1][:, -1:] < S
     if held is not None or S.shape[1] <= k:

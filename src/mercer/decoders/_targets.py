@@ -11,7 +11,7 @@ from .._base.arrays import Items, blocks, host
 from ..embedding import Embedding
 
 POINTS = 256
-"""Points that are held at once in features, which may be many."""
+"""Points whose features, which may be many, are in memory at once."""
 
 
 def targets(

@@ -66,7 +66,7 @@ class Decoder(BaseEstimator):
     per_input: Any = False
     """Whether every input has candidates of its own."""
     calibrates = False
-    """Whether `calibrate` wants the left-out points of the training examples after `fit`."""
+    """Whether `calibrate` needs the left-out points of the training examples after `fit`."""
 
     @property
     def constants(self) -> tuple[str, ...]:

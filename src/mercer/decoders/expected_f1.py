@@ -76,12 +76,12 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
     none = np.eye(1, labels + 1).repeat(m, axis=0)
     kept, parts = [none], list(blocks(labels, step))
     for part in parts:
-        kept.append(_counts(kept[-1], P[:, part])[-1])
+        kept.append(_count_distributions(kept[-1], P[:, part])[-1])
     values = np.empty((m, labels + 1))
     values[:, 0] = kept[-1][:, 0]
     inverse = np.tile(1.0 / np.arange(1, 2 * labels + 1), (m, 1))
     for part, first in zip(reversed(parts), kept[-2::-1], strict=True):
-        counts = _counts(first, P[:, part])
+        counts = _count_distributions(first, P[:, part])
         for s in range(part.stop, part.start, -1):
             k = np.arange(1, s + 1)
             true = counts[s - part.start][:, 1 : s + 1]
@@ -93,7 +93,7 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
     return values
 
 
-def _counts(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
+def _count_distributions(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
     """Return the distribution of the number of true labels after 0, 1, 2, ... more labels.
 
     Parameters

@@ -43,10 +43,10 @@ def _gains(words: Items, y: Items) -> np.ndarray:
 
 @parameters
 class Lexicon(Decoder):
-    """The best word of a lexicon, among those that suit the input.
+    r"""The best word of a lexicon, among those that suit the input.
 
-    Scores 2⟨g(x), Φ(w)⟩ - l(w, w) of all words at once, hence exact; words that `restrict` rules
-    out for an input take no part.
+    Scores :math:`2 \langle g(x), \Phi(w) \rangle - l(w, w)` of all words at once, hence exact;
+    words that `restrict` rules out for an input take no part.
 
     Parameters
     ----------
@@ -57,15 +57,16 @@ class Lexicon(Decoder):
         says whether the word may be its output. An input that no word suits gets the best of all
         words, with a warning.
     background : float or "auto", default=0.0
-        How much of the mean Φ of the training outputs (of those that suit the input) is
+        How much of the mean point of the training outputs (of those that suit the input) is
         subtracted from g(x) before words are scored; "auto" chooses it on left-out points. A ridge
         shrinks g(x) towards what is frequent, at the cost of rare words; 0 leaves the objective
         unchanged.
     rarity : float or "auto", default=0.0
-        A word gains rarity · Σ_p (H - log f(w_p)) by its symbols, f being their frequencies in
-        the training outputs and H the mean of log f: Bayes' rule where the words to come are others
-        than those learnt from, so that rare symbols are as likely as frequent ones. "auto" chooses
-        it on left-out points; fit with ``groups=y`` where the words to come are new.
+        A word gains :math:`\text{rarity} \sum_p (H - \log f(w_p))` by its symbols, with :math:`f`
+        their frequencies in the training outputs and :math:`H` the mean of :math:`\log f`: Bayes'
+        rule where the words to come are others than those learnt from, so that rare symbols are as
+        likely as frequent ones. "auto" chooses it on left-out points; fit with ``groups=y`` where
+        the words to come are new.
 
     Attributes
     ----------

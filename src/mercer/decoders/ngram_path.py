@@ -17,7 +17,7 @@ from ._targets import automatic, best_of, targets
 from .base import Decoder, Found, Ranked, unsuited
 
 POINTS = 32
-"""Points that are decoded at once: their scores by n-gram and place are held in memory."""
+"""Points that are decoded at once: their scores by n-gram and position are in memory."""
 CALIBRATED = 500
 """Left-out points that a bonus is chosen on; more would not change it."""
 USUAL = 64
@@ -27,10 +27,10 @@ BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 @parameters
 class NGramPath(Decoder):
-    """The best string for a target of n-gram scores, found by branch and bound.
+    r"""The best string for a target of n-gram scores, found by branch and bound.
 
-    Maximises 2⟨g, Φ(s)⟩ - ‖Φ(s)‖² + bonus · |s| over strings s, for the features Φ of a
-    `Spectrum` kernel, with places or without, blended or not.
+    Maximises :math:`2 \langle g, \Phi(s) \rangle - \lVert \Phi(s) \rVert^2 + \text{bonus} \cdot
+    \lvert s \rvert` over strings :math:`s`, for the features of any `Spectrum` kernel.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class NGramPath(Decoder):
     min_length : int, default=1
         The smallest length.
     bonus : float or "auto", default="auto"
-        Added for every symbol, in units of Σ_m w_m, which is what a symbol costs in ‖Φ(s)‖²;
+        Added for every symbol, in units of the weight of its n-grams;
         "auto" chooses it on left-out points (a ridge shrinks g, which favours short strings).
     max_nodes : int, default=100000
         Prefixes that are looked at for one point before its search is given up.

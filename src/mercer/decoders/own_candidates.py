@@ -46,9 +46,9 @@ class CandidateLists:
         self.ends = np.cumsum(self.lengths)
 
     def _pool(self, start: int) -> tuple[Items, np.ndarray]:
-        """Return the objects in all lists, each once, and the place of every entry among them.
+        """Return the objects in all lists, each once, and the position of every entry among them.
 
-        A bad candidate is named by its list and its place there.
+        A bad candidate is named by its list and its position there.
         """
         objects = {id(y): y for row in self.lists for y in row}
         place = {name: i for i, name in enumerate(objects)}

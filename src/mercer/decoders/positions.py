@@ -1,4 +1,4 @@
-"""Decoders of one-hot places: the best symbol at every place, alone or in its context."""
+"""Decoders of one-hot positions: the best symbol at each, alone or in its context."""
 
 from __future__ import annotations
 
@@ -145,11 +145,12 @@ class PerPosition(PositionDecoder):
 
 @parameters
 class Viterbi(PositionDecoder):
-    """The best sequence under scores of symbols at positions and of symbols in their context.
+    r"""The best sequence under scores of symbols at positions and of symbols in their context.
 
-    Maximises Σ_p (2 g_pc - 1) + weight · Σ_p transition(context, c_p), where the context is the
-    `order` symbols before and the end of the sequence is a symbol of its own; exactly, by dynamic
-    programming over the (|alphabet| + 1)^order contexts.
+    Maximises :math:`\sum_p (2 g_{p c_p} - 1) + \text{weight} \sum_p
+    \text{transition}(\text{context}, c_p)`, where the context is the `order` symbols before and the
+    end of the sequence is a symbol of its own; exactly, by dynamic programming over the (|alphabet|
+    + 1)^order contexts.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ class Viterbi(PositionDecoder):
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """The transitions where they are learnt, and the weight where it is chosen."""
+        """What all training outputs determine: the transitions, and the weight if it is chosen."""
         return (() if self.transitions is not None else ("the transitions",)) + super().constants
 
     order: int = 1

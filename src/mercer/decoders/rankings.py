@@ -96,7 +96,7 @@ class Kemeny(RankingDecoder):
 
         self.proved_ = np.ones(len(F), dtype=bool)
         if self.m_ <= ENUMERATED:
-            return self._all()[self._best(F, 1)[0][:, 0]]
+            return self._all_rankings()[self._best(F, 1)[0][:, 0]]
         orders = self._orders(self._ranking.preferences(F))
         if not self.proved_.all():
             warnings.warn(
@@ -130,19 +130,19 @@ class Kemeny(RankingDecoder):
             )
         best, scores = self._best(self._features(points), k)
         scores = self.kernel_.multiple.scale * scores
-        rankings = self._all().astype(self.dtype_)
+        rankings = self._all_rankings().astype(self.dtype_)
         return [
             [(rankings[j], float(s)) for j, s in zip(row, values, strict=True)]
             for row, values in zip(best, scores, strict=True)
         ]
 
-    def _all(self) -> np.ndarray:
+    def _all_rankings(self) -> np.ndarray:
         """Return all rankings of the labels."""
         return np.array(list(permutations(range(self.m_))))
 
     def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
-        E = self._ranking.features(self._all())
+        E = self._ranking.features(self._all_rankings())
         parts = [merged(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)]
         best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
         return best, scores

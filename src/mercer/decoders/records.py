@@ -141,7 +141,7 @@ class PerField(Decoder):
         return tuple(f"{what} of {n!r}" for n, d in known.items() for what in d.constants)
 
     def calibrate(self, points: Embedding, y: Items) -> PerField:
-        """Calibrate the decoders of the fields that ask for it."""
+        """Calibrate the decoders of the fields that are to be calibrated."""
         for name, decoder in self.decoders_.items():
             if decoder.calibrates:
                 field = self.fields_[name]

@@ -51,7 +51,7 @@ class Refinement(Decoder):
         return self
 
     def _suits(self, kernel: Kernel) -> bool:
-        """Return whether the decoder can climb under an output kernel on vectors."""
+        """Return whether the decoder can increase the score under an output kernel on vectors."""
         raise NotImplementedError
 
     def decode(self, points: Embedding) -> Array:
@@ -127,11 +127,12 @@ class PreimageObjective:
 
 
 class FixedPoint(Refinement):
-    """The fixed point y = Σ c_i s(y, y_i) y_i / Σ c_i s(y, y_i) of a radial output kernel.
+    r"""Fixed point of the score under a radial output kernel.
 
-    For the RBF, s is the kernel itself (Schölkopf et al. 1999; Mika et al. 1999). Weights may be
-    negative, so a step that lowers ⟨g, Φ(y)⟩ is halved until it does not; where the denominator
-    is negative the step is taken the other way, which is again uphill.
+    :math:`y = \sum_i c_i s(y, y_i) y_i / \sum_i c_i s(y, y_i)`. For the RBF, :math:`s` is the
+    kernel itself (Schölkopf et al. 1999; Mika et al. 1999). Weights may be negative, so a step that
+    lowers :math:`\langle g, \Phi(y) \rangle` is halved until it does not; where the denominator is
+    negative the step is taken the other way, which is again uphill.
 
     Parameters
     ----------

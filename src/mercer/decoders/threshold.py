@@ -22,21 +22,22 @@ PRIOR = 10.0
 
 @parameters
 class Threshold(LabelDecoder):
-    """The labels whose score reaches a threshold, for label sets under a linear output kernel.
+    r"""The labels whose score reaches a threshold, for label sets under a linear output kernel.
 
     What is left open (None) is calibrated on the left-out points of the training examples: the
     threshold and the rule that are best there, over *all* thresholds, by one sort. A threshold of
-    1/2 without the rule is the exact pre-image argmax_y 2⟨g, Φ(y)⟩ - l(y, y).
+    1/2 without the rule is the exact pre-image.
 
     Parameters
     ----------
     threshold : float or None, default=None
         A number, or None.
     metric : str, default="f1"
-        What is best: "f1" (the mean over examples of 2|y ∩ ŷ| / (|y| + |ŷ|)), "hamming" (the
-        fraction of right entries), "subset" (the fraction of examples that are right as a whole)
-        or "macro" (the mean over labels of their F1: each label has its own threshold, shrunk
-        towards that of all labels as if that had been found on ten more examples with the label).
+        What is best: "f1" (the mean over examples of :math:`2 \lvert y \cap \hat y \rvert / (\lvert
+        y \rvert + \lvert \hat y \rvert)`), "hamming" (the fraction of right entries), "subset" (the
+        fraction of examples that are right as a whole) or "macro" (the mean over labels of their
+        F1: each label has its own threshold, shrunk towards that of all labels as if that had been
+        found on ten more examples with the label).
     at_least_one : bool or None, default=None
         Whether the best label is predicted where none reaches the threshold, or None.
 

@@ -26,10 +26,11 @@ LONG = 100
 
 @parameters
 class TreeChart(Decoder):
-    """The best tree over a grammar that is read off the training trees; trees are made anew.
+    r"""The best tree over the grammar of the training trees, which need not contain it.
 
-    Maximises 2⟨g, Φ(y)⟩ - l(y, y) over all trees whose productions occur in training trees, by a
-    chart over the symbols that the leaves spell, or over sizes where they are not given.
+    Maximises :math:`2 \langle g, \Phi(y) \rangle - l(y, y)` over all trees whose productions occur
+    in training trees, by a chart over the symbols that the leaves spell, or over sizes where they
+    are not given.
 
     Parameters
     ----------
@@ -45,12 +46,13 @@ class TreeChart(Decoder):
 
     Notes
     -----
-    Let c_f be the counts of the features in a tree. With the output kernel `Productions` the score
-    is Σ_f w_f (2 g_f c_f - c_f²), and for all integers c and m, c² ≥ (2m + 1) c - m (m + 1),
-    with equality for c = m and c = m + 1. Put in for c_f², this leaves a sum over the productions
-    of a tree that a chart maximises: an upper bound, reached by trees whose counts are m_f or
-    m_f + 1. The search begins with m_f = ⌊g_f⌋ and goes on with the counts of the tree that it
-    found; a tree that is the best of its own bound is the best of all.
+    Let :math:`c_f` be the counts of the features in a tree. With the output kernel
+    `Productions` the score is :math:`\sum_f w_f (2 g_f c_f - c_f^2)`, and for all integers
+    :math:`c` and :math:`m`, :math:`c^2 \ge (2m + 1) c - m (m + 1)`, with equality for :math:`c = m`
+    and :math:`c = m + 1`. Inserted for :math:`c_f^2`, this leaves a sum over the productions of a
+    tree that a chart maximises: an upper bound, reached by trees whose counts are m_f or m_f + 1.
+    The search begins with m_f = ⌊g_f⌋ and goes on with the counts of the tree that it found; a tree
+    that is the best of its own bound is the best of all.
 
     Where no tree is proved to be the best so, the trees of the chart with the least bound are
     listed in the order of their bounds, until no further tree can be better, or at most 2,000 of

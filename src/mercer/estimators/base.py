@@ -259,9 +259,9 @@ class StructuredEstimator(
         if candidates is not None:
             rows = ranked_lists(self, X, candidates, 1, leave_out_candidates)
             chosen = collected([row[0][0] for row in rows], self.output_kernel_)
-            return self._flattened(chosen)
+            return self._restored(chosen)
         parts = [self.decoder_.decode(points) for points in self._points_in_parts(X)]
-        return self._flattened(concatenated(parts))
+        return self._restored(concatenated(parts))
 
     def predict_top(
         self,
@@ -278,7 +278,7 @@ class StructuredEstimator(
         else:
             parts = self._points_in_parts(X)
             ranked = (row for points in parts for row in self.decoder_.decode_top(points, k))
-        return [[(self._one_returned(output), score) for output, score in row] for row in ranked]
+        return [[(self._one_restored(output), score) for output, score in row] for row in ranked]
 
     def rank_inputs(
         self,
@@ -340,7 +340,7 @@ class StructuredEstimator(
             return 0.0
         return 1.0 - errors / variance
 
-    def _flattened(self, outputs: Array) -> Array:
+    def _restored(self, outputs: Array) -> Array:
         """Return outputs in the form that the training outputs had, and on their device."""
         if self.form_ is not None:
             return self.form_.restore(outputs)
@@ -348,11 +348,12 @@ class StructuredEstimator(
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
         return self._returned(outputs)
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
         return self._returned(output[0] if self.flat_ else output)
 
     def _returned(self, outputs: Array) -> Array:
+        """Return outputs on the host if the training outputs were there."""
         return host(outputs) if self.back_ else outputs
 
     def __sklearn_tags__(self) -> Any:

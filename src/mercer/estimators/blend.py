@@ -103,6 +103,16 @@ class Blend(LeftOutPoints):
         sample_weight
             How much each pair counts.
         """
+        self._check_models()
+        _, weights, groups, (X, y) = drop_zero_weights(sample_weight, groups, X, y)
+        self._fit_models(X, y, groups, weights)
+        labels = group_labels(groups, count(y))
+        w = np.ones(len(labels)) if weights is None else weights
+        self._compare(labels, w)
+        return self
+
+    def _check_models(self) -> None:
+        """Refuse an empty list, and models without left-out points."""
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
         for model in self.models:
@@ -111,30 +121,33 @@ class Blend(LeftOutPoints):
                     f"{type(model).__name__} has no left-out points, which the weights of models "
                     "are chosen on: blend models such as KernelDependencyCV."
                 )
-        _, weights, groups, (X, y) = drop_zero_weights(sample_weight, groups, X, y)
-        keywords = {"groups": groups, "sample_weight": weights}
-        models = self.models if self.prefit else with_one_output_kernel(self.models, y, weights)
-        self.models_ = [model if self.prefit else model.fit(X, y, **keywords) for model in models]
+
+    def _fit_models(self, X: Items, y: Items, groups: Any, weights: np.ndarray | None) -> None:
+        """Fit the models unless they are fitted, and take over the kernels of the first one."""
+        self.models_ = list(self.models)
+        if not self.prefit:
+            fresh = with_one_output_kernel(self.models, y, weights)
+            self.models_ = [one.fit(X, y, groups=groups, sample_weight=weights) for one in fresh]
         first = self.models_[0]
         self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
-        known = first._known_coordinates()
-        y = y if known is None else split_missing(y, self.output_kernel_)[0]
+        if first._known_coordinates() is not None:
+            y = split_missing(y, self.output_kernel_)[0]
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
-        labels = group_labels(groups, count(y))
-        w = np.ones(len(labels)) if weights is None else weights
+
+    def _compare(self, labels: np.ndarray, w: np.ndarray) -> None:
+        """Gather the left-out points of the models on equal terms, and choose the weights."""
         drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
-        left_out = [_left_out_points(model, folds) for model in self.models_]
-        frame = common_frame([points.frame for points in left_out], self.outputs_)
-        V = outputs_in(frame, self.outputs_)
+        self.left_out_models_ = [_left_out_points(model, folds) for model in self.models_]
+        frame = common_frame([points.frame for points in self.left_out_models_], self.outputs_)
+        V, known = outputs_in(frame, self.outputs_), self.models_[0]._known_coordinates()
         counts = np.ones((1, 1)) if known is None else known + 0.0
         self.mean_, self.means_ = _means_of_others(V, labels, w[:, None] * counts)
-        G = [counts * (coordinates_in(points, frame) - self.means_) for points in left_out]
+        G = [coordinates_in(points, frame) - self.means_ for points in self.left_out_models_]
         folds = fold_numbers(labels, FOLDS) if folds is None else folds
-        self.squares_ = Squares.of(G, counts * (V - self.means_), w, frame, folds)
-        self.left_out_models_ = left_out
+        residuals = counts * (V - self.means_)
+        self.squares_ = Squares.of([counts * own for own in G], residuals, w, frame, folds)
         self._set_weights(self.squares_.weights(), self.squares_.left_out_weights(), frame)
-        return self
 
     def _set_weights(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
         """Set the weights of the models, and those of each left-out point."""
@@ -181,6 +194,7 @@ class Blend(LeftOutPoints):
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs."""
         return [kernel for model in self.models for kernel in model._scalar_kernels()]
 
 

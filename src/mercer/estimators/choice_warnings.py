@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from .._base.arrays import count, dense, host, is_array
+from .._base.parameters import fingerprint
 from .._base.user_warnings import warn
 from ..operators import OperatorKernel
 from ..problem import Problem
@@ -55,6 +56,7 @@ def warn_at_edges(
 def _warn_at_end(
     grid: Sequence[tuple[float, float]], chosen: float, variance: float, name: str
 ) -> None:
+    """Warn if the chosen value is the first or last of a grid, and the risk still falls there."""
     grid = sorted(grid)
     values = [value for value, _ in grid]
     if len(grid) < GRID or chosen not in (values[0], values[-1]):
@@ -69,10 +71,10 @@ def _warn_at_end(
 
 
 def _length_scale(kernel: OperatorKernel) -> tuple[str, float] | None:
-    """Return a kernel without its first length scale as text, and that length scale."""
+    """Return a key that all kernels with other length scales share, and the length scale."""
     for name, value in kernel.get_params().items():
         if name.rpartition("__")[2] == "length_scale" and isinstance(value, Real):
-            return str(clone(kernel).set_params(**{name: 1.0})), float(value)
+            return fingerprint(clone(kernel).set_params(**{name: 1.0})), float(value)
     return None
 
 

@@ -168,6 +168,7 @@ class CoordinateModel(LeftOutPoints):
         return kernel
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs."""
         return [self._input_kernel()]
 
 

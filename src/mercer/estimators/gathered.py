@@ -143,7 +143,9 @@ def _sample(source: Source, expected: Expected, size: int) -> Sample:
 
 def held_out(validation: Any, known: Gathered) -> list[Gathering]:
     """Return the moments of validation pairs under the feature maps of the training pairs."""
-    whole = isinstance(validation, tuple) and len(validation) in (2, 3) and not _blocks(validation)
+    whole = (
+        isinstance(validation, tuple) and len(validation) in (2, 3) and not _are_blocks(validation)
+    )
     source = as_source([validation] if whole else validation)
     if source is None:
         raise TypeError(
@@ -167,7 +169,8 @@ def left_out(
         return np.concatenate([one(X, y, w) for one in sums])
 
 
-def _blocks(validation: tuple) -> bool:
+def _are_blocks(validation: tuple) -> bool:
+    """Return whether validation pairs are given as several blocks."""
     return all(isinstance(block, tuple) and len(block) in (2, 3) for block in validation)
 
 

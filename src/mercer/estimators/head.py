@@ -146,7 +146,7 @@ class RegressorDependency(CoordinateModel):
 
     def decode(self, predicted: Array) -> Items:
         """Decode predicted coordinates to outputs."""
-        return self._flattened(self.decoder_.decode(self.points_from(predicted)))
+        return self._restored(self.decoder_.decode(self.points_from(predicted)))
 
 
 class RegressorMap(FeatureMap):

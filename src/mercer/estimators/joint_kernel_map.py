@@ -127,7 +127,7 @@ class JointKernelMap(StructuredEstimator):
 
     @on_fresh_state
     def fit(self, X: Items, y: Items) -> JointKernelMap:
-        """Learn from pairs.
+        """Fit the map on pairs of inputs and outputs.
 
         Parameters
         ----------
@@ -245,6 +245,7 @@ class JointKernelMap(StructuredEstimator):
         return natural(output_kernel) if points else Candidates()
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs."""
         return [self._kernels()[0].inputs]
 
 

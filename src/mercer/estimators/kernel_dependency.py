@@ -25,7 +25,7 @@ from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
 
-def _adds_up(model: KernelDependency) -> bool:
+def _can_add_blocks(model: KernelDependency) -> bool:
     """Return true if blocks can be added one by one; an AttributeError says why they cannot."""
     kernel = model._scalar_kernels()[0]
     if model.features is None and kernel.features is None:
@@ -193,7 +193,7 @@ class KernelDependency(RidgeEstimator):
         with source.running():
             self._learn(self._gathered(source, choices))
 
-    @available_if(_adds_up)
+    @available_if(_can_add_blocks)
     @guarded
     def partial_fit(
         self, X: Items, y: Items, sample_weight: Array | None = None
@@ -233,7 +233,7 @@ class KernelDependency(RidgeEstimator):
                 "to add to: fit it on a stream, such as fit([(X, y)]), before it is saved."
             )
         held = self.fitted_.problem
-        y = self._flattened(held.outputs.items)
+        y = self._restored(held.outputs.items)
         block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
         return Gathered.of_fitted(held, block, self)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, take
-from .._base.parameters import parameters
+from .._base.parameters import parameters, same
 from ..decoders import Decoder
 from ..features import FeatureMap
 from ..kernels import Kernel
@@ -224,9 +224,11 @@ class KernelDependencyCV(RidgeEstimator):
         return self
 
     def _choices(self) -> Choices:
+        """Return the lists of parameters to choose from."""
         return Choices.of(self)
 
     def _want(self, choices: Choices) -> Want:
+        """Return that left-out predictions are needed for all ridges."""
         return Want(
             choices.alphas,
             left_out=True,
@@ -243,7 +245,7 @@ class KernelDependencyCV(RidgeEstimator):
         return self.kernel is None and self.search == "grid"
 
     def _pairs(self, choices: Choices, X: Items, *given: Any) -> tuple[Choices, TrainingPairs]:
-        """Check pairs, and find the kernels to choose from where these depend on the pairs."""
+        """Return checked pairs, and the choices with kernels that depend on the pairs."""
         if self._open_choice:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
             choices = replace(choices, kernels=kernels)
@@ -269,7 +271,7 @@ class KernelDependencyCV(RidgeEstimator):
     def _kernel_of_some(
         self, kernels: list[OperatorKernel], pairs: TrainingPairs
     ) -> OperatorKernel:
-        """Return the kernel that is chosen on some of the pairs."""
+        """Choose a kernel on some of the pairs."""
         labels = np.arange(count(pairs.y)) if pairs.labels is None else pairs.labels
         rows = some_rows(labels, CHOSEN_ON)
         some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
@@ -277,10 +279,10 @@ class KernelDependencyCV(RidgeEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit on all pairs says the same
             some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
-        return next(kernel for kernel in kernels if str(kernel) == str(some.kernel_))
+        return next(kernel for kernel in kernels if same(kernel, some.kernel_))
 
     def _trials(self, selection: Selection, pairs: TrainingPairs, want: Want) -> Iterator[Trial]:
-        """Yield every kernel, output kernel, loss and ridge."""
+        """Yield a trial for every kernel, output kernel, decoder, loss and ridge."""
         choices = selection.choices
         for output in choices.outputs:
             side = pairs.side(output, pairs.y, self.output_features)
@@ -292,7 +294,7 @@ class KernelDependencyCV(RidgeEstimator):
                 yield from selection.trials(factor(problem, want, cache), decoders, want)
 
     def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
-        """Take over what was chosen, its decoder calibrated on what was left out, and say so."""
+        """Store the chosen model with its calibrated decoder, and the results of all trials."""
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
         self._adopt(want, self.alpha_, best.factorization)
@@ -302,6 +304,7 @@ class KernelDependencyCV(RidgeEstimator):
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
     def _most_steps(self) -> int:
+        """Return the number of trials; 0 if the parameters are not valid."""
         try:
             choices = Choices.of(self)
             kernels = len(choices.kernels) * len(choices.outputs)
@@ -322,7 +325,7 @@ class KernelDependencyCV(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
-        """Choose over a source: by pairs held out, or by all of its pairs, left out."""
+        """Choose on a stream, by validation pairs or by left-out predictions."""
         gathered = self._gathered(source, choices)
         self._adopt_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)

@@ -22,7 +22,7 @@ from ..solvers import Cache, Factorization
 from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import exact
-from ..solvers.inverse_slopes import by_inverse, inverse_slopes
+from ..solvers.inverse_slopes import inverse_slopes, uses_inverse
 from ..solvers.low_rank import low_rank
 from ..solvers.outputs import OutputRows
 from ..solvers.parameter_slopes import ParameterSlopes, parameter_slopes
@@ -90,7 +90,7 @@ class ParameterSearch:
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
         self.alpha = 1.0  # until the unit of ridges is known
         self.alpha = self._first_ridge()
-        self.vector = self._vector()
+        self.vector = self._parameter_vector()
         self.start = self.vector.start
 
     # -- parameters ---------------------------------------------------------------------------
@@ -100,8 +100,8 @@ class ParameterSearch:
         """Whether every output component has a kernel of its own."""
         return not self.problem.separable
 
-    def _gradient(self) -> Any:
-        """Return the parameters of the kernel, with their largest values."""
+    def _kernel_gradient(self) -> Any:
+        """Return the derivatives of the kernel in its parameters, with values and bounds."""
         if self._by_component:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
             return kernel.component_gradient
@@ -113,9 +113,9 @@ class ParameterSearch:
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
 
-    def _vector(self) -> ParameterVector:
+    def _parameter_vector(self) -> ParameterVector:
         """Return the parameters of the kernel, followed by the ridge."""
-        gradient = self._gradient()
+        gradient = self._kernel_gradient()
         found = [
             Parameter(name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
             for name, value in gradient.values.items()
@@ -172,7 +172,7 @@ class ParameterSearch:
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
         """Return derivatives, by a Cholesky factor for the identity, else by the spectrum."""
-        if by_inverse(problem):
+        if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
                 return inverse_slopes(problem, self.cache.outputs(problem), alpha, self.criterion)

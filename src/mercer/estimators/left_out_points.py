@@ -37,7 +37,7 @@ class LeftOutPoints(StructuredEstimator):
         and the transitions of `Viterbi`, the price of labels of `ByLoss`, where they are not given.
         """
         points = self.loo_embed()  # raises an error if the model is not fitted
-        return self._flattened(self.decoder_.decode(points))
+        return self._restored(self.decoder_.decode(points))
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
         """Return left-out points by given folds if they have a closed form, else by the model's."""
@@ -96,6 +96,7 @@ class LeftOutPoints(StructuredEstimator):
         return self._predict_proba(X)
 
     def _predict_proba(self, X: Items) -> np.ndarray:
+        """Return the probabilities of all inputs, computed in parts."""
         made = self._probabilities()
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
 

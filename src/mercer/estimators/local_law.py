@@ -248,16 +248,16 @@ class LocalLaw(StructuredEstimator):
         folds = fold_numbers(labels, self.cv, random)
         drawn = random.permutation(len(labels))
         left_out = LeftOutLaws.of(regression, solver, folds)
-        errors, _ = left_out.judged(np.sort(drawn[:SCORED]), alphas)
+        errors, _ = left_out.evaluate(np.sort(drawn[:SCORED]), alphas)
         self.errors_ = np.minimum(errors, LOST).mean(axis=0)
         self._require_finite(bool(np.isfinite(errors).all(axis=0).any()))
         self.alpha_ = alphas[int(np.argmin(self.errors_))]
-        errors, violations = left_out.judged(np.sort(drawn[:CHECKED]), [self.alpha_])
+        errors, violations = left_out.evaluate(np.sort(drawn[:CHECKED]), [self.alpha_])
         self.left_out_errors_ = errors[:, 0]
         self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
         law = regression.law(left_out.total, self.alpha_)
         self._require_finite(bool(np.isfinite(host(law.weights)).all()))
-        errors, _ = regression.judged(np.arange(1), [law], solver)
+        errors, _ = regression.evaluate(np.arange(1), [law], solver)
         self._require_finite(bool(np.isfinite(errors).all()))
         return law, float(damping_of(violations)[0])
 
@@ -276,6 +276,7 @@ class LocalLaw(StructuredEstimator):
             )
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs."""
         return [FieldL2(self.fields)]
 
 

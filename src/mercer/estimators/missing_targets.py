@@ -183,6 +183,7 @@ class MissingTargets(LeftOutPoints):
         return 1.0 - float(errors / (W * (V - means) ** 2).sum())
 
     def _scalar_kernels(self) -> list[Kernel]:
+        """Return the scalar kernels on inputs."""
         return self.estimator._scalar_kernels()
 
 

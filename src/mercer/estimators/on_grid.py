@@ -11,6 +11,7 @@ from .._base.arrays import Array, Items, is_array, like, namespace
 from .._base.user_warnings import warn
 from ..kernels import FieldL2, Linear
 from ..kernels.wrapper import Wrapper
+from ..operators.shared import Shared
 from ..operators.windows import like_index
 from ..solvers.landmark_moments import LandmarkFieldMap, rows_on_grid
 from ..spaces import Fields
@@ -50,24 +51,11 @@ def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
 
 def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) -> Array:
     """Return the fields of a kernel shared by all grid points, evaluated on another grid."""
-    kernel, known = map.kernel, map.kernel.input_grid
+    kernel = map.kernel
     X = X if is_array(X) else np.asarray(X, dtype=float)
-    inputs, sizes = known, {}
+    inputs, sizes = kernel.input_grid, {}
     if tuple(X.shape[1:]) != kernel.input_shape_:
-        axes = [a for a in grid.grid_axes(len(kernel.output_grid.axes)) if a in known.axes]
-        if list(known.axes) != axes:
-            raise ValueError(
-                f"X has the shape {tuple(X.shape[1:])}, which is neither that of the training "
-                f"inputs {kernel.input_shape_} nor of fields along {known.axes} on the new grid."
-            )
-        own: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
-        picked = [grid.grid_axes(len(kernel.output_grid.axes)).index(a) for a in axes]
-        for name, given in (("origin", grid.origin), ("spacing", grid.spacing)):
-            if np.ndim(given):
-                own.set_params(**{name: tuple(np.asarray(given, dtype=float)[picked])})
-        closed = [a for a, c in zip(known.axes, known.periodic, strict=True) if c]
-        own.set_params(axes=known.axes, periodic=tuple(closed))
-        inputs = own.grid(tuple(X.shape[1:]))
+        inputs = _input_grid(kernel, tuple(X.shape[1:]), grid)
         sizes = dict(zip(inputs.axes, inputs.shape, strict=True))
     outputs = _output_grid(grid, kernel.output_grid, sizes)
     values = map.on(X, inputs, outputs)
@@ -76,6 +64,24 @@ def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) 
         offset = kernel.output_grid.split(offset[None, :])
         values = values + interpolate(kernel.output_grid, outputs, offset)
     return _as_fields(values, outputs)
+
+
+def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
+    """Return the grid of inputs that are on the new grid, along the axes of the inputs."""
+    known, every = kernel.input_grid, grid.grid_axes(len(kernel.output_grid.axes))
+    axes = [axis for axis in every if axis in known.axes]
+    if list(known.axes) != axes:
+        raise ValueError(
+            f"X has the shape {shape}, which is neither that of the training inputs "
+            f"{kernel.input_shape_} nor of fields along {known.axes} on the new grid."
+        )
+    own: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
+    picked = [every.index(axis) for axis in axes]
+    for name, given in (("origin", grid.origin), ("spacing", grid.spacing)):
+        if np.ndim(given):
+            own.set_params(**{name: tuple(np.asarray(given, dtype=float)[picked])})
+    closed = [a for a, c in zip(known.axes, known.periodic, strict=True) if c]
+    return own.set_params(axes=known.axes, periodic=tuple(closed)).grid(shape)
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:

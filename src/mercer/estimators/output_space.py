@@ -24,7 +24,7 @@ class OutputSpaceMethods:
     input_kernel_: Any
     output_kernel_: Any
     embed: Any
-    _one_returned: Any
+    _one_restored: Any
 
     @property
     def coef_(self) -> Array:
@@ -136,7 +136,7 @@ class OutputSpaceMethods:
             W = host(self.points_(part(checked, rows)).weights)
             best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
             named += [
-                [(int(i), float(w[i]), self._one_returned(one(outputs, int(i)))) for i in row]
+                [(int(i), float(w[i]), self._one_restored(one(outputs, int(i)))) for i in row]
                 for w, row in zip(W, best, strict=True)
             ]
         return named

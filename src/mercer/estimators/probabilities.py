@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from .._base.arrays import Items, dense, host, object_array
 from ..embedding import Embedding
+from ..kernels import Kernel
 from ..spaces import Classes, LabelSets
 
 EDGE = 0.01
@@ -117,5 +118,10 @@ def sorted_classes(classes: np.ndarray) -> np.ndarray:
 def has_classes(model: Any) -> bool:
     """Return whether the outputs of a fitted model are classes or label sets."""
     kernel = vars(model).get("output_kernel_")
-    named = kernel is not None and "classes_" in vars(kernel.multiple.kernel)
+    return kernel is not None and names_classes(kernel)
+
+
+def names_classes(kernel: Kernel) -> bool:
+    """Return whether a fitted output kernel compares classes or label sets that it can name."""
+    named = "classes_" in vars(kernel.multiple.kernel)
     return named and isinstance(kernel.space, Classes | LabelSets)

@@ -45,7 +45,7 @@ def _fields_of(kernel: Kernel) -> Fields:
 
 
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
-    """Refuse symmetries with which the left-out error rises, compared on some pairs one by one."""
+    """Refuse symmetries that raise the left-out error, by a paired test on some pairs."""
     group: Any = factorization.problem.symmetry
     some = _on_some_pairs(factorization.problem)
     if some is not factorization.problem:

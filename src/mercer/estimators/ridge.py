@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -10,26 +11,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.arrays import Items, count
-from .._base.parameters import boolean
+from .._base.parameters import boolean, integer
+from .._base.plan import Plan, Sizes
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..losses import Loss
-from ..operators import OperatorKernel, Separable
+from ..operators import Covariance, OperatorKernel, Separable
 from ..problem import Problem, Side, Want
 from ..solvers import Factorization
+from ..solvers.route import plan, plan_of
 from ..sources import Source, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
 from .choice import Choices, by_scalar
 from .fitted import Fitted
 from .gathered import Gathered, separated
 from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
-from .planned import Planned
 from .refuse_symmetries import symmetry_of
 from .ridge_predictions import RidgePredictions
 
 
-class RidgeEstimator(Planned, RidgePredictions):
+class RidgeEstimator(RidgePredictions):
     """An estimator that solves ridge problems; pairs may be in memory or streamed."""
 
     chooses: ClassVar[bool] = False
@@ -230,3 +232,58 @@ class RidgeEstimator(Planned, RidgePredictions):
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
+
+    # -- costs ---------------------------------------------------------------------------------
+
+    def plan(
+        self,
+        n: int | None = None,
+        p: int = 1,
+        q: int = 1,
+        rank: int | None = None,
+        *,
+        X: Items = None,
+        y: Items = None,
+    ) -> Plan:
+        """Return the cost of a fit by each route, in memory and multiplications.
+
+        Parameters
+        ----------
+        n
+            The number of pairs; not needed where X and y are given.
+        p
+            The number of input features, or of multiplications that a kernel value takes.
+        q
+            The number of output features, where the output kernel has finite ones.
+        rank
+            Of a fit at low rank; None for 1,000, or the largest that fits if that is less.
+        X, y
+            The pairs themselves: the plan is then that of `fit` on them.
+
+        Returns
+        -------
+        Plan
+            A table that prints itself; `best` is the route that fits into memory, an exact one
+            if possible.
+
+        Examples
+        --------
+        >>> from mercer import KernelDependency
+        >>> plan = KernelDependency("rbf", "rbf").plan(n=1000, p=20)
+        >>> plan.best.name, [route.name for route in plan]
+        ('cholesky', ['cholesky', 'spectral', 'low rank', 'streamed'])
+        """
+        if X is not None and not isinstance(X, int):
+            return plan_of(*copy.copy(self)._first_problem(X, y))
+        n, p, q = integer(n, "n"), integer(p, "p"), integer(q, "q")
+        rank = None if rank is None else integer(rank, "rank")
+        choices = self._choices()
+        kernels = choices.kernels
+        coupled = [kernel for kernel in kernels if not kernel.separable]
+        if coupled:
+            raise ValueError(f"plan counts the routes of kernel * operator only, got {coupled[0]}.")
+        operators = [kernel.separated().operator for kernel in kernels]
+        dense = [operator for operator in operators if operator.uniform is None]
+        conditional = sum(not isinstance(operator, Covariance) for operator in dense)
+        width = None if choices.outputs[0].features is None else q
+        return plan(Sizes(n, p, width, not dense, conditional, self.chooses, rank=rank))

@@ -144,7 +144,7 @@ class RidgePredictions(LeftOutPoints):
             )
         points = self.embed(X)
         variance = points.variance("outputs", observed=True, noise="left out")
-        return self._flattened(self.decoder_.decode(points)), namespace(variance).sqrt(variance)
+        return self._restored(self.decoder_.decode(points)), namespace(variance).sqrt(variance)
 
 
 def with_posterior(model: Any) -> Any:

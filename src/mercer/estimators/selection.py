@@ -107,7 +107,7 @@ class Selection:
         pair = outputs.items, decoder.decode(points)
         if model.scoring == AUTO:
             return space_score(outputs.kernel, *pair, weights)
-        truth, predicted = (model._flattened(items) for items in pair)
+        truth, predicted = (model._restored(items) for items in pair)
         return scikit_learn_score(
             FixedPredictions(predicted), model.scoring, truth, problem.inputs.items, weights
         )

@@ -66,29 +66,36 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
         ``average=False``. None for the metric of the outputs' space; for vectors and curves the
         share of the variance that is explained, 1 - ‖y - ŷ‖² / mean ‖y - ȳ‖², not below 0.
     """
-    points, problem = model.loo_embed(), model.fitted_.problem
-    outputs, kernel = model.outputs_, model.output_kernel_
-    predicted = model.decoder_.decode(points)
-    direct = kernel.predicts_directly
-    if metric is not None:
-        truth = model._flattened(outputs), model._flattened(predicted)
-        quality = np.asarray(metric(*truth, average=False), dtype=float)
-    elif direct:
-        quality = _explained_variance(host(outputs), host(predicted))
-    else:
-        sign = 1.0 if kernel.space.greater_is_better else -1.0
-        quality = sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
-    sizes = None
-    if direct:
-        inputs = problem.inputs
-        if inputs.kernel.pairwise:
-            raise ValueError(
-                'confidence needs the inputs, which kernel="precomputed" does not have: use '
-                "Precomputed(gram) with indices."
-            )
-        sizes = size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
+    points = model.loo_embed()
+    quality = _left_out_quality(model, points, metric)
+    sizes = _quality_model(model, quality) if model.output_kernel_.predicts_directly else None
     certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
     return ExpectedQuality(model, sizes, _isotonic(certainty, quality), certainty, quality)
+
+
+def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
+    """Return the quality of every left-out prediction, greater being better."""
+    outputs, kernel = model.outputs_, model.output_kernel_
+    predicted = model.decoder_.decode(points)
+    if metric is not None:
+        truth = model._restored(outputs), model._restored(predicted)
+        return np.asarray(metric(*truth, average=False), dtype=float)
+    if kernel.predicts_directly:
+        return _explained_variance(host(outputs), host(predicted))
+    sign = 1.0 if kernel.space.greater_is_better else -1.0
+    return sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
+
+
+def _quality_model(model: Any, quality: np.ndarray) -> Any:
+    """Return a ridge model of the quality of left-out predictions, under the input kernel."""
+    problem = model.fitted_.problem
+    inputs = problem.inputs
+    if inputs.kernel.pairwise:
+        raise ValueError(
+            'confidence needs the inputs, which kernel="precomputed" does not have: use '
+            "Precomputed(gram) with indices."
+        )
+    return size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
 
 
 def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:

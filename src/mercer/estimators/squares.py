@@ -83,7 +83,7 @@ class Squares:
         return c
 
     def _minimum(self, counts: np.ndarray, prior: np.ndarray | None, ridge: float) -> np.ndarray:
-        """Return the weights c ≥ 0 of least squares, each row counted as given."""
+        """Return the non-negative least-squares weights of rows with given counts."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)

@@ -108,7 +108,7 @@ def train_network(
 
 
 class _Trainer:
-    """A copy of the network, the kernel after it, and the pairs."""
+    """Trainer of a copy of the network, through the kernel after it."""
 
     def __init__(
         self,
@@ -182,7 +182,9 @@ class _Trainer:
         F = Z.detach().to(torch.float64)
         T = _root(like(host(self.output(self.output.as_outputs(y))), F), self.intercept)
         K = self.inner._gram(F, F)
-        value, ridge, A = _left_out(K, T, float(torch.exp(self.log_ridge.detach())), self.intercept)
+        value, ridge, A = _left_out_error(
+            K, T, float(torch.exp(self.log_ridge.detach())), self.intercept
+        )
         Z.backward(self.inner.item_gradient.vjp(F, F, A + A.T).to(Z.dtype))
         self.log_ridge.grad = torch.as_tensor(ridge, dtype=torch.float64)
         return value
@@ -198,7 +200,9 @@ def _root(L: Array, intercept: bool) -> Array:
     return Q * xp.sqrt(s)
 
 
-def _left_out(K: Array, T: Array, relative: float, intercept: bool) -> tuple[float, float, Array]:
+def _left_out_error(
+    K: Array, T: Array, relative: float, intercept: bool
+) -> tuple[float, float, Array]:
     """Return the mean squared left-out residual, its slope in the log ridge, and that in K.
 
     The ridge is `relative` hundredths of the mean diagonal of K, held.

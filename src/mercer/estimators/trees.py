@@ -34,7 +34,7 @@ BLOCK = 2**17
 
 @dataclass(frozen=True)
 class Scaling:
-    """Standardise columns to mean 0 and standard deviation 1, with rounding.
+    """Standardisation of columns to mean 0 and standard deviation 1, with rounding.
 
     Attributes
     ----------

@@ -17,7 +17,10 @@ from .landmarks import check_rank
 
 
 class RandomFourier(FeatureMap):
-    """u(a) = √(2k(0) / rank) [cos ⟨ω_j, a⟩, sin ⟨ω_j, a⟩]_j, ω_j drawn from the kernel's spectrum.
+    r"""Cosines and sines of random frequencies, drawn from the spectrum of a stationary kernel.
+
+    :math:`u(a) = \sqrt{2k(0) / \text{rank}}\, [\cos \langle \omega_j, a \rangle, \sin \langle
+    \omega_j, a \rangle]_j`.
 
     A kernel of the difference a - b alone is the Fourier transform of a probability measure
     (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, dense and multiples know theirs.
@@ -35,10 +38,10 @@ class RandomFourier(FeatureMap):
 
     Notes
     -----
-    ⟨u(a), u(b)⟩ = k(0) mean_j cos ⟨ω_j, a - b⟩, whose expectation is k(a, b). The diagonal is
-    exact, so that the trace of the error is zero and no certificate; the error of a value falls
-    as 1/√rank, where landmarks follow the spectrum of the data. They need fewer coordinates
-    nearly always; random frequencies are for streams of which no sample can be taken.
+    The expectation of :math:`\langle u(a), u(b) \rangle` is :math:`k(a, b)`. The
+    diagonal is exact, so that the trace of the error is zero and no certificate. The error of a
+    value falls as :math:`1/\sqrt{\text{rank}}`. Landmarks nearly always need fewer coordinates;
+    random frequencies are for streams of which no sample can be taken.
 
     References
     ----------

@@ -17,7 +17,9 @@ CONDITION = 1e3
 
 @parameters
 class Nystroem(LandmarkMap):
-    """Coordinates of the projection on landmarks: u(a) = k(a, Z) W with W Wᵀ = k(Z, Z)⁻¹.
+    r"""Coordinates of the projection on landmarks drawn at random, or given.
+
+    :math:`u(a) = k(a, Z) W` with :math:`W W^\top = k(Z, Z)^{-1}`.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ class Nystroem(LandmarkMap):
     landmarks_
         The landmarks.
     trace_error_
-        tr(K - UUᵀ) / tr K.
+        :math:`\operatorname{tr}(K - UU^\top) / \operatorname{tr} K`.
 
     References
     ----------

@@ -56,7 +56,7 @@ class PivotedCholesky(LandmarkMap):
 
 
 class IncompleteCholesky(PivotedCholesky):
-    """Greedy pivoted Cholesky: the next landmark is the item with the largest residual.
+    r"""Greedy pivoted Cholesky: the next landmark is the item with the largest residual.
 
     Only `rank` columns of the Gram matrix are ever computed.
 
@@ -72,8 +72,8 @@ class IncompleteCholesky(PivotedCholesky):
     pivots_
         The positions of the landmarks.
     trace_error_
-        tr(K - UUᵀ) / tr K: the certificate; the largest error of any kernel value is below
-        tr(K - UUᵀ).
+        :math:`\operatorname{tr}(K - UU^\top) / \operatorname{tr} K`: the largest error of any
+        kernel value is below its numerator.
 
     Notes
     -----
@@ -96,13 +96,14 @@ class IncompleteCholesky(PivotedCholesky):
     Factor = GreedyFactor
 
     def _next(self, factor: GreedyFactor, random: np.random.RandomState) -> list[int]:
+        """Return the item with the largest residual."""
         i = factor.worst()
         return [i] if float(factor.residual[i]) > factor.noise else []
 
 
 @parameters
 class RandomPivotedCholesky(PivotedCholesky):
-    """Pivoted Cholesky with pivots drawn in proportion to their residuals.
+    r"""Pivoted Cholesky with pivots drawn in proportion to their residuals.
 
     The error is never much above that of uniform landmarks, and far below it if there are small
     remote groups.
@@ -124,13 +125,14 @@ class RandomPivotedCholesky(PivotedCholesky):
     pivots_
         The positions of the landmarks.
     trace_error_
-        tr(K - UUᵀ) / tr K.
+        :math:`\operatorname{tr}(K - UU^\top) / \operatorname{tr} K`.
 
     Notes
     -----
-    With d the diagonal of K - UUᵀ the next pivot is i with probability d_i / Σd. A block of
+    With :math:`d` the diagonal of :math:`K - UU^\top` the next pivot is :math:`i` with probability
+    :math:`d_i / \sum_j d_j`. A block of
     proposals is drawn from the d at its start; each is accepted with probability d_i (now) / d_i
-    (then), where only the block's own square of K - UUᵀ is kept up to date. Accepted pivots
+    (then), where only the block's own square of :math:`K - UU^\top` is updated. Accepted pivots
     follow the law of the one-by-one method, at the speed of matrix products.
 
     References
@@ -155,6 +157,7 @@ class RandomPivotedCholesky(PivotedCholesky):
     random_state: int | np.random.RandomState | None = None
 
     def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
+        """Return items that are drawn in proportion to their residuals."""
         few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else integer(self.block, "block")
         index = _draw(factor.residual, random.uniform(size=block))

@@ -10,7 +10,7 @@ from .._base.loops import compiled, parallel
 def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     """Return Σ C(u, v) over the nodes of two trees in postorder; C is a buffer.
 
-    Equal productions have equally many children, leaves at the same places, so that the inner
+    Equal productions have equally many children, leaves at the same positions, so that the inner
     children pair off in order.
     """
     total = 0.0 * decay

@@ -9,7 +9,7 @@ from .._base.checks import Limits, bounded, indices, must
 from ._sequences import Alphabet, Codes
 
 Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Where n-grams of one length occur: item, number of the n-gram, places from both ends."""
+"""Where n-grams of one length occur: item, number of the n-gram, positions from both ends."""
 
 
 class NGrams:

@@ -22,7 +22,7 @@ def placed(
 
 @compiled
 def _shifted_runs(s, t, shift, worth):
-    """Return the total worth of the runs of equal symbols of s[i:] and t[i + shift:]."""
+    """Return the total weight of the runs of equal symbols of s[i:] and t[i + shift:]."""
     total = 0.0
     run = 0
     for i in range(max(0, -shift), min(len(s), len(t) - shift)):
@@ -33,7 +33,7 @@ def _shifted_runs(s, t, shift, worth):
 
 @parallel
 def repeats(start, stop, flat, starts, worth, out):
-    """Set out_i to the total worth of runs over pairs of positions of a sequence."""
+    """Set out_i to the total weight of runs over pairs of positions of a sequence."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         total = _shifted_runs(s, s, 0, worth)

@@ -6,7 +6,7 @@ from .._base.loops import compiled, parallel
 
 SEED = np.uint64(0x243F6A8885A308D3)
 OUTSIDE = 1 << 40
-"""Added to how far beyond an end a place is: no symbol has such a number."""
+"""Added to the distance of a position beyond an end: no symbol has such a number."""
 
 
 @compiled

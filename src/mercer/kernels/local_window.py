@@ -23,13 +23,13 @@ class LocalWindow(Decaying):
     A window that holds the position is a contiguous run around it; one next to it makes, with the
     symbol at the position, a gapped pattern.
     :math:`\operatorname{span}(a, b) = \max(b, 0) - \min(a, 0)` is the reach of window and position
-    together. Places beyond an end count as symbols of their own. Positions
+    together. Positions beyond an end count as symbols of their own. Positions
     themselves are not compared: what is learnt at one holds at all.
 
     Parameters
     ----------
     radius : int, default=5
-        The farthest place that a window reaches to either side, r.
+        The farthest position that a window reaches to either side, r.
     decay : float, default=0.45
         The weight of one more symbol of span, in (0, 1].
 

@@ -29,7 +29,7 @@ class Positions(Kernel):
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel on what stands at a place, such as ``Polynomial(3)`` on images; None where
+        The kernel on the vector at a position, such as ``Polynomial(3)`` on images; None where
         symbols stand there.
     letters : sequence or None, default=None
         All symbols there are, in the order of the features; None for those seen at fit.
@@ -37,7 +37,7 @@ class Positions(Kernel):
     Attributes
     ----------
     alphabet_, longest_
-        The symbols and the number of places that `features` distinguishes.
+        The symbols and the number of positions that `features` distinguishes.
 
     Notes
     -----

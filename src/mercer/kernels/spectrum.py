@@ -17,9 +17,9 @@ from .capabilities import Features
 from .gradients import ParameterGradient, Values
 
 USUAL = 256
-"""Places that features may tell apart however many n-grams there are."""
+"""Positions that features may distinguish, for any number of n-grams."""
 REPEATS = 1000
-"""The length up to which places of a sequence are compared in pairs."""
+"""The length up to which positions of a sequence are compared in pairs."""
 
 
 @parameters
@@ -44,7 +44,7 @@ class Spectrum(Kernel):
     blended : bool, default=False
         Whether all lengths m = 1, …, n count rather than n alone.
     width : int or None, default=None
-        From this distance on two places have nothing in common: 1 asks for equal places, None
+        From this distance on two positions have nothing in common: 1 for equal positions, None
         takes no notice of them.
     weights : sequence of float, array or None, default=None
         The weights :math:`w_m` of the lengths; None for ones.
@@ -175,7 +175,7 @@ class Spectrum(Kernel):
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
-        """Return n-grams as bags; if positions count, times the cells of their windows."""
+        """Return the bag of n-grams of each item; with `width`, of n-grams at positions."""
         rows, ids, *places = self.occurrences(ngrams, A)
         worth = self.worths(ngrams)
         if self.width is None:

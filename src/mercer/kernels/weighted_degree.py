@@ -25,7 +25,7 @@ class WeightedDegree(Kernel):
     degree : int, default=3
         The longest block that counts.
     shifts : int, default=0
-        How far apart equal blocks may lie; 0 for equal places only.
+        How far apart equal blocks may be; 0 for equal positions only.
 
     Notes
     -----

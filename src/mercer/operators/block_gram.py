@@ -30,7 +30,7 @@ class BlockGram:
     """The (K, B) of which it is the sum of the k(a_i, b_j) B; else None."""
 
     direct = False
-    """Whether one matrix over slots is the best way at any size: products would make it anew."""
+    """Whether one matrix over slots is the best way at any size: each product computes it again."""
 
     def apply(self, D: Array) -> Array:
         """Apply the map to rows of slots, (columns.size, any) to (rows.size, any)."""

@@ -205,7 +205,7 @@ class DivergenceFree(FieldKernel):
 
 
 CACHED_ROWS = 128
-"""Rows of the n × n products that are held at once: they should stay in the cache."""
+"""Rows of the n × n products that are computed at once: they should stay in the cache."""
 EXPANDED = 6
 """Dimensions up to which one product with d² + 2d + 1 columns is faster than two with d."""
 
@@ -302,7 +302,7 @@ class FieldGram(BlockGram):
         return np.unique(chosen)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return some columns, computed for all dimensions of their points."""
+        """Return some columns of the Gram matrix."""
         d = self.columns.width
         points, place = np.unique(np.asarray(index) // d, return_inverse=True)
         level = self.level if isinstance(self.level, float) else _columns(self.level, points)

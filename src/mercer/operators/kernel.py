@@ -65,13 +65,13 @@ class OperatorKernel(BaseEstimator):
     """The grid of output fields that it was given."""
 
     at_places = False
-    """Whether all places of a field share its weights, so that each is an example of its own."""
+    """Whether all locations of a field share its weights, so that each is an example."""
 
     differentiable = False
     """Whether `component_gradient` has derivatives in the parameters of a componentwise kernel."""
 
     movable = False
-    """Whether a kernel that does not separate may be asked to compute on a device."""
+    """Whether a kernel that does not separate can compute on a device."""
 
     __array_ufunc__ = None
 

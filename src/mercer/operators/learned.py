@@ -76,8 +76,8 @@ class LearnedOperator(LearntOfMoments):
     Write :math:`g(x) = C u(x)`. Then :math:`\lVert g \rVert^2 =
     \operatorname{tr}(C^\top B^{-1} C)`, and both halves of a round are closed forms:
 
-    - B held, C is the ridge solution, entry by entry in the two eigenbases;
-    - C held, :math:`\alpha \operatorname{tr}(B^{-1} CC^\top) + \mu \operatorname{tr} B^p` is
+    - B fixed, C is the ridge solution, entry by entry in the two eigenbases;
+    - C fixed, :math:`\alpha \operatorname{tr}(B^{-1} CC^\top) + \mu \operatorname{tr} B^p` is
       smallest at :math:`B = (\alpha / (\mu p) \cdot CC^\top)^{1/(1 + p)}`.
 
     At :math:`p = 1` that is :math:`B = \sqrt{\alpha/\mu} (CC^\top)^{1/2}`, and the price is

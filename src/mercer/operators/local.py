@@ -30,9 +30,9 @@ class Boxes(BaseEstimator):
     Parameters
     ----------
     size : int or sequence of int, default=10
-        The number of places along each axis, or one number for all.
+        The number of locations along each axis, or one number for all.
     overlap : int or sequence of int, default=5
-        The places that neighbours share. The last box ends flush with the border, and may share
+        The locations that neighbours share. The last box ends flush with the border, and may share
         more.
     """
 
@@ -43,7 +43,7 @@ class Boxes(BaseEstimator):
     def lay_out(self, inputs: Grid, outputs: Grid) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the input locations of every box, and the boxes of every output location.
 
-        An output place lies in the boxes that its place, scaled to the input grid, lies in. Boxes
+        An output location is in the boxes that contain it after scaling to the input grid. Boxes
         hold the whole of an input axis that outputs do not have.
         """
         number = len(inputs.shape)
@@ -263,7 +263,7 @@ class Local(ComponentKernel):
 
 
 def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
-    """Return the positions of some places in flat arrays whose last axis is of channels."""
+    """Return the indices of some locations in flat arrays whose last axis is of channels."""
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 

@@ -170,7 +170,9 @@ class Shared(CoupledKernel):
         view = View(self, inputs, outputs)
         rows, places = self.drawn(count(X), len(view.windows.centre), SAMPLE, 1)
         landmarks = view.landmark_windows(inputs.split(X), rows, places)
-        self.window_ = clone(as_kernel(self.window)).fit(landmarks.whole(self.roots_, self.gauge_))
+        self.window_ = clone(as_kernel(self.window)).fit(
+            landmarks.with_indicators(self.roots_, self.gauge_)
+        )
         self.position_ = None
         if self.position is not None:
             self.position_ = clone(as_kernel(self.position)).fit(view.positions)

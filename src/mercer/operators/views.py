@@ -1,4 +1,4 @@
-"""Fields as the places of another grid see them: the values of `Shared` kernels."""
+"""Windows of fields around the locations of another grid: the values of `Shared` kernels."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class LandmarkWindows:
             self.shown[:number, :], self.inside[:number, :], self.positions[:number, :]
         )
 
-    def whole(self, roots: np.ndarray, gauge: float) -> Array:
-        """Return windows with their indicators, as the window kernel compares them."""
+    def with_indicators(self, roots: np.ndarray, gauge: float) -> Array:
+        """Return windows followed by indicators of the offsets outside the field."""
         outside = (1.0 - self.inside) * like(gauge * roots, self.inside)
         return namespace(self.shown).concat([self.shown, outside], axis=1)
 
@@ -147,10 +147,10 @@ class View:
         full = like(np.zeros((n, S, own.shape[1] // max(1, len(at)))), own)
         full[:, like_index(at, own), :] = xp.reshape(own, (n, len(at), -1))
         known = like(np.repeat(self.windows.inside[c : c + 1].astype(float), n, axis=0), own)
-        ours = LandmarkWindows(xp.reshape(full, (n, -1)), known, None).whole(
+        ours = LandmarkWindows(xp.reshape(full, (n, -1)), known, None).with_indicators(
             kernel.roots_, kernel.gauge_
         )
-        theirs = landmarks.whole(kernel.roots_, kernel.gauge_)
+        theirs = landmarks.with_indicators(kernel.roots_, kernel.gauge_)
         return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
 
     def diagonal(self) -> np.ndarray:

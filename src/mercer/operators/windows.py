@@ -27,7 +27,7 @@ def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
 
 
 def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
-    """Return squared distances of output from input places, along the axes that both have."""
+    """Return squared distances of output from input locations, along the axes that both have."""
     total = np.zeros((outputs.size, inputs.size))
     for axis, name in enumerate(inputs.axes):
         if name in outputs.axes:
@@ -42,7 +42,7 @@ def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
 def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the offsets of a window, (offsets, input axes), and which axes they are relative in.
 
-    Along axes that outputs have too a window reaches `radius` around its place, in steps of the
+    Along axes that outputs have too a window reaches `radius` around its location, in steps of the
     input grid; along others it holds all there is.
     """
     relative = np.array([name in outputs.axes for name in inputs.axes])
@@ -82,10 +82,10 @@ class Windows:
     Attributes
     ----------
     index, weight
-        For every centre and offset the input places, and their weights, that the value there is
+        For every centre and offset the input locations, and their weights, that the value there is
         interpolated from, (centres, offsets, corners).
     centre
-        The centre of the window of each place of the output: places that differ along axes that
+        The centre of the window of each output location: locations that differ along axes that
         inputs do not have share one.
     """
 
@@ -125,7 +125,7 @@ class Windows:
     def on(self, X: Array, roots: np.ndarray) -> Iterator[tuple[Array, Array]]:
         """Yield for every centre the offsets that have a value, and the values there.
 
-        Values of fields (n, places, channels) times `roots`, (n, offsets, channels).
+        Values of fields (n, locations, channels) times `roots`, (n, offsets, channels).
         """
         xp, heights = namespace(X), like(roots, X)
         ats = [np.flatnonzero(row) for row in self.inside]
@@ -147,7 +147,7 @@ class Windows:
 
 
 KEPT = 4
-"""Windows that are kept for the next use: a choice asks for the same ones again and again."""
+"""Windows that are cached: a choice needs the same ones again and again."""
 _LAST: dict[str, Windows] = {}
 
 

@@ -102,8 +102,8 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
     path : str or Path
         The file. `DamagedModel` says what is wrong with one that cannot be read.
     limits : Limits, default=None
-        What the file may ask for; None for `Limits()`. Raise a limit for a large model of your
-        own that is refused.
+        Limits to the content of the file; None for `Limits()`. Raise a limit for a large
+        model of your own that is refused.
     network : torch.nn.Module, default=None
         For a model with a PyTorch network: a module with the layers that it had (or a list of
         modules, in the order of the kernels). A copy gets the saved arrays.

@@ -32,7 +32,7 @@ class Reader:
     arrays
         A function from a number in the tree to its array; each may be requested once.
     limits
-        What the tree may ask for.
+        Limits to the content of the tree.
     networks
         Modules that get the arrays of the networks in the tree, in their order.
     """

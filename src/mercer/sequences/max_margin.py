@@ -25,18 +25,20 @@ BLOCK = 512
 
 @parameters
 class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
-    """Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
+    r"""Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
 
     A labelling y of a sequence x of as many vectors is scored by
 
-        s(x, y) = Σ_t f(x_t, y_t) + Σ_t T[y_{t-1}, y_t],
+    .. math:: s(x, y) = \sum_t f(x_t, y_t) + \sum_t T[y_{t-1}, y_t],
 
     f being as smooth as the kernel says, and the best one is predicted (Viterbi). Minimises
 
-        ½‖w‖² + C Σ_i max_y [Δ(y_i, y) - s(x_i, y_i) + s(x_i, y)],
+    .. math::
 
-    where Δ counts wrong labels and w is all that s is linear in: each training sequence should
-    beat every other labelling by as many as it has labels wrong.
+        \tfrac12 \lVert w \rVert^2 + C \sum_i \max_y [\Delta(y_i, y) - s(x_i, y_i) + s(x_i, y)],
+
+    where :math:`\Delta` counts wrong labels and :math:`w` is all that :math:`s` is linear in: each
+    training sequence should beat every other labelling by as many as it has labels wrong.
 
     Parameters
     ----------
@@ -85,13 +87,14 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
 
     Notes
     -----
-    With ψ(x, y) the joint features, the dual maximises C Σ_i Σ_y α_i(y) Δ(y_i, y) - ½‖w‖² with
-    w = C Σ_i Σ_y α_i(y) (ψ(x_i, y_i) - ψ(x_i, y)), each α_i a distribution over labellings. It is
-    climbed one sequence at a time: Viterbi on scores plus losses finds the labelling that
-    Frank–Wolfe asks for; weight then moves to it, and between the labellings met before, in
-    pairwise steps with exact line search. All that a step changes is a few columns of the node
-    scores f(x_t, c) = Σ_s A[s, c] k(x_t, x_s) of all places, which are kept up to date, so that an
-    answer of Viterbi costs no kernel. The gap is that of the whole problem, computed by one
+    With :math:`\psi(x, y)` the joint features, the dual maximises :math:`C \sum_i
+    \sum_y \alpha_i(y) \Delta(y_i, y) - \tfrac12 \lVert w \rVert^2` with :math:`w = C \sum_i \sum_y
+    \alpha_i(y) (\psi(x_i, y_i) - \psi(x_i, y))`, each :math:`\alpha_i` a distribution over
+    labellings. It is climbed one sequence at a time: Viterbi on scores plus losses finds the
+    labelling that Frank–Wolfe asks for; weight then moves to it, and between the labellings met
+    before, in pairwise steps with exact line search. All that a step changes is a few columns of
+    the node scores f(x_t, c) = Σ_s A[s, c] k(x_t, x_s) of all places, which are kept up to date, so
+    that an answer of Viterbi costs no kernel. The gap is that of the whole problem, computed by one
     Viterbi a sequence after each pass, and once more from the start at the end.
 
     References

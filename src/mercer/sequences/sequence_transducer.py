@@ -35,19 +35,19 @@ LOW = 0.5
 class SequenceTransducer(
     SupportsSets, FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator
 ):
-    """Model that maps sequences to sequences of other symbols and lengths.
+    r"""Model that maps sequences to sequences of other symbols and lengths.
 
     Training pairs need not be aligned: EM finds the chunk of 0 to `max_chunk` output symbols that
     each input symbol emits. Kernel dependency estimation then learns which chunk a symbol emits
     from the symbols around it and from the last output symbols; all positions of all inputs share
     one map. The output is the sequence of chunks with the largest value of
 
-        Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output),
+    .. math:: \sum_i \log p(c_i \mid x, i, c_1 \ldots c_{i-1}) + w \log p(\text{output}),
 
-    where p(c | ·) is the softmax of the ridge scores over a temperature, and p(output) is an n-gram
-    model of the training outputs. The best outputs are then compared by v log p(input, output) too,
-    from two joint n-gram models of input symbols and chunks. One of them knows all symbols, the
-    other one distinguishes only vowels.
+    where :math:`p(c \mid \cdot)` is the softmax of the ridge scores over a temperature, and
+    :math:`p(\text{output})` is an n-gram model of the training outputs. The best outputs are then
+    compared by v log p(input, output) too, from two joint n-gram models of input symbols and
+    chunks. One of them knows all symbols, the other one distinguishes only vowels.
 
     Parameters
     ----------

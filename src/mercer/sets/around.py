@@ -68,7 +68,7 @@ class AroundScore(Score):
 
     def _predictions(self, points: Embedding) -> np.ndarray:
         """Return the points themselves as outputs, without the decoder."""
-        return host(self.model._flattened(self.direct.decode(points)))
+        return host(self.model._restored(self.direct.decode(points)))
 
 
 class BallScore(AroundScore):
@@ -82,10 +82,12 @@ class BallScore(AroundScore):
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
+        """Return radii that hold the jackknife+ sets: scores plus the lengths of moves."""
         lengths = np.sqrt((move * move).sum(axis=-1))
         return weighted_quantile(held.scores * scale + lengths, held.weights, held.level)
 
     def _sets_around(self, points: Embedding, half: np.ndarray) -> list[Ball]:
+        """Return balls of given radii around the predictions."""
         kernel = self.model.output_kernel_
         pairs = zip(self._predictions(points), half, strict=True)
         return [Ball(center, float(radius), kernel) for center, radius in pairs]
@@ -132,6 +134,7 @@ class BandScore(AroundScore):
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
+        """Return half widths at each location that hold the jackknife+ sets."""
         half = self._each_half_width(points, move, held.scores[:, None], scale)
         half = weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)
         same = self.flat and scale is self.scale  # requested to be as wide at every location
@@ -148,6 +151,7 @@ class BandScore(AroundScore):
         return scores * units + moved.reshape(t, n, locations)
 
     def _sets_around(self, points: Embedding, half: Array) -> Bands:
+        """Return bands of given half widths around the predictions."""
         middle = self._predictions(points)
         half = half.reshape(middle.shape)
         return Bands(middle - half, middle + half)
@@ -170,5 +174,6 @@ class IntervalScore(BandScore):
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
+        """Return half widths of the intervals that hold the jackknife+ intervals."""
         half = self._each_half_width(points, move, held.scores, scale)
         return weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)

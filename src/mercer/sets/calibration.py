@@ -95,20 +95,24 @@ def calibrate_by_miss(
     scores = score.scores(points, y, None if scale is None else scale.at(X))
     names = _categories(score, by, X, y)
     radii = _calibrated_radii(score, by, shift, X, scores, names, labels, level)
-    own = score.own_radii(radii.at(X), y)
-    met, outside = (scores <= own) & np.isfinite(scores), float(np.isinf(scores).mean())
     certificate = pool_certificate(score, level, scores, labels)
-    notes = [
-        note_if_too_few(level, fewest_groups(names, labels)),
-        certificate.reason if outside else "",
-    ]
-    return CalibrationResult(
-        HeldOutSets(view, score, scale, radii),
-        certificate,
-        float(np.mean(met)),
-        outside,
-        tuple(filter(None, notes)),
-    )
+    notes = [note_if_too_few(level, fewest_groups(names, labels))]
+    notes += [certificate.reason] if np.isinf(scores).any() else []
+    sets = HeldOutSets(view, score, scale, radii)
+    return _result(sets, certificate, scores, score.own_radii(radii.at(X), y), notes)
+
+
+def _result(
+    sets: HeldOutSets | JackknifeSets,
+    certificate: Certificate,
+    scores: np.ndarray,
+    radii: np.ndarray,
+    notes: list[str],
+) -> CalibrationResult:
+    """Return calibrated sets, with the coverage of the calibration scores and notes if any."""
+    inside = float(np.mean((scores <= radii) & np.isfinite(scores)))
+    outside = float(np.isinf(scores).mean())
+    return CalibrationResult(sets, certificate, inside, outside, tuple(filter(None, notes)))
 
 
 def _categories(score: Score, by: Any, X: Items, y: Items) -> list | None:
@@ -242,16 +246,10 @@ def calibrate_left_out(
         unit = LeftOutScales(model.fitted_, score.by_location).at_training_inputs(score.scale.shape)
     held = LeftOutScores(score.scores(points, y, unit), row_weights(labels), level)
     radius = weighted_quantile(np.moveaxis(held.scores, 0, -1), held.weights, level)
-    outside = float(np.isinf(held.scores).mean())
     stated = pool_certificate(score, max(0.0, 2.0 * level - 1.0), held.scores, labels)
     certificate = jackknife_certificate(model, score, scale, stated)
-    notes = [note_if_too_few(level, fewest_groups(None, labels)), stated.reason if outside else ""]
-    if certificate is not stated:
-        notes.append(certificate.reason)
-    return CalibrationResult(
-        JackknifeSets(model, model.fitted_, score, scale, posterior, held),
-        certificate,
-        float(np.mean((held.scores <= radius) & np.isfinite(held.scores))),
-        outside,
-        tuple(filter(None, notes)),
-    )
+    notes = [note_if_too_few(level, fewest_groups(None, labels))]
+    notes += [stated.reason] if np.isinf(held.scores).any() else []
+    notes += [certificate.reason] if certificate is not stated else []
+    sets = JackknifeSets(model, model.fitted_, score, scale, posterior, held)
+    return _result(sets, certificate, held.scores, radius, notes)

@@ -319,7 +319,7 @@ class ConformalSets(FromFile, BaseEstimator):
         y = checked_outputs(self.view_, y)
         refuse_unequal(X, y)
         found = self.predict(X, context=context, candidates=candidates)
-        return contain(found, self.view_._flattened(y), self.view_.output_kernel_.space)
+        return contain(found, self.view_._restored(y), self.view_.output_kernel_.space)
 
     def losses(self, X: Items, y: Items) -> np.ndarray:
         """Return the loss of the best output in each list, if the sets were made with a `loss`."""

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Items, count
-from ..estimators.probabilities import Probabilities
+from ..estimators.probabilities import Probabilities, names_classes
 from ..estimators.ridge import RidgeEstimator
 from ..kernels import Kernel
 from ..spaces import LabelSets
@@ -156,7 +156,5 @@ def label_probabilities(
     kernel: Kernel, score: Score, points: Any, y: Items
 ) -> Probabilities | None:
     """Calibrate the probabilities of labels where lists hold label sets, else return None."""
-    named = isinstance(kernel.space, LabelSets) and "classes_" in vars(kernel.multiple.kernel)
-    if not (named and isinstance(score, CandidateScore)):
-        return None
-    return Probabilities(kernel).fit(points, y)
+    lists = isinstance(score, CandidateScore) and isinstance(kernel.space, LabelSets)
+    return Probabilities(kernel).fit(points, y) if lists and names_classes(kernel) else None

@@ -45,11 +45,11 @@ class FieldModel(Reducible):
         """Return the left-out points of the field."""
         return self.left_out_
 
-    def _flattened(self, outputs: Items) -> Items:
+    def _restored(self, outputs: Items) -> Items:
         """Return outputs unchanged."""
         return outputs
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return an output unchanged."""
         return output
 

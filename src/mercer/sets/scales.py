@@ -122,29 +122,39 @@ def residual_scale(
     usual
         The usual size of residuals at each location of an output; one number for balls.
     """
-    floor = 1e-12 * np.abs(errors).max() + 1e-300
-    weights, seen, best = row_weights(labels), view.inputs(X), None
-    doubt = 1.0 + MARGIN / len(np.unique(labels))
+    weights, best = row_weights(labels), None
+    margin = 1.0 + MARGIN / len(np.unique(labels))
     for power in POWERS if usual.ndim else (0.0,):
-        unit = usual**power
-        sizes = np.abs(errors / unit).reshape(len(errors), -1)
-        largest = np.maximum(sizes.max(axis=1), floor)
-        rooted = np.maximum(np.sqrt((sizes**2).mean(axis=1)), floor)
+        largest, rooted = _sizes(errors, usual**power)
         # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
-        model = _size_model(view, seen, np.log(largest * rooted) / 2, labels)
-        trials: list[tuple[Any, float, np.ndarray, float]] = [(None, 0.0, np.ones(len(sizes)), 1.0)]
+        model = _size_model(view, view.inputs(X), np.log(largest * rooted) / 2, labels)
+        trials = [(1.0, ResidualScale(view, None, usual, power, 0.0), np.ones(len(largest)))]
         if model is not None:
             expected = host(model.loo_predict())
-            losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
-            trust = TRUSTS[int(np.argmin(losses))]
-            trials.append((model, trust, np.exp(trust * expected), doubt))
-        for followed, trust, scale, price in trials:
-            radius = _smoothed_quantile(largest / scale, weights, level)
-            width = price * unit.mean() * scale.mean() * radius
+            trust = _trust(largest, expected, weights, level)
+            scale = ResidualScale(view, model, usual, power, trust)
+            trials.append((margin, scale, np.exp(trust * expected)))
+        for price, found, scales in trials:
+            radius = _smoothed_quantile(largest / scales, weights, level)
+            width = price * (usual**power).mean() * scales.mean() * radius
             if best is None or width < best[0]:
-                best = width, ResidualScale(view, followed, usual, power, float(trust))
+                best = width, found
     assert best is not None
     return best[1]
+
+
+def _sizes(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest and the root mean square of the residuals of each output, in units."""
+    floor = 1e-12 * np.abs(errors).max() + 1e-300
+    sizes = np.abs(errors / unit).reshape(len(errors), -1)
+    rooted = np.sqrt((sizes**2).mean(axis=1))
+    return np.maximum(sizes.max(axis=1), floor), np.maximum(rooted, floor)
+
+
+def _trust(largest: np.ndarray, expected: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """Return the power of the expected sizes with the least pinball loss of the largest ones."""
+    losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
+    return float(TRUSTS[int(np.argmin(losses))])
 
 
 def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
@@ -172,7 +182,7 @@ def left_out_errors(
         if not band:
             return np.sqrt(host(points.sqdistances_to(view.outputs_)))
         direct = Direct().fit(view.output_kernel_, view.outputs_)
-        predicted = host(view._flattened(direct.decode(points)))
+        predicted = host(view._restored(direct.decode(points)))
     else:
         folds = PredefinedSplit(fold_numbers(labels, FOLDS))
         predicted = host(cross_val_predict(model, X, y, cv=folds))

@@ -101,7 +101,7 @@ def size(a_set: Any) -> float:
 def in_output_form(sets: Sequence, view: Any) -> Sequence:
     """Return sets whose outputs have the form that the model predicts."""
     if len(sets) and isinstance(sets[0], list):
-        return [[view._one_returned(y) for y in some] for some in sets]
+        return [[view._one_restored(y) for y in some] for some in sets]
     return sets
 
 

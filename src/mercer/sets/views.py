@@ -49,10 +49,10 @@ class PointModel(Protocol):
     def embed(self, X: Items) -> Embedding:
         """Return the points of some inputs."""
 
-    def _flattened(self, outputs: Any) -> Any:
+    def _restored(self, outputs: Any) -> Any:
         """Return outputs in the form that the training outputs had."""
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
 
 
@@ -90,13 +90,13 @@ class ModelView:
         """Return the points of some inputs."""
         return self.model.embed(self.inputs(X))
 
-    def _flattened(self, outputs: Any) -> Any:
+    def _restored(self, outputs: Any) -> Any:
         """Return outputs in the form that the training outputs had."""
-        return self.model._flattened(outputs)
+        return self.model._restored(outputs)
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return one output in the form of the rows that `predict` returns."""
-        return self.model._one_returned(output)
+        return self.model._one_restored(output)
 
 
 class ThirdPartyView(ModelView):
@@ -156,11 +156,11 @@ class RankedView:
         lengths = map(len, extras.get("candidates", ()))
         return self.model.predict_top(X, max([self.longest, *lengths]), **extras)
 
-    def _flattened(self, outputs: Any) -> Any:
+    def _restored(self, outputs: Any) -> Any:
         """Return outputs unchanged."""
         return outputs
 
-    def _one_returned(self, output: Any) -> Any:
+    def _one_restored(self, output: Any) -> Any:
         """Return an output unchanged."""
         return output
 

@@ -282,14 +282,19 @@ class Factorization:
             return side_by_side(work, range(len(self.parts)))
 
     def _residual_path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
-        """Return the left-out residuals of one part for every ridge."""
+        """Return the left-out residuals of one part for every ridge, one row per example."""
         part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
+        path = map(part.by_example, self._left_out_errors(part, ridges))
+        return path if len(self.parts) == 1 else list(path)
+
+    def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
+        """Yield the left-out residuals of the rows of a part for every ridge."""
         groups = part.labels(self.augmented)
         path = LeaveOneOut(part, groups).path(ridges)
-        if groups is not None and part.slots is not None:
-            unknown = part.unknown_constants(groups)
-            path = (part.by_example(E + unknown) for E in path)
-        return path if len(self.parts) == 1 else list(path)
+        if groups is None or part.slots is None:
+            return path
+        unknown = part.unknown_constants(groups)
+        return (E + unknown for E in path)
 
     def _averaged(self, ridge: float) -> Array:
         """Return the residuals of generalised cross-validation."""
@@ -331,7 +336,7 @@ class Factorization:
         ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
         parts = list(self._parts_at([ridge]))
-        errors = [next(iter(self._left_out_errors(part, ridge))) for part in parts]
+        errors = [next(self._left_out_errors(part, [ridge])) for part in parts]
         labels = self.augmented.left_out_labels
         number = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
         for rows in blocks(count(X), max(1, ENTRIES // (n * self.outputs.rows.shape[1]))):
@@ -353,12 +358,6 @@ class Factorization:
             for j, column in enumerate(own):
                 found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
         return [found[j] for j in range(len(found))]
-
-    def _left_out_errors(self, part: Part, ridge: float) -> Iterator[Array]:
-        """Yield the left-out residuals of the rows of a part at one ridge."""
-        groups = part.labels(self.augmented)
-        unknown = 0.0 if groups is None else part.unknown_constants(groups)
-        return (E + unknown for E in LeaveOneOut(part, groups).path([ridge]))
 
     def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
         """Return the `moves` of one part, (inputs, groups, directions)."""

@@ -77,12 +77,12 @@ class RidgeObjective:
         rest = A - self.E @ (self.turn(self.E) @ A)
         return rest if N is None else rest - N @ (self.turn(N) @ rest)
 
-    def resolved(self, A: Array) -> tuple[Array, Array | None]:
+    def apply_inverse(self, A: Array) -> tuple[Array, Array | None]:
         """Return 𝒦⁻¹A as coordinates in E and a remainder outside; None if E is complete."""
         inside = (self.turn(self.E) @ A) * self.D
         return inside, None if self.complete else self.outside(A) / self.alpha
 
-    def whole(self, inside: Array, outside: Array | None) -> Array:
+    def combine(self, inside: Array, outside: Array | None) -> Array:
         """Return E inside + outside, from coordinates and a remainder."""
         found = self.E @ inside
         return found if outside is None else found + outside
@@ -92,7 +92,7 @@ class RidgeObjective:
         """The coordinates of z in E, and its remainder outside; None if E is complete."""
         return self.C, None if self.complete else self.part.unfitted / self.alpha
 
-    def made(
+    def slopes(
         self, value: float, alpha: float, B: Array, within: Array, beyond: Array | None
     ) -> Slopes:
         """Return `Slopes`, with the derivative in B symmetric and in output coordinates."""
@@ -127,7 +127,7 @@ class RidgeObjective:
         B = -share * (self.turn(inside * self.s[:, None]) @ inside)
         B = B + _diagonal(0.5 * xp.sum(self.D * self.s[:, None], axis=0))
         alpha = -share * squares + 0.5 * float(xp.sum(traces))
-        return self.made(-self.parts.evidence(self.alpha), alpha, B, within, beyond)
+        return self.slopes(-self.parts.evidence(self.alpha), alpha, B, within, beyond)
 
     def of_left_out(self) -> Slopes:
         """Return the weighted mean squared left-out residual; of groups if there are any.
@@ -137,12 +137,12 @@ class RidgeObjective:
         xp, left = self.xp, LeaveOneOut(self.part, self.parts.problem.groups)
         total = self.part.inputs.total
         inside, outside = self.solved
-        z = self.whole(inside, outside)
+        z = self.combine(inside, outside)
         e = next(iter(left.path([self.alpha])))
         share = 2.0 / total
-        blocks = _blocks(left.members, self)
-        a = share * blocks.divided(e)
-        y_inside, y_outside = self.resolved(a)
+        sums = _group_sums(left.members, self)
+        a = share * sums.inverse_times(e)
+        y_inside, y_outside = self.apply_inverse(a)
         b = self.b[None, :]
         within = -(y_inside * b) @ self.turn(inside)
         B = -self.turn(y_inside * self.s[:, None]) @ inside
@@ -152,39 +152,39 @@ class RidgeObjective:
             alpha -= float(xp.sum(y_outside * outside))
             beyond = -0.5 * ((y_outside * b) @ self.turn(inside))
             beyond = beyond - 0.5 * ((outside * b) @ self.turn(y_inside))
-        more, extra = self._squeezed(blocks, a, e)
+        more, extra = self._slope_in_gram(sums, a, e)
         if beyond is not None and extra is not None:
             beyond = beyond + self.outside(extra) / self.alpha
-        B = B + self._between(blocks, a, e, z, share)
-        alpha += blocks.squared(a, e)
+        B = B + self._slope_in_operator(sums, a, e, z, share)
+        alpha += sums.second_inverse_sum(a, e)
         value = float(xp.sum(e * e)) / total
-        return self.made(value, alpha, B, within + more, beyond)
+        return self.slopes(value, alpha, B, within + more, beyond)
 
-    def _squeezed(self, blocks: Any, a: Array, e: Array) -> tuple[Array, Array | None]:
+    def _slope_in_gram(self, sums: Any, a: Array, e: Array) -> tuple[Array, Array | None]:
         """Return Σ_j b_j D_j Eᵀ T_j E D_j for the blocks T_j of a_j e_jᵀ, and Σ_j b_j T_j E D_j."""
         b, turn = self.b[None, :], self.turn
         if self.part.alike:
             d = self.D[:, 0]
-            TE = blocks.spread(a, e, self.xp.ones_like(self.D))
+            TE = sums.times_basis(a, e, self.xp.ones_like(self.D))
             inner = turn(self.E) @ TE
             scale = float(self.b[0])
             return scale * d[:, None] * inner * d[None, :], scale * TE * d[None, :]
-        X = blocks.spread(a, e, self.D)
+        X = sums.times_basis(a, e, self.D)
         flat = turn(self.E) @ X
-        curved = turn(self.E) @ blocks.spread(a, e, self.D * self.D * b)
+        curved = turn(self.E) @ sums.times_basis(a, e, self.D * self.D * b)
         found = _divided(turn(flat) - flat, (curved + turn(curved)) / 2.0, self.s, self._unit())
-        return found, None if self.complete else blocks.spread(a, e, self.D * b)
+        return found, None if self.complete else sums.times_basis(a, e, self.D * b)
 
     def _unit(self) -> float:
         """Return α over the largest b, the scale below which eigenvalues s do not matter."""
         return self.alpha / max(float(self.xp.max(self.b)), 1e-300)
 
-    def _between(self, blocks: Any, a: Array, e: Array, z: Array, share: float) -> Array:
+    def _slope_in_operator(self, sums: Any, a: Array, e: Array, z: Array, share: float) -> Array:
         """Return Σ_g a_gj [𝒦_j⁻¹ K 𝒦_k⁻¹]_gg e_gk for all pairs of directions."""
         turn = self.turn
         flat = turn(a) @ z - share * (turn(e) @ e)
         unit = self.alpha / max(float(self.xp.max(self.s)), 1e-300)
-        return _divided(-flat, blocks.curved(a, e), self.b, unit)
+        return _divided(-flat, sums.slope_in_operator(a, e), self.b, unit)
 
 
 def _divided(rise: Array, slope: Array, at: Array, unit: float) -> Array:
@@ -200,12 +200,12 @@ def _diagonal(values: Array) -> Array:
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
-def _blocks(members: list[np.ndarray] | None, objective: RidgeObjective) -> Any:
+def _group_sums(members: list[np.ndarray] | None, objective: RidgeObjective) -> Any:
     """Return the sums over examples, or over groups if there are any."""
-    return _Alone(objective) if members is None else _Groups(objective, members)
+    return _SingleExamples(objective) if members is None else _Groups(objective, members)
 
 
-class _Alone:
+class _SingleExamples:
     """Examples left out one by one: T_j is the diagonal matrix of a_ij e_ij."""
 
     def __init__(self, objective: RidgeObjective):
@@ -216,21 +216,21 @@ class _Alone:
         """Return [E diag(f_j) Eᵀ]_ii, with `free` for the directions outside."""
         return self.squares @ F + self.free * free
 
-    def divided(self, e: Array) -> Array:
+    def inverse_times(self, e: Array) -> Array:
         """Return G⁻¹e."""
         G = self._through(self.o.D, 1.0 / self.o.alpha)
         return e / self.o.xp.where(G > 0, G, self.o.xp.ones_like(G))
 
-    def spread(self, a: Array, e: Array, F: Array) -> Array:
+    def times_basis(self, a: Array, e: Array, F: Array) -> Array:
         """Return Σ_j T_j E diag(f_j), (n, r)."""
         return self.o.E * ((a * e) @ self.o.turn(F))
 
-    def squared(self, a: Array, e: Array) -> float:
+    def second_inverse_sum(self, a: Array, e: Array) -> float:
         """Return Σ ⟨a, [𝒦⁻²]_gg e⟩."""
         G = self._through(self.o.D * self.o.D, self.o.alpha**-2)
         return float(self.o.xp.sum(a * e * G))
 
-    def curved(self, a: Array, e: Array) -> Array:
+    def slope_in_operator(self, a: Array, e: Array) -> Array:
         """Return Σ_g a_gj dG_g e_gk, the mean of the derivatives of G in b_j and in b_k."""
         G, turn = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.turn
         return 0.5 * (turn(a) @ (e * G) + turn(a * G) @ e)
@@ -256,12 +256,12 @@ class _Groups:
         order = np.argsort(np.concatenate([own.reshape(-1) for own, _ in found]))
         return take(xp.concat(rows), order)
 
-    def divided(self, e: Array) -> Array:
+    def inverse_times(self, e: Array) -> Array:
         """Return G⁻¹e = α (I - H_gg)⁻¹ e."""
         left = LeaveOneOut(self.o.part, self.o.parts.problem.groups)
         return self.o.alpha * left.solve([e], [self.o.alpha])[0]
 
-    def spread(self, a: Array, e: Array, F: Array) -> Array:
+    def times_basis(self, a: Array, e: Array, F: Array) -> Array:
         """Return Σ_j T_j E diag(f_j), where T_j is the symmetric part of a_j e_jᵀ in each group."""
         turn, found = self.o.turn, []
         for own, E, ag, eg in self._each(self.o.E, a, e):
@@ -269,7 +269,7 @@ class _Groups:
             found.append((own, 0.5 * (ag @ ours + eg @ theirs)))
         return self._in_order(found)
 
-    def squared(self, a: Array, e: Array) -> float:
+    def second_inverse_sum(self, a: Array, e: Array) -> float:
         """Return Σ ⟨a, [𝒦⁻²]_gg e⟩."""
         xp, turn, total = self.o.xp, self.o.turn, 0.0
         D2 = turn(self.o.D * self.o.D)[None, :, :]
@@ -280,7 +280,7 @@ class _Groups:
                 total += float(xp.sum(ag * (extra @ eg))) / self.o.alpha**2
         return total
 
-    def curved(self, a: Array, e: Array) -> Array:
+    def slope_in_operator(self, a: Array, e: Array) -> Array:
         """Return Σ_g a_gj dG_g e_gk, the mean of the derivatives of G in b_j and in b_k."""
         xp, turn, total = self.o.xp, self.o.turn, 0.0
         F = turn(self.o.D * self.o.D * self.o.s[:, None])[None, :, :]

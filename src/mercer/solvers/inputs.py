@@ -194,7 +194,7 @@ class InputSpectrum:
         for rows in blocks(count(X), max(1, ENTRIES // max(1, self.s.shape[0] * rows_each))):
             at = self.locate(part(X, rows), prior=True)
             assert at.prior is not None
-            V = at.prior[:, None] * b[None, :] - _squared(at.Z, removed)
+            V = at.prior[:, None] * b[None, :] - _squares_times(at.Z, removed)
             V = xp.where(V > 0, V, xp.zeros_like(V)) / alpha
             found.append(at.join(V + self.constant_weights(at) ** 2))
         return xp.concat(found)
@@ -212,7 +212,7 @@ class InputSpectrum:
         raise NotImplementedError
 
 
-def _squared(Z: Array, A: Array) -> Array:
+def _squares_times(Z: Array, A: Array) -> Array:
     """Return |Z|² A and overwrite Z; numpy arrays are processed in one pass, on all cores."""
     if is_foreign(Z) or Z.dtype.kind == "c":
         return abs(Z) ** 2 @ A

@@ -25,7 +25,7 @@ from .reduction import Reduction
 from .weights import DualWeights
 
 
-def by_inverse(problem: Problem) -> bool:
+def uses_inverse(problem: Problem) -> bool:
     """Return whether a problem is exact under the identity, or has a kernel for each component."""
     alike = problem.separable and isinstance(problem.kernel.operator, Identity)
     return (alike or not problem.separable) and problem.inputs.features is None
@@ -44,13 +44,13 @@ def inverse_slopes(
     Parameters
     ----------
     problem, outputs
-        A problem that `by_inverse` holds for, and its outputs in coordinates.
+        A problem that `uses_inverse` holds for, and its outputs in coordinates.
     alpha
         The ridge.
     criterion
         "loo" or "evidence", taken negative.
     """
-    pieces = _pieces(problem, outputs, alpha)
+    pieces = _outputs_by_kernel(problem, outputs, alpha)
     if criterion == "evidence":
         return _evidence(problem, pieces)
     value = slope = 0.0
@@ -61,7 +61,7 @@ def inverse_slopes(
     return ParameterSlopes(value, slope, found)
 
 
-def _pieces(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
+def _outputs_by_kernel(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
     """Yield the outputs that share a kernel, with the inverse of that kernel."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:

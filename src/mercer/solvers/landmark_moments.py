@@ -128,7 +128,7 @@ class LandmarkMoments:
         view, landmarks = self.data.view, self.landmarks
         kernel = view.kernel
         xp = namespace(landmarks.positions)
-        whole = xp.astype(landmarks.whole(kernel.roots_, kernel.gauge_), xp.float64)
+        whole = xp.astype(landmarks.with_indicators(kernel.roots_, kernel.gauge_), xp.float64)
         if kernel.window_.radial is None:
             K = kernel.window_._gram(whole, whole)
         else:

@@ -58,6 +58,7 @@ class LawRegression:
         return reduce(add, parts)
 
     def _moments(self, X: Array, Y: Array) -> Moments:
+        """Return the moments of fields whose windows are held at once."""
         U = self.features.transform(self.stencil.windows(X))
         xp, n = namespace(U), U.shape[0]
         regressors, target = self.stencil.regression(Y)
@@ -82,10 +83,10 @@ class LawRegression:
         constants = coef[width:] * self.scale if self.intercept else like(np.zeros(points), coef)
         return Law(weights, constants)
 
-    def judged(
+    def evaluate(
         self, fields: np.ndarray, laws: Sequence[Law], solver: FieldSolver
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of the solutions of laws for some fields, and violations of the laws.
+        """Return the errors of laws on some fields, and by how much the fields violate them.
 
         One row for each field, one column for each law. Errors are relative to the length of the
         output, and infinite without a solution. Violations are those of the true outputs.
@@ -128,19 +129,22 @@ class LeftOutLaws(NamedTuple):
         """The moments of all fields."""
         return reduce(add, self.moments)
 
-    def judged(self, fields: np.ndarray, alphas: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        """Return errors and violations of some fields (rows) at some ridges (columns)."""
+    def evaluate(
+        self, fields: np.ndarray, alphas: Sequence[float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return left-out errors and violations of some fields (rows) at some ridges (columns)."""
         found = []
         for fold in np.unique(self.folds[fields]):
             others = reduce(add, [m for i, m in enumerate(self.moments) if i != fold])
             laws = [self.regression.law(others, alpha) for alpha in alphas]
             out = fields[self.folds[fields] == fold]
-            found.append(self.regression.judged(out, laws, self.solver))
+            found.append(self.regression.evaluate(out, laws, self.solver))
         errors, violations = zip(*found, strict=True)
         return np.concatenate(errors), np.concatenate(violations)
 
 
 def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return the lengths of errors over those of the true fields; infinite for NaN."""
     lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
     with np.errstate(over="ignore"):  # too large to be squared is infinite
         errors = np.linalg.norm(found - truth, axis=1) / lengths

@@ -149,7 +149,7 @@ class Stencil:
         return xp.reshape(regressors, (-1, regressors.shape[2])), xp.reshape(target, (-1,))
 
     def equation(self, C: Array) -> tuple[Array, Array]:
-        """Return the weights of the neighbours and the constants, of coefficients of regressors."""
+        """Convert coefficients of the regressors to weights of the neighbours, and constants."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         weights = deviations - xp.mean(deviations, axis=2)[:, :, None]
         return weights + (1.0 + mean) / weights.shape[2], C[:, :, 0]
@@ -260,7 +260,7 @@ def fields_at_once(stencil: Stencil, A: Array) -> int:
 
 
 def with_constants(values: Array, constants: Array) -> Array:
-    """Return coefficients of all windows as (n, points, number), constants of points added."""
+    """Reshape coefficients of windows to (n, points, number), and add the constants."""
     C = namespace(values).reshape(values, (-1, constants.shape[0], values.shape[1]))
     C[:, :, 0] += constants
     return C

@@ -264,6 +264,7 @@ class MomentSolution(Method):
 
     @cached_property
     def _sums(self) -> Sums:
+        """The moments, computed once."""
         return self.sums()
 
     def solution(self, alpha: float) -> Solution | None:
@@ -274,6 +275,7 @@ class MomentSolution(Method):
             return self._solution(alpha)
 
     def _solution(self, alpha: float) -> Solution | None:
+        """Return the map g at one ridge, on the current number of threads."""
         map, moment, mean, cross = self._sums
         try:
             coef = factor_with_ridge(moment + 0.0, alpha / self.problem.uniform).solve(cross)

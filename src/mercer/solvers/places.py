@@ -83,6 +83,7 @@ def _join(kernel: Shared, turn: Array | None) -> Any:
 
 
 def _back(C: Array, turn: Array | None) -> Array:
+    """Convert values along channel directions to channels."""
     return C if turn is None else C @ namespace(turn).matrix_transpose(turn)
 
 

@@ -101,6 +101,7 @@ class WindowInputs(SlotInputs):
         return self.known
 
     def _factored(self) -> tuple[Array, Array, Array, Array]:
+        """Compute `coordinates` from the spectrum of the moments."""
         s, M = self.moments.spectrum
         kept = np.flatnonzero(host(s) > 0)
         xp = namespace(M)

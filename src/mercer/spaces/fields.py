@@ -150,15 +150,15 @@ class Grid:
     Attributes
     ----------
     axes, shape, channels
-        The names and lengths of the axes; a scattered field has one axis of places.
+        The names and lengths of the axes; a scattered field has one axis of locations.
     periodic
         Whether each axis closes to a circle.
     origin, spacing
         The first coordinate and the distance of neighbours along each axis.
     mask
-        Which places count, flat; None for all.
+        Which locations count, flat; None for all.
     points
-        The coordinates of scattered places; None for a grid.
+        The coordinates of scattered locations; None for a grid.
     """
 
     axes: tuple[str, ...]
@@ -221,9 +221,9 @@ class Grid:
     def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the grid points and weights that interpolate to some points, (…, dimensions).
 
-        Positions of places and their weights, (…, corners) each: multilinear on a grid, the
-        nearest places by inverse distance among scattered ones. Points outside, and those that a
-        masked place has a part in, have weight zero.
+        Indices of locations and their weights, (…, corners) each: multilinear on a grid, the
+        nearest locations by inverse distance among scattered ones. Points outside, and those that a
+        masked location has a part in, have weight zero.
         """
         index, weight = self._scattered(at) if self.points is not None else self._corners(at)
         if self.mask is not None:

@@ -15,7 +15,7 @@ class Sequences(Space):
     Parameters
     ----------
     vectors : bool, default=False
-        Whether real vectors of one length stand at the places, rather than symbols.
+        Whether the positions hold real vectors of one length, rather than symbols.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class Cells(BaseEstimator):
 
     @property
     def in_words(self) -> bool:
-        """Whether one cell holds a whole output in words, from which the item differs."""
+        """Whether a cell is text that has to be parsed into an output."""
         return False
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:

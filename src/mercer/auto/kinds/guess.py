@@ -13,7 +13,7 @@ from ...spaces.graphs import is_networkx
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, is_numeric, numbers
 from .labels import label_separator
-from .rankings import BETTER, places, ranks_alike, separator_of
+from .rankings import BETTER, places, rank_same_labels, separator_of
 
 LOOK = 200
 """Rows that a guess examines, spread over the table."""
@@ -41,19 +41,19 @@ def input_kind(table: Table, name: Name) -> str:
     if column.is_numeric:
         return "number"
     column.refuse_mixed()
-    some = _some(column.cells)
-    found = _of_cells(some, output=False)
+    some = _sample_cells(column.cells)
+    found = _kind_of_cells(some, output=False)
     if found != "text":
         return found
     if np.mean([str(cell).count(" ") for cell in some]) >= SENTENCE:
         return "text"
-    return "category" if _are_few(column.cells, CATEGORIES) else "text"
+    return "category" if _has_few_values(column.cells, CATEGORIES) else "text"
 
 
 def output_kind(table: Table, names: Sequence[Name]) -> str:
     """Return the kind that output columns have together: "record" if they differ in kind."""
     if len(names) > 1:
-        return _of_several(table, names)
+        return _kind_of_columns(table, names)
     cells = table.columns[names[0]]
     if isinstance(cells, np.ndarray) and cells.ndim > 2:
         return "image"
@@ -61,12 +61,12 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
     if not len(column.cells):
         return "text"
     if column.is_numeric:
-        return _of_numbers(known(table, names[0]), names)
+        return _kind_of_numbers(known(table, names[0]), names)
     column.refuse_mixed()
-    found = _of_cells(_some(column.cells), output=True)
+    found = _kind_of_cells(_sample_cells(column.cells), output=True)
     if found != "text":
         return found
-    return "class" if _are_few(column.cells, FEW) else "text"
+    return "class" if _has_few_values(column.cells, FEW) else "text"
 
 
 def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) -> dict[Name, str]:
@@ -74,15 +74,16 @@ def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) ->
     return {name: chosen.get(name) or output_kind(table, [name]) for name in names}
 
 
-def _of_several(table: Table, names: Sequence[Name]) -> str:
+def _kind_of_columns(table: Table, names: Sequence[Name]) -> str:
+    """Return the kind that several output columns have together."""
     if all(is_numeric(table, name) for name in names):
-        return _of_numbers(table.filled(names, drop=True), names)
-    if places(_some_rows(table), names):
+        return _kind_of_numbers(table.filled(names, drop=True), names)
+    if places(_sample_rows(table), names):
         return "ranking"
     return "record"
 
 
-def _are_few(cells: Any, most: int) -> bool:
+def _has_few_values(cells: Any, most: int) -> bool:
     """Return whether cells have few values, each of them several times."""
     distinct = len({str(cell).strip() for cell in cells})
     return distinct <= max(2, min(most, len(cells) // 5))
@@ -97,15 +98,18 @@ def known(table: Table, name: Name) -> Table:
     return alone.rows([i for i in range(len(table)) if i not in empty])
 
 
-def _some(cells: Any) -> list:
-    return [cells[i] for i in _spread(len(cells))]
+def _sample_cells(cells: Any) -> list:
+    """Return at most `LOOK` of the cells, evenly spread."""
+    return [cells[i] for i in _sample_indices(len(cells))]
 
 
-def _some_rows(table: Table) -> Table:
-    return table if len(table) <= LOOK else table.rows(_spread(len(table)))
+def _sample_rows(table: Table) -> Table:
+    """Return at most `LOOK` of the rows, evenly spread."""
+    return table if len(table) <= LOOK else table.rows(_sample_indices(len(table)))
 
 
-def _spread(n: int) -> np.ndarray:
+def _sample_indices(n: int) -> np.ndarray:
+    """Return at most `LOOK` of n indices, evenly spread."""
     return np.arange(n) if n <= LOOK else np.linspace(0, n - 1, LOOK).astype(int)
 
 
@@ -117,9 +121,10 @@ def _counts_rows(name: Name, cells: Any) -> bool:
     return any(texts == [str(i + first) for i in range(len(texts))] for first in (0, 1))
 
 
-def _of_numbers(table: Table, names: Sequence[Name]) -> str:
+def _kind_of_numbers(table: Table, names: Sequence[Name]) -> str:
+    """Return the kind of output columns that hold numbers."""
     try:
-        rows = numbers(_some_rows(table), list(names))
+        rows = numbers(_sample_rows(table), list(names))
     except BadTable:
         return "number"  # ragged or not finite: reading it says so
     width = rows.shape[1]
@@ -140,31 +145,33 @@ def _is_class(cells: Any) -> bool:
         whole = cells.dtype.kind in "iu"
     else:
         whole = all(isinstance(cell, bool) or str(cell).strip().isdecimal() for cell in cells)
-    return whole and _are_few(cells, FEW)
+    return whole and _has_few_values(cells, FEW)
 
 
 def _are_rankings(rows: np.ndarray) -> bool:
+    """Return whether each row has all ranks, from 0 or from 1."""
     ordered = np.sort(rows, axis=1)
     steps = np.arange(rows.shape[1])
     return any(bool((ordered == steps + first).all()) for first in (0, 1))
 
 
 def _are_smooth(rows: np.ndarray) -> bool:
+    """Return whether neighbouring columns are correlated, as the values of a curve are."""
     centred = rows - rows.mean(axis=0)
     left, right = centred[:, :-1].ravel(), centred[:, 1:].ravel()
     size = np.sqrt((left**2).sum() * (right**2).sum())
     return bool(size > 0 and left @ right / size > SMOOTH)
 
 
-def _of_cells(cells: list[Any], output: bool) -> str:
+def _kind_of_cells(cells: list[Any], output: bool) -> str:
     """Return the kind of cells that are not numbers: "text" where they are nothing else."""
     if all(is_networkx(cell) for cell in cells):
         return "graph"
     if any(isinstance(cell, list | tuple | set | frozenset | np.ndarray) for cell in cells):
-        return "ranking" if output and ranks_alike(cells, None) else "labels"
+        return "ranking" if output and rank_same_labels(cells, None) else "labels"
     texts = [str(cell).strip() for cell in cells]
     if all(text.startswith("[") and text.endswith("]") and '"' in text for text in texts):
-        return "ranking" if output and ranks_alike(texts, None) else "labels"
+        return "ranking" if output and rank_same_labels(texts, None) else "labels"
     between = separator_of(texts) if output else None
     if output and (between is not None or any(all(b in t for t in texts) for b in BETTER)):
         return "ranking"

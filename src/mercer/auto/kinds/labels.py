@@ -85,9 +85,10 @@ class LabelCells(Cells):
             if len(self.columns_) == 1:
                 return {self.columns_[0]: list(rows)}
             return {name: rows[:, j] for j, name in enumerate(self.columns_)}
-        return {self.columns_[0]: [self._cell(list(item)) for item in items]}
+        return {self.columns_[0]: [self._write_cell(list(item)) for item in items]}
 
-    def _cell(self, labels: list) -> Any:
+    def _write_cell(self, labels: list) -> Any:
+        """Return the labels of one set as a cell."""
         between, texts = self.separator_ or ";", [str(label) for label in labels]
         joined = self.text_ and (self.separator_ is not None or len(labels) == 1)
         clear = not any(between in text for text in texts)
@@ -119,11 +120,12 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
         labels = [label for parts in split for label in parts]
         if len(set(labels)) > 0.5 * len(labels) or max(map(len, labels)) > 40:
             return None
-        return separator if separator != "," or _move(split) else None
+        return separator if separator != "," or _change_positions(split) else None
     return None
 
 
-def _move(split: list[list[str]]) -> bool:
+def _change_positions(split: list[list[str]]) -> bool:
+    """Return whether enough labels occur in several positions of a cell."""
     positions: dict[str, set[int]] = {}
     for parts in {tuple(parts) for parts in split}:
         for position, label in enumerate(parts):

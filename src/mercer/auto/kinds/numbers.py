@@ -57,7 +57,7 @@ class NumberCells(Cells):
             return self.read(table)
         self.notations_ = [Column.of(table, name).notation() for name in names]
         rows = self.read(table)
-        self.forms_ = [_form(table.columns[name]) for name in names]
+        self.forms_ = [_date_form(table.columns[name]) for name in names]
         self.moments_ = [
             is_date(notation) and _has_times(table.columns[name], values)
             for name, notation, values in zip(names, self.notations_, rows.T, strict=False)
@@ -74,20 +74,22 @@ class NumberCells(Cells):
             raise BadTable(
                 f"{table.source}: rows of {rows.shape[1]} numbers, but training rows had {width}."
             )
-        return rows if len(self.shape_) < 2 else self._shaped(rows)
+        return rows if len(self.shape_) < 2 else self._restore_shape(rows)
 
-    def _shaped(self, rows: np.ndarray) -> np.ndarray:
+    def _restore_shape(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows of numbers in the shape of the training outputs."""
         return rows if self.notations_ is not None else rows.reshape(len(rows), *self.shape_)
 
     def write(self, items: Items) -> dict[Name, Any]:
         """Return one column for each number, dates as dates, arrays as arrays."""
         rows = np.asarray(items).reshape(len(items), -1)
         if len(self.columns_) != rows.shape[1] or self.notations_ is None:
-            arrays = self._shaped(rows) if rows.shape[1] > 1 else rows[:, 0]
+            arrays = self._restore_shape(rows) if rows.shape[1] > 1 else rows[:, 0]
             return {self.columns_[0]: list(arrays) if rows.shape[1] > 1 else arrays}
-        return {name: self._column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
+        return {name: self._write_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
 
-    def _column(self, j: int, values: np.ndarray) -> Any:
+    def _write_column(self, j: int, values: np.ndarray) -> Any:
+        """Return the values of one column as numbers, dates or durations."""
         notation = (self.notations_ or ["."])[j]
         if notation == DURATION:
             return written_durations(values, self.forms_[j])
@@ -102,7 +104,7 @@ class CurveCells(NumberCells):
     space = Curves()
 
 
-def _form(cells: Any) -> str:
+def _date_form(cells: Any) -> str:
     """Return the form in which dates and durations of a column come back."""
     if isinstance(cells, np.ndarray):
         return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
@@ -130,20 +132,20 @@ def written_dates(values: np.ndarray, form: str, moments: bool) -> Any:
     bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
     if form.startswith(("<M8", ">M8")):
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
-        return _rounded(near, moments).astype("M8[s]").astype(form)
+        return _rounded_seconds(near, moments).astype("M8[s]").astype(form)
     if form == "text":
-        found = _rounded(bounded, moments).astype("M8[s]")
+        found = _rounded_seconds(bounded, moments).astype("M8[s]")
         return [str(value) for value in (found if moments else found.astype("M8[D]"))]
     if form in ("date", "datetime"):
-        found = _rounded(bounded, moments).astype("M8[s]").tolist()
+        found = _rounded_seconds(bounded, moments).astype("M8[s]").tolist()
         return [when.date() for when in found] if form == "date" else found
     unit, _, zone = form.partition(" ")
-    found = pd.DatetimeIndex(_rounded(bounded, True).astype("M8[s]"), tz=UTC).as_unit(unit)
+    found = pd.DatetimeIndex(_rounded_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(unit)
     local = found.tz_convert(zone)
     return list(local if moments else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
 
 
-def _rounded(days: np.ndarray, moments: bool) -> np.ndarray:
+def _rounded_seconds(days: np.ndarray, moments: bool) -> np.ndarray:
     """Return the seconds since 1970, rounded to seconds or to days."""
     whole = np.round(days * SECONDS) if moments else np.round(days) * SECONDS
     return whole.astype("int64")
@@ -159,11 +161,12 @@ def written_durations(values: np.ndarray, form: str) -> Any:
     if form == "time":
         return [(datetime.min + span % timedelta(days=1)).time() for span in spans.tolist()]
     if form == "clock":
-        return [_clock(int(span)) for span in spans.astype("int64")]
+        return [_clock_time(int(span)) for span in spans.astype("int64")]
     return [str(pd.Timedelta(span)) for span in spans]
 
 
-def _clock(seconds: int) -> str:
+def _clock_time(seconds: int) -> str:
+    """Return seconds as hours, minutes and seconds, such as 01:30."""
     minutes, rest = divmod(abs(seconds), 60)
     shown = f"{minutes // 60:02d}:{minutes % 60:02d}" + (f":{rest:02d}" if rest else "")
     return f"-{shown}" if seconds < 0 else shown

@@ -67,6 +67,7 @@ class RankingCells(Cells):
         return rows
 
     def _known_labels(self, table: Table, name: Name) -> list[str]:
+        """Return the labels that the cells of a column rank, in alphabetical order."""
         labels: set[str] = set()
         for i, cell in enumerate(table.columns[name]):
             order = order_of(cell, self.between_)
@@ -88,7 +89,7 @@ class RankingCells(Cells):
             raise _not_a_ranking(table, bad[0], names[0], cells[bad[0]])
         return np.array(rows)
 
-    def _from_first(self, table: Table, name: Name) -> np.ndarray:
+    def _checked_ranks(self, table: Table, name: Name) -> np.ndarray:
         """Return ranks from 0, with -1 for labels that are left out."""
         ranks = self._ranks(table)
         R = np.where(ranks < 0, -1, ranks - self.first_)
@@ -103,7 +104,7 @@ class RankingCells(Cells):
         """Return ranks from 0, the best, with one column for each label."""
         names, labels = table.names(self.columns_), self.labels_
         if labels is None:
-            return self._from_first(table, names[0])
+            return self._checked_ranks(table, names[0])
         cells = [table.columns[name] for name in names]
         rows = []
         for i, row in enumerate(zip(*cells, strict=True)):
@@ -131,7 +132,7 @@ class RankingCells(Cells):
         if len(self.columns_) > 1:
             flat = [[label for tied in order for label in tied] for order in orders]
             return {n: [order[j] for order in flat] for j, n in enumerate(self.columns_)}
-        return {self.columns_[0]: [self._cell(order) for order in orders]}
+        return {self.columns_[0]: [self._write_cell(order) for order in orders]}
 
     def order(self, ranks: Sequence[int]) -> Order:
         """Return the labels that a row ranks, best first, those of equal rank together."""
@@ -144,7 +145,8 @@ class RankingCells(Cells):
         several = len(self.columns_) == width
         return self.labels_ or [str(c) for c in (self.columns_ if several else range(width))]
 
-    def _cell(self, order: Order) -> Any:
+    def _write_cell(self, order: Order) -> Any:
+        """Return an order of labels as a cell."""
         if self.between_ in BETTER:
             return f" {self.between_} ".join(" = ".join(tied) for tied in order)
         flat = [label for tied in order for label in tied]
@@ -184,12 +186,16 @@ def separator_of(cells: Sequence[Any]) -> str | None:
     if any(text.lstrip().startswith("[") for text in texts):
         return None
     for between in BETWEEN:
-        if texts and all(between in text.strip() for text in texts) and ranks_alike(cells, between):
+        if (
+            texts
+            and all(between in text.strip() for text in texts)
+            and rank_same_labels(cells, between)
+        ):
             return between
     return None
 
 
-def ranks_alike(cells: Sequence[Any], between: str | None) -> bool:
+def rank_same_labels(cells: Sequence[Any], between: str | None) -> bool:
     """Return whether all cells rank the same labels, three or more unless by a sign, variously."""
     orders = [order_of(cell, between) for cell in cells]
     sets = {frozenset(a for tied in order for a in tied) for order in orders if order is not None}
@@ -222,6 +228,7 @@ def ranked(order: Order, labels: Sequence[str]) -> list[int] | None:
 def _not_a_ranking(
     table: Table, i: int, name: Name, cell: Any, labels: Sequence[str] = ()
 ) -> BadTable:
+    """Return the error of a cell that is not a ranking of the known labels."""
     if labels:
         why = f"does not rank {', '.join(labels)}"[:80]
         return table.refused(i, name, f"{cell!r:.60} {why}.")

@@ -16,6 +16,8 @@ from .values import decimal_mark
 
 GUESS = "cp1252"
 """The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
+LETTERS, FEWEST_LETTERS = 10_000, 8
+"""Characters that are examined to see whether the guess fits, and letters that it takes."""
 _NO_ROWS = dict.fromkeys(
     ("csv", "tsv", "xlsx"),
     "a header and no rows: add rows, or pass header=False if that line is data",
@@ -90,6 +92,7 @@ def read(
         }
         table = readers[format]()
         if encoding is None and found == GUESS:
+            _refuse_other_script(text, name)
             table = replace(table, read_as=f"{table.read_as}, encoding {GUESS}")
     if not len(table):
         raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
@@ -126,6 +129,17 @@ def _text(data: bytes, name: str, encoding: str) -> str:
             "UTF-16, pass encoding='utf-16'; else it is not a table."
         )
     return text
+
+
+def _refuse_other_script(text: str, name: str) -> None:
+    """Refuse a text of which the guessed encoding makes mostly accented letters."""
+    letters = [character for character in text[:LETTERS] if character.isalpha()]
+    accented = sum(not character.isascii() for character in letters)
+    if len(letters) >= FEWEST_LETTERS and accented > len(letters) / 2:
+        raise BadTable(
+            f"{name} is not UTF-8, and not {GUESS}, in which it begins with {text[:20]!r}. Name "
+            "the encoding, such as encoding='cp1251' (Cyrillic), 'gb18030' or 'shift_jis'."
+        )
 
 
 def _encoding(data: bytes) -> str:

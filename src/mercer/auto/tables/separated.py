@@ -77,7 +77,7 @@ def _reader(text: str, separator: str, strict: bool = False) -> Any:
 
 
 def _separator(text: str) -> str:
-    """Return the separator that gives all rows one width, or the first that the first line has.
+    """Return the separator that gives all rows one width, else the first one in the first line.
 
     The sniffer of the standard library takes letters for separators, and fails on one column.
     """

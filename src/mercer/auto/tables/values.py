@@ -98,7 +98,7 @@ class Column:
         file = self.table.unit != "row"
         empty = f"pass missing=[{cell!r:.20}] if it means an empty cell, " if file else ""
         raise self.refused(
-            bad[0], f"{cell!r:.40} is not a {_what(notation)}, but {n - len(bad)} of {n} cells "
+            bad[0], f"{cell!r:.40} is not a {_word_for(notation)}, but {n - len(bad)} of {n} cells "
             f"are. Fix the cell, {empty}or say that the column holds text."
         )  # fmt: skip
 
@@ -155,13 +155,19 @@ class Column:
     def _amounts(self) -> list[str]:
         """Return the notations in which all amounts of money are integers.
 
-        Nobody writes three decimals of money: $2,912 and 2.912 € have a mark between thousands.
+        Three decimals are rare in money: $2,912 and 2.912 € have a mark between thousands. $2.912
+        may also be the price of a unit, and is left open.
         """
         texts = [cell for cell in self.cells[:LOOK] if isinstance(cell, str)]
         if len(texts) < len(self.cells[:LOOK]) or not all(map(MONEY_SIGN.search, texts)):
             return []
         amounts = {n: [number(text.strip(), n) or 0.0 for text in texts] for n in NUMBERS}
-        return [n for n, found in amounts.items() if all(map(float.is_integer, found))]
+        commas = not any("$" in text for text in texts)
+        return [
+            notation
+            for notation, found in amounts.items()
+            if all(map(float.is_integer, found)) and (commas or notation[0] == ".")
+        ]
 
     def values(self, notation: str) -> np.ndarray:
         """Return one row of finite numbers for every cell."""
@@ -181,15 +187,15 @@ class Column:
         for i, values in enumerate(rows):
             if values is None:
                 like = " like the others" if is_date(notation) else ""
-                raise self.refused(i, f"{self.cells[i]!r:.40} is not a {_what(notation)}{like}. "
-                                   "Fix the cell, or leave the row out.")  # fmt: skip
+                what = f"{self.cells[i]!r:.40} is not a {_word_for(notation)}{like}"
+                raise self.refused(i, f"{what}. Fix the cell, or leave the row out.")
             if len(values) != len(rows[0]):
                 raise self.refused(i, f"{len(values)} numbers, but the rows before have "
                                    f"{len(rows[0])}.")  # fmt: skip
         return np.array(rows, dtype=float)
 
 
-def _what(notation: str) -> str:
+def _word_for(notation: str) -> str:
     """Return the word for a value in a notation: number, date or duration."""
     return DURATION if notation == DURATION else "date" if is_date(notation) else "number"
 

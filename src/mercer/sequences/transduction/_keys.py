@@ -16,7 +16,7 @@ def mix(keys: Any, values: Any) -> np.ndarray:
 
 
 def seed(number: int) -> np.ndarray:
-    """Return the first key of a kind of features."""
+    """Return the initial hash key of a numbered kind of features."""
     from ...kernels._window_loops import SEED  # compiled loops are loaded when first used
 
     return mix(SEED, number)
