@@ -10,6 +10,7 @@ from mercer._base.linalg import factor_with_ridge
 from mercer.features import IncompleteCholesky
 from mercer.kernels import RBF, Linear
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix, Moments
+from mercer.solvers import ridge
 from naive import appendix_c, operator_T, proposition_1
 from tolerances import IDENTITY, ROOT, SINGLE
 
@@ -200,6 +201,17 @@ def test_badly_scaled_data_give_finite_answers(rng):
 
 
 # -- the solvers alone ------------------------------------------------------------------------
+
+
+def test_spectral_solves_its_equation(rng):
+    U, V = rng.normal(size=(12, 5)), rng.normal(size=(12, 3))
+    root = rng.normal(size=(3, 2))  # B lacks full rank
+    B = root @ root.T
+    moments = Moments.of(U, V)
+    coef = ridge(moments, B, alpha=0.3)
+    # g(u) = B W u, so B W = coefᵀ, and the equation times B reads B (BW) S_uu + α BW = B S_vu.
+    BW = coef.T
+    assert_allclose(B @ BW @ moments.uu + 0.3 * BW, B @ moments.vu, rtol=0, atol=IDENTITY)
 
 
 def test_cholesky_refuses_an_alpha_that_rounding_swallows():

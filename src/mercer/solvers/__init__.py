@@ -12,6 +12,7 @@ from ..operators.moments import Moments
 from .block_conjugate_gradient import BlockConjugateGradient, ConjugateGradient
 from .factorization import Factorization, LeftOut, Solution
 from .left_out import LeaveOneOut
+from .low_rank import ridge
 from .outputs import Cache
 from .part import Part
 from .route import SOLVERS, Solver, factor, route
@@ -19,5 +20,5 @@ from .route import SOLVERS, Solver, factor, route
 __all__ = [
     "SOLVERS", "BlockConjugateGradient", "Cache", "ConjugateGradient", "Factorization",
     "LeaveOneOut", "LeftOut", "Moments", "NotSupported", "Part", "Solution", "Solver", "factor",
-    "route",
+    "ridge", "route",
 ]  # fmt: skip

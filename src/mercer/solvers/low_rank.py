@@ -18,6 +18,7 @@ from .._base.threads import one_thread_each, rows_at_once
 from ..embedding import PointMap
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
+from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
 from .exact import separated, spanned, spectral_moments
@@ -316,3 +317,25 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None
     return map, uu, mean, uv - np.outer(about, found.v)
+
+
+def ridge(moments: Moments, B: Any, alpha: float) -> Array:
+    """Return the coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Identity, Moments
+    >>> from mercer.solvers import ridge
+    >>> moments = Moments.of(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]))
+    >>> ridge(moments, Identity().matrix(moments), alpha=5.0)
+    array([[0.5]])
+    """
+    s, P = eigh(moments.uu, "input moment", drop=False)
+    b, Q = eigh(B, "output operator", drop=False)
+    turn = namespace(moments.vu).matrix_transpose
+    C = moments.vu if P is None else moments.vu @ P
+    C = C if Q is None else turn(Q) @ C
+    C = turn(b[:, None] * C / (b[:, None] * s[None, :] + alpha))
+    C = C if P is None else P @ C
+    return C if Q is None else C @ turn(Q)
