@@ -38,6 +38,7 @@ default_role = "code"
 nitpicky = False
 autosummary_generate = False  # api_pages.py writes them
 viewcode_line_numbers = True
+autodoc_type_aliases = {name: name for name in ("Array", "Axes", "Items", "Model", "Rows", "Score")}
 napoleon_use_rtype = False
 napoleon_custom_sections = ["Attributes"]  # as they stand: several names may share a line
 toc_object_entries_show_parents = "hide"
@@ -111,6 +112,15 @@ def _quote_attributes(app, what, name, obj, options, lines):
                 lines[i] = ", ".join(f"``{one}``" for one in lines[i].split(", "))
 
 
+def _name_aliases(app, what, name, obj, options, signature, result):
+    """Show a type alias inside another type by its name: Sphinx writes its forward reference."""
+    parts = (
+        text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+        for text in (signature, result)
+    )
+    return tuple(parts)
+
+
 def _close_blocks(app, docname, source):
     """Remove the blank line that ends a doctest, which readers do not need."""
     source[0] = re.sub(r"(?ms)^(```python\n.*?)\n+```$", r"\1\n```", source[0])
@@ -130,6 +140,7 @@ def setup(app):
     """Connect the functions of this file to Sphinx."""
     app.connect("autodoc-process-docstring", _quote_attributes, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", _escape_bars)
+    app.connect("autodoc-process-signature", _name_aliases)
     app.connect("autodoc-skip-member", _skip)
     app.connect("config-inited", lambda app, config: write_pages(GENERATED))
     app.connect("source-read", _close_blocks)

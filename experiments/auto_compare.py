@@ -39,6 +39,7 @@ METHODS = (OLD, NEW, *PEERS)
 SETS = (*LARGE, *LABEL_SETS[::-1], *MULTI_TARGET, *CURVES, *RANKINGS, *SIMULATED)
 LARGE_PEERS = {
     "numbers_10000": ("ridge", "boosting", "extra trees", "forest"),
+    "numbers_20000": ("ridge", "boosting"),
     "numbers_100000": ("ridge", "boosting"),
     "texts_50000": ("ridge",),
 }

@@ -1,4 +1,4 @@
-"""Large simulated tables: 10,000 and 100,000 rows of numbers, and 50,000 texts with tags."""
+"""Large simulated tables: 10,000 to 100,000 rows of numbers, and 50,000 texts with tags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import numpy as np
 
 from .auto_sets import DataSet
 
-LARGE = {"numbers_10000": 10_000, "numbers_100000": 100_000, "texts_50000": 50_000}
+LARGE = {
+    "numbers_10000": 10_000,
+    "numbers_20000": 20_000,
+    "numbers_100000": 100_000,
+    "texts_50000": 50_000,
+}
 """The number of training rows of each table."""
 TEST = 2000
 

@@ -111,6 +111,14 @@ def test_order_of_a_set_of_labels_does_not_matter():
     assert set(one[0]) == set(other[0])
 
 
+def test_a_label_is_the_same_feature_wherever_it_stands(model):
+    both = [["pos=N", "num=PL"], ["num=PL", "pos=N"]]
+    inputs = model.coder_.encode(["tola", "tola"], both)
+    keys = model.model_.contexts.features(inputs).keys
+    one, other = (set(keys[start + 1]) for start in inputs.source.starts[:2])
+    assert one == other
+
+
 def test_any_items_with_a_kernel_are_contexts(forms):
     X, tags, y = parts(forms[0])
     X_new, tags_new, y_new = parts(forms[1])

@@ -9,6 +9,10 @@ from typing import Any
 from .kinds.guess import INPUTS, OUTPUTS
 from .measures import scorer_of
 from .presets import PRESETS
+from .tables.table import BadTable, Table
+
+FEWEST = 4
+"""The fewest rows to learn from."""
 
 
 def check_arguments(model: Any) -> dict[Any, str] | None:
@@ -43,6 +47,16 @@ def check_coverage(coverage: Any) -> None:
     """Refuse a coverage that is not strictly between 0 and 1."""
     if coverage is not None and not (_is_real(coverage) and 0.0 < coverage < 1.0):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
+
+
+def check_rows(inputs: Table, outputs: Table) -> None:
+    """Refuse tables of different lengths, and tables with too few rows to learn from."""
+    n = len(inputs)
+    if len(outputs) != n:
+        raise ValueError(f"X and y must have the same length: got {n} and {len(outputs)}.")
+    if n < FEWEST:
+        rows = "1 row" if n == 1 else f"{n} rows"
+        raise BadTable(f"{inputs.source} has {rows}: at least {FEWEST} are needed to learn from.")
 
 
 def check_enough(coverage: float | None, groups: int) -> None:

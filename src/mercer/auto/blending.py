@@ -134,19 +134,21 @@ def _linear_model_indices(blend: Blend) -> list[int]:
     ]
 
 
-def with_other_decoder(blend: Blend, kind: str) -> Iterator[tuple[str, Blend]]:
-    """Yield the blend with sets decoded by expected F1, if that is fast, or rankings by Borda."""
+def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
+    """Return the blend with rankings decoded by Borda, or label sets by expected F1 if fast."""
     n, labels = blend.left_out_.coordinates.shape
-    decoders: dict[str, tuple[str, Decoder]] = {}
-    if not isinstance(blend.decoder_, Borda):
-        decoders["ranking"] = "Borda", Borda()
-    if n * float(labels) ** 3 <= F1_STEPS:
-        decoders["labels"] = "expected F1", ExpectedF1()
-    if kind in decoders:
-        how, decoder = decoders[kind]
-        other = copy.copy(blend)
-        other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
-        yield how, other
+    fast = n * float(labels) ** 3 <= F1_STEPS
+    how: str
+    decoder: Decoder
+    if kind == "ranking" and not isinstance(blend.decoder_, Borda):
+        how, decoder = "Borda", Borda()
+    elif kind == "labels" and fast:
+        how, decoder = "expected F1", ExpectedF1()
+    else:
+        return None
+    other = copy.copy(blend)
+    other.decoder_ = decoder.fit(blend.output_kernel_, blend.outputs_)
+    return how, other
 
 
 def clearly_better(best: int, single: float, blended: float, blend: Blend, kind: str) -> bool:

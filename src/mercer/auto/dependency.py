@@ -15,7 +15,7 @@ from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
-from .arguments import check_arguments, check_enough, check_scoring, several
+from .arguments import check_arguments, check_enough, check_rows, check_scoring, several
 from .baselines import baselines
 from .describe import described_inputs, described_outputs, notes_on, rounded
 from .inputs import Inputs
@@ -62,8 +62,8 @@ class AutoDependency(LearntFromTable):
     time_limit : float, default=None
         Seconds that fitting may take; None for no limit.
     preset : {"fast", "default", "best"}, default="default"
-        How much is tried: "fast" takes about a third of the time of "default", and "best" about
-        three times as long.
+        How much is tried: "fast" takes about half of the time of "default", and "best" about
+        twice as long.
     random_state : int, RandomState or None, default=None
         The seed of forests and samples.
     verbose : bool, default=False
@@ -149,12 +149,7 @@ class AutoDependency(LearntFromTable):
         kind = check_arguments(self)
         table = as_table(X)
         known = table if y is None else outputs_table(y)
-        if len(known) != len(table):
-            got = len(known)
-            raise ValueError(f"X and y must have the same length: got {len(table)} and {got}.")
-        if len(table) < 4:
-            rows = f"{len(table)} row{'s' * (len(table) != 1)}"
-            raise BadTable(f"{table.source} has {rows}: at least 4 are needed to learn from.")
+        check_rows(table, known)
         if self.id is not None:
             table.names([self.id])  # refuse one that is not there
         if self.groups is not None:
@@ -175,18 +170,22 @@ class AutoDependency(LearntFromTable):
         kinds = self.inputs if isinstance(self.inputs, dict) else None
         self.inputs_ = Inputs(names, kinds).fit(table)
         self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
-        self.spaces_ = {**self.inputs_.kinds_, **self.outputs_.kinds_}
-        self.missing_ = tuple(table.missing)
-        self.found_ = described_inputs(table, self.inputs_)
-        self.found_ |= described_outputs(known, self.outputs_, read)
-        self.notes_ = notes_on(table, known, self.inputs_, self.outputs_, read)
+        self._describe_columns(table, known, read)
         pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
         called = None if groups is None else np.array([str(group) for group in groups])
         self.training_ = Training(table, pairs, called, empty_like(X, kept))
         self._fit_models(pairs, clock)
 
+    def _describe_columns(self, table: Table, known: Table, read: Items) -> None:
+        """Store the kinds of the columns, what their cells are like, and notes on decisions."""
+        self.spaces_ = {**self.inputs_.kinds_, **self.outputs_.kinds_}
+        self.missing_ = tuple(table.missing)
+        self.found_ = described_inputs(table, self.inputs_)
+        self.found_ |= described_outputs(known, self.outputs_, read)
+        self.notes_ = notes_on(table, known, self.inputs_, self.outputs_, read)
+
     def _fit_models(self, pairs: Pairs, clock: Clock) -> None:
-        """Fit a transducer on short texts of short texts, else the candidates of a search."""
+        """Fit a transducer if short texts are predicted from short texts, else run a search."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
         warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)

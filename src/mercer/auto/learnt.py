@@ -50,7 +50,7 @@ class TableReader:
     inputs: Inputs
     outputs: Outputs
 
-    def transform(self, X: Any) -> Items:
+    def transform(self, X: Items) -> Items:
         """Return the inputs of some rows."""
         return self.inputs.transform(as_table(X))
 
@@ -115,7 +115,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         stub = FixedPredictions(predicted, made if self.outputs_.kind_ == "class" else None)
         return scikit_learn_score(stub, scorer_of(self.scoring), truth)
 
-    def _read(self, X: Any) -> tuple[Table, Items]:
+    def _read(self, X: Items) -> tuple[Table, Items]:
         """Return a table, and its rows as models take them."""
         check_is_fitted(self)
         table = as_table(X)
@@ -127,7 +127,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """Return one output in the form in which `predict` returns it."""
         return self.outputs_.one(item, self.named_, self.flat_)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Items) -> Items:
         """Predict the outputs of new rows, in the form of the training outputs.
 
         A frame comes back as a frame of the same library, with the index and the ids of X and the
@@ -140,10 +140,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return in_kind(self._ids(table) | self.outputs_.cells_.write(predicted), X)
 
     def _ids(self, table: Table) -> dict[Any, Any]:
-        """Return the column of ids; nothing if the table has none."""
+        """Return the column of ids by its name; an empty dictionary if there is no such column."""
         return {self.id: table.columns[self.id]} if self.id in table.columns else {}
 
-    def predict_top(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
+    def predict_top(self, X: Items, k: int = 5) -> list[list[tuple[Any, float]]]:
         """Return the best `k` outputs of each row with their scores, best first.
 
         Outputs have the form of `predict`: a cell, or a dictionary of cells where the output has
@@ -160,7 +160,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return np.array([self.outputs_.columns_[j] for j in found]) if several else found
 
     @available_if(lambda self: has_classes(self.best_estimator_))
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Items) -> np.ndarray:
         """Predict the probability of every class, or of every label by itself.
 
         Returns
@@ -175,12 +175,12 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
 
-    def explain(self, X: Any, k: int = 5) -> list[list[tuple[int, float, Any]]]:
+    def explain(self, X: Items, k: int = 5) -> list[list[tuple[int, float, Any]]]:
         """Return the training rows behind each prediction: (row, weight, output)."""
         found = self.best_estimator_.explain(self._read(X)[1], k=k)
         return [[(row, weight, self._form(item)) for row, weight, item in one] for one in found]
 
-    def predict_set(self, X: Any, coverage: float | None = None, joint: bool = True) -> Any:
+    def predict_set(self, X: Items, coverage: float | None = None, joint: bool = True) -> Items:
         """Predict sets that contain the true output with a probability of about `coverage`.
 
         Rows must be exchangeable with those of training. The size of the sets follows from the
@@ -260,16 +260,16 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         like = None if training is None else training.like
         return in_kind(self.outputs_.cells_.write(predicted), like)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Items, y: Items = None) -> float:
         """Return the metric on rows whose outputs are known: columns of X, or `y`."""
         known = self._known_and_predicted(X, y)
         return self._metric(*known, lambda: (self.classes_, self.predict_proba(X)))
 
-    def evaluate(self, X: Any, y: Any = None) -> dict[str, float]:
+    def evaluate(self, X: Items, y: Items = None) -> dict[str, float]:
         """Return several measures on rows whose outputs are known, by name."""
         return measures(self.outputs_, *self._known_and_predicted(X, y))
 
-    def _known_and_predicted(self, X: Any, y: Any) -> tuple[Items, Items]:
+    def _known_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
         """Return the true outputs of some rows, and the predicted ones."""
         table, rows = self._read(X)
         reader = TableReader(self.inputs_, self.outputs_)

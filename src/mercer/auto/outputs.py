@@ -143,8 +143,21 @@ class Outputs(BaseEstimator):
         return truth
 
     def set_columns(self, sets: Any) -> dict[str, Any]:
-        """Return prediction sets as columns of a table."""
-        return set_columns(sets, self)
+        """Return prediction sets as columns of a table.
+
+        Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
+        that all sets in the list contain, and those that some contain. Other outputs are listed.
+        """
+        if self.kind_ in ARRAYS:
+            return _pair_of_columns(("lower", "upper"), sets, self)
+        if self.kind_ == "labels":
+            ends = [_labels_in_all(some) for some in sets], [_labels_in_any(some) for some in sets]
+            return _pair_of_columns(("surely", "possibly"), ends, self)
+        written = [self.cells_.write(some) for some in sets]
+        return {
+            f"set of {name}": [_distinct_cells(cells[name]) for cells in written]
+            for name in self.columns_
+        }
 
     # -- in the form of the training outputs --------------------------------------------------
 
@@ -204,24 +217,6 @@ def _explained_variance(truth: np.ndarray, predicted: np.ndarray, by_column: boo
         return float(r2_score(truth[:, varies], predicted[:, varies]))
     error = ((truth - predicted) ** 2).sum()
     return float(1.0 - error / ((truth - truth.mean(axis=0)) ** 2).sum())
-
-
-def set_columns(sets: Any, outputs: Outputs) -> dict[str, Any]:
-    """Return prediction sets as columns of a table.
-
-    Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
-    that all sets in the list contain, and those that some contain. Other outputs are listed.
-    """
-    if outputs.kind_ in ARRAYS:
-        return _pair_of_columns(("lower", "upper"), sets, outputs)
-    if outputs.kind_ == "labels":
-        ends = [_labels_in_all(some) for some in sets], [_labels_in_any(some) for some in sets]
-        return _pair_of_columns(("surely", "possibly"), ends, outputs)
-    written = [outputs.cells_.write(some) for some in sets]
-    return {
-        f"set of {name}": [_distinct_cells(cells[name]) for cells in written]
-        for name in outputs.columns_
-    }
 
 
 def _pair_of_columns(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ..spaces import Records
 from ..spaces.records import column_of, filled, from_columns, known_fields
 from .kinds.cells import Cells
 from .kinds.guess import known, output_kind
-from .outputs import Outputs, set_columns
+from .outputs import Outputs
 from .tables.table import BadTable, Name, Table
 
 RECORD = "record"
@@ -225,7 +225,7 @@ class RecordOutputs(Outputs):
         """Return the prediction sets of all columns as columns of a table."""
         found: dict[str, Any] = {}
         for name, own in self.fields_.items():
-            found |= set_columns(_ends_of_bands(sets[name]), own)
+            found |= own.set_columns(_ends_of_bands(sets[name]))
         return found
 
 

@@ -115,9 +115,10 @@ class Search:
         linear = averaged_with_linear(blend, scores) if kind == "ranking" else None
         if linear is not None:
             how, blend, row = add_variant(f"{how} and linear", linear)
-        for name, decoded in with_other_decoder(blend, kind):
-            _, _, other = add_variant(f"{how}, {name}", decoded)
-            row, blend = (other, decoded) if other["score"] > row["score"] else (row, blend)
+        decoded = with_other_decoder(blend, kind)
+        if decoded is not None:
+            _, other, score = add_variant(f"{how}, {decoded[0]}", decoded[1])
+            row, blend = (score, other) if score["score"] > row["score"] else (row, blend)
         self.models["blend"], self.rows["blend"] = blend, row
 
     def _tree_candidates(self, pairs: Pairs) -> TreeCandidates:

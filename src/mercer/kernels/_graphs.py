@@ -132,7 +132,7 @@ def checked_graphs(
 
 
 def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
-    """Refuse a batch in which some graphs have node labels and others have none."""
+    """Refuse a batch in which only some graphs have node labels."""
     kinds = {g.labelled: i for i, g in enumerate(flat) if len(g)}
     if len(kinds) == 2:
         raise ValueError(

@@ -205,7 +205,7 @@ class Kernel(BaseEstimator):
             raise ValueError(f"{self} gave a Gram matrix of shape {tuple(K.shape)} for {n} items.")
         return self.finite_values(K)
 
-    def finite_values(self, K: Any) -> Array:
+    def finite_values(self, K: Array) -> Array:
         """Return kernel values in floating point after a check that they are finite.
 
         NumPy arrays become double precision: in single precision a kernel would seem indefinite.

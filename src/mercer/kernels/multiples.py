@@ -53,7 +53,7 @@ class Scaled(OfValues):
         return self._factor() * self.inner._diag(A)
 
     def _mapped(self, capability: Any) -> Any:
-        """Return an ability of the kernel inside, scaled; None if it has none."""
+        """Return an ability of the kernel inside, scaled; None stays None."""
         return None if capability is None else capability.scaled(self._factor())
 
     features = property(lambda self: self._mapped(self.inner.features))

@@ -290,7 +290,7 @@ class ExactInputs(InputSpectrum):
     def needs_spectrum(self, b: Array, alpha: float) -> bool:
         """Return whether a ridge is so small that the solution must be computed from the spectrum.
 
-        A spectrum tells rounding errors from what finite features reach.
+        A spectrum separates rounding errors from the span of finite features.
         """
         K = self.gram.reduced_gram(keep=True)
         finite = self.gram.width is not None and self.gram.width < self.size

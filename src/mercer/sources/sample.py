@@ -115,5 +115,5 @@ def smallest(keys: np.ndarray, size: int) -> np.ndarray:
 
 
 def _weights(sample: Sample) -> np.ndarray:
-    """Return the weights of a sample; ones if it has none."""
+    """Return the weights of a sample; ones for a sample without weights."""
     return np.ones(count(sample.y)) if sample.w is None else sample.w

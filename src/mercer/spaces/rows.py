@@ -86,7 +86,7 @@ def _column(table: Any, column: Any, name: str) -> Any:
 
 
 def _names(table: Any) -> list | None:
-    """Return the names of the columns of a table, or None if it has none."""
+    """Return the names of the columns of a table, or None for a table without names."""
     if isinstance(table, Mapping):
         return list(table)
     if isinstance(table, np.ndarray):

@@ -158,7 +158,7 @@ def row(cell: Any, notation: str) -> list[float] | None:
 
 
 def _of_text(text: str, notation: str) -> list[float] | None:
-    """Return the numbers in a text in some notation; None if it has none."""
+    """Return the numbers in a text in some notation; None for other texts."""
     if notation not in NUMBERS:
         value = duration(text) if notation == DURATION else day(text, notation)
         return None if value is None else [value]

@@ -17,16 +17,17 @@ ABSENT = -(1 << 62)
 
 
 @parallel
-def template_keys(start, stop, columns, starts, rows, parts, stops, keys):
+def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys):
     """Write the key of each template, a column of `keys`, at each position, a row.
 
     Template f reads parts[stops[f]:stops[f + 1]]: numbers of columns, and distances from the
-    position. Its key is 0 where one of the values is absent.
+    position. Its key is 0 where one of the values is absent. Templates of one kind have equal keys
+    where their values are equal.
     """
     for n in range(start, stop):
         first, last = starts[rows[n]], starts[rows[n] + 1]
         for f in range(len(stops) - 1):
-            key = mixed(SEED, f + 1)
+            key = mixed(SEED, kinds[f] + 1)
             for part in range(stops[f], stops[f + 1]):
                 place = n + parts[part, 1]
                 if place < first:

@@ -20,7 +20,7 @@ from .trie import prefix_tree
 
 SYMBOLS = 1 << 16
 """Input symbols that are decoded at once."""
-LISTED = 6
+LISTED = 4
 """The best outputs of a model that are compared."""
 WIDER = 8
 """How many times the beam of a search through a lexicon is that of a free one."""

@@ -12,6 +12,8 @@ from ...kernels import LocalWindow
 Part = tuple[str, int]
 """The name of a column, and the distance from the position at which it is read."""
 HERE: Part = ("symbol", 0)
+CONTEXT: Part = ("context", 0)
+"""The symbol at the position, and the coordinate of the context that a template has."""
 NEAR = 1
 """How far the windows reach that are paired with the last output symbols and with the context."""
 OUTLINE = LocalWindow(radius=4, decay=0.6)
@@ -40,6 +42,12 @@ class Template(NamedTuple):
     weight: float = 1.0
     context: int = -1
     paired: bool = False
+
+    @property
+    def columns(self) -> tuple[Part, ...]:
+        """The parts, with the column of the template's own coordinate of the context."""
+        own = (f"context {self.context}", 0)
+        return tuple(own if part == CONTEXT else part for part in self.parts)
 
     def combined_with(self, *parts: Part, weight: float = 1.0) -> Template:
         """Return the template with more values, and its weight multiplied."""
@@ -127,7 +135,7 @@ def context_templates(templates: Iterable[Template], coordinates: int) -> list[T
     The first of the templates is paired with the last output symbols too.
     """
     return [
-        Template((*t.parts, (f"context {j}", 0)), t.weight, j, paired=number == 0)
+        Template((*t.parts, CONTEXT), t.weight, j, paired=number == 0)
         for j in range(coordinates)
         for number, t in enumerate(templates)
     ]
@@ -162,17 +170,22 @@ class Templates:
     parts, stops
         The parts of all templates end to end, as numbers of columns and distances, and where the
         parts of each template end.
+    kinds
+        The kind of each template: that of all coordinates of the context is the same, so that a
+        label is the same feature wherever it stands among the labels of an input.
     weights, contexts, paired
         The weight of each template, its coordinate of the context (-1 for none), and the numbers
         of those that are paired with output symbols.
     """
 
     def __init__(self, templates: list[Template]):
-        self.names = list(dict.fromkeys(name for t in templates for name, _ in t.parts))
+        self.names = list(dict.fromkeys(name for t in templates for name, _ in t.columns))
         number = {name: i for i, name in enumerate(self.names)}
-        parts = [(number[name], distance) for t in templates for name, distance in t.parts]
+        parts = [(number[name], distance) for t in templates for name, distance in t.columns]
+        kinds = {t.parts: kind for kind, t in enumerate(templates)}
         self.parts = np.array(parts, dtype=np.int64)
         self.stops = np.concatenate([[0], np.cumsum([len(t.parts) for t in templates])])
+        self.kinds = np.array([kinds[t.parts] for t in templates])
         self.weights = np.array([t.weight for t in templates])
         self.contexts = np.array([t.context for t in templates])
         self.paired = np.flatnonzero([t.paired for t in templates])
@@ -193,5 +206,5 @@ class Templates:
         for i, name in enumerate(self.names):
             values[:, i] = columns[name]
         keys = np.empty((len(rows), len(self)), dtype=np.uint64)
-        template_keys(values, starts, rows, self.parts, self.stops, keys)
+        template_keys(values, starts, rows, self.parts, self.stops, self.kinds, keys)
         return keys
