@@ -1,7 +1,7 @@
 """Losses on the length of a residual in the output feature space, for outputs that may be wrong.
 
-The square loss ‖g(x) - Φ(y)‖² is what ``loss=None`` stands for. Here are two that grow only
-linearly: one wrong output then pulls no harder than a hundred others.
+``loss=None`` is the squared loss. The losses here grow only linearly with the length of the
+residual, so that a few wrong outputs have little influence.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Problem:
 
     @property
     def uniform(self) -> float:
-        """The c of an operator c·I; 1 where c is zero or the operator is no multiple of I."""
+        """The c of an operator c·I; 1 if c is zero or the operator is not a multiple of I."""
         return self.kernel.operator.uniform or 1.0
 
     @property

@@ -1,7 +1,7 @@
-"""Decoders: the pre-image, from a predicted point back to an output.
+r"""Decoders: the pre-image, from a predicted point back to an output.
 
-f(x) = argmax_y 2⟨g(x), Φ(y)⟩ - l(y, y), over all outputs where the kernel's structure allows it,
-over candidates always.
+:math:`f(x) = \arg\max_y 2 \langle g(x), \Phi(y) \rangle - l(y, y)`, over all outputs if the
+structure of the kernel allows it, and always over candidates.
 """
 
 from .barycenter import GromovWassersteinBarycenter

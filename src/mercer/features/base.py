@@ -79,7 +79,7 @@ class FeatureMap(BaseEstimator):
 
     @property
     def coefficients(self) -> Array | None:
-        """The matrix that is applied last; None where the map has none."""
+        """The matrix that is applied last; None if the map does not end in one."""
         return None
 
     def expansion(self, C: Array) -> tuple[Array, Items]:

@@ -1,6 +1,6 @@
 """Operators: how the outputs couple, and the operator-valued kernels that they make.
 
-``scalar kernel * operator`` reads as the paper writes it: K(x, x') = k(x, x') B. All operators of
+``kernel * operator`` is the operator-valued kernel :math:`K(x, x') = k(x, x') B`. All operators of
 the paper follow from the same three moments of the data (`Moments`).
 """
 

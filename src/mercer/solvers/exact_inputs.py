@@ -260,16 +260,12 @@ class ExactInputs(InputSpectrum):
         """Return √w K √w A up to constants, computed from K and not from its spectrum."""
         return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
-    def feature_map(self, D: Array) -> FittedMap:
-        """Return the map x ↦ k(x, X) (√w ∘ E D), and its mean over the training inputs."""
-        null = self.spectrum[2]
-        return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
-
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the map of a `Part` at one ridge, without a spectrum where possible."""
         C = self._dual(smoother, alpha) if self.known is None and self.direct else None
         if C is None:
-            return self.feature_map(smoother.coefficients(alpha, Q))
+            D, null = smoother.coefficients(alpha, Q), self.spectrum[2]
+            return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
         if Q is not None:
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
         return self.gram.dual_map(self.reduction.expand_rows(C))
@@ -294,7 +290,7 @@ class ExactInputs(InputSpectrum):
     def needs_spectrum(self, b: Array, alpha: float) -> bool:
         """Return whether a ridge is so small that the solution must be computed from the spectrum.
 
-        A spectrum tells rounding errors from what finite features reach.
+        A spectrum separates rounding errors from the span of finite features.
         """
         K = self.gram.reduced_gram(keep=True)
         finite = self.gram.width is not None and self.gram.width < self.size

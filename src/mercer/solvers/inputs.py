@@ -200,11 +200,10 @@ class InputSpectrum:
         return xp.concat(found)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge, in output coordinates if Q is given."""
-        return self.feature_map(smoother.coefficients(alpha, Q))
+        """Return the map of a `Part` at one ridge up to a constant, and its mean over the data.
 
-    def feature_map(self, D: Array) -> FittedMap:
-        """Return the map x ↦ z(x) D up to a constant, and its mean over the training data."""
+        The map is in output coordinates if the directions Q are given.
+        """
         raise NotImplementedError
 
     def gram_times(self, A: Array) -> Array:

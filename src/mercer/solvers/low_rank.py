@@ -203,8 +203,9 @@ class LowRankInputs(InputSpectrum):
         r = dense(self.at.map.transform(X)) @ self.mean
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
-    def feature_map(self, D: Array) -> FittedMap:
-        """Return the map x ↦ u(x) P diag(√s) D, and its mean over the training inputs."""
+    def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
+        """Return the map of a `Part` at one ridge, x ↦ u(x) P diag(√s) D, and its mean."""
+        D = smoother.coefficients(alpha, Q)
         return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
 

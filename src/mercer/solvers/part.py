@@ -329,7 +329,7 @@ class Part:
         return H if extra is None else H + extra[:, None, None, :, :]
 
     def complement_blocks(self, E: Array, members: np.ndarray) -> Array | None:
-        """Return what I - H has over groups besides E diag(d) Eᵀ: the complement of the basis.
+        """Return the blocks of I - H - E diag(d) Eᵀ over groups: the complement of the basis.
 
         A constant whose every row is in the group is not known without it: it is not fitted.
         """

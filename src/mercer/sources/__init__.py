@@ -1,9 +1,8 @@
 """Sources: where pairs come from: arrays, blocks, files, arrays on disk or a cluster.
 
-All that a ridge equation needs of the data are its moments, and they add over blocks. So every
-source is one `map_reduce`: here block by block (`Stream`), with checkpoints from which a killed run
-goes on, or on a cluster (`DaskStream`), where blocks lie. The same pairs give the same model
-whatever holds them.
+A ridge equation needs only the moments of the data, which add over blocks. So every source is one
+`map_reduce`: block by block (`Stream`), with checkpoints from which an interrupted run continues,
+or on a cluster (`DaskStream`). The same pairs give the same model from every source.
 """
 
 from .base import Source

@@ -1,6 +1,6 @@
 """Contracts: what a kernel, operator, feature map, decoder or estimator promises, as checks.
 
-mercer's own tests run them over lists of everything it exports; run them on a part of your own:
+mercer's own tests run them over lists of everything it exports; run them on a custom part:
 
 >>> from mercer.kernels import RBF
 >>> from mercer.testing import check_kernel
