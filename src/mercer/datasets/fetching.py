@@ -70,7 +70,7 @@ class Remote:
 
 
 def usps(files: Mapping[str, bytes]) -> Arrays:
-    """Parse lines of a label and 256 pixels, as the book's page has them."""
+    """Parse lines of a label and 256 pixels."""
     made: Arrays = {}
     for part in ("train", "test"):
         text = gzip.decompress(files[part]).decode("ascii")

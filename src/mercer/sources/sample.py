@@ -94,7 +94,7 @@ def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarra
     size
         How many to sample.
     kept
-        The places of the pairs that count, to whose rows the answer refers; None for all.
+        The pairs with a positive weight; the result has positions among them. None for all pairs.
     """
     if (n if kept is None else len(kept)) <= size:
         return None

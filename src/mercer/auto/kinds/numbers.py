@@ -128,7 +128,7 @@ def _has_times(cells: Any, values: np.ndarray) -> bool:
 
 
 def written_dates(values: np.ndarray, form: str, moments: bool) -> Any:
-    """Return days since 1970 in a form of dates, to the day or, for moments, to the second."""
+    """Return days since 1970 as dates in a form, to the second if `moments`, else to the day."""
     bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
     if form.startswith(("<M8", ">M8")):
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
