@@ -8,7 +8,7 @@ from mercer.estimators import Blend
 from mercer.features import Nystroem
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
-from mercer.solvers.law_moments import LawRegression, LeftOutLaws
+from mercer.solvers.law_moments import LawRegression
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)
@@ -68,12 +68,12 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
     Y = equilibrium(LINE)
     map = LocalLaw(rank=30).fit(LINE, Y).points_.map
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
-    fit = LawRegression(map.solver.stencil, features, LINE, Y, intercept)
     folds = np.arange(60) // 12
-    found, _ = LeftOutLaws.of(fit, map.solver, folds).evaluate(np.arange(60), [1e-4])
+    fit = LawRegression(map.solver, features, LINE, Y, folds, intercept)
+    found, _ = fit.left_out(np.arange(60), [1e-4])
     for fold in range(5):
         refit = fit.law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
-        wanted, _ = fit.evaluate(np.flatnonzero(folds == fold), [refit], map.solver)
+        wanted, _ = fit.evaluate(np.flatnonzero(folds == fold), [refit])
         assert np.allclose(found[folds == fold], wanted, rtol=1e-6, atol=1e-9)
 
 
@@ -82,7 +82,7 @@ def test_constants_of_grid_points_are_those_of_a_dense_regression():
     map = LocalLaw(rank=5).fit(LINE, Y).points_.map
     stencil = map.solver.stencil
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
-    law = LawRegression(stencil, features, LINE, Y, True)
+    law = LawRegression(map.solver, features, LINE, Y, np.arange(60) % 5, True)
     regressors, target = stencil.regression(Y)
     U = features.transform(stencil.windows(LINE))
     D = (regressors[:, :, None] / law.scales[:, None] * U[:, None, :]).reshape(len(U), -1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +20,7 @@ from ..features import Explicit, FeatureMap, Nystroem
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
 from ..operators.windows import like_index
-from ..solvers.law_moments import Law, LawRegression, LeftOutLaws, damping_of
+from ..solvers.law_moments import Law, LawRegression, damping_of
 from ..solvers.local_law import FieldSolver, LocalLawMap, Stencil
 from ..solvers.weights import LeastWeights
 from ..spaces import Fields
@@ -154,9 +156,10 @@ class LocalLaw(StructuredEstimator):
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
         stencil, unit = self._stencil(X, grid), _binary_unit(Y[:, like_index(grid.live, Y)])
         features = self._features(stencil, X, random)
-        regression = LawRegression(stencil, features, X, Y / unit, self.fit_intercept)
         solver = _solver(stencil, host(stencil.at_points(Y / unit)))
-        law, damping = self._choose(regression, solver, labels, random)
+        folds = fold_numbers(labels, self.cv, random)
+        regression = LawRegression(solver, features, X, Y / unit, folds, self.fit_intercept)
+        law, damping = self._choose(regression, random)
         constants = np.ascontiguousarray(host(law.constants))
         map = LocalLawMap(solver, features.compose(law.weights), constants, damping, unit)
         frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, y))
@@ -240,24 +243,20 @@ class LocalLaw(StructuredEstimator):
         median = Matern(nu=3.5).fit(windows).length_scale_
         return Matern(SCALE * median, nu=3.5).fit(windows)
 
-    def _choose(
-        self, regression: LawRegression, solver: FieldSolver, labels: np.ndarray, random: Any
-    ) -> tuple[Law, float]:
+    def _choose(self, regression: LawRegression, random: Any) -> tuple[Law, float]:
         """Choose the ridge by left-out errors; return the law of all fields, and the damping."""
-        alphas = self._ridges(len(labels) * solver.stencil.points)
-        folds = fold_numbers(labels, self.cv, random)
-        drawn = random.permutation(len(labels))
-        left_out = LeftOutLaws.of(regression, solver, folds)
-        errors, _ = left_out.evaluate(np.sort(drawn[:SCORED]), alphas)
+        drawn = random.permutation(count(regression.X))
+        alphas = self._ridges(len(drawn) * regression.stencil.points)
+        errors, _ = regression.left_out(np.sort(drawn[:SCORED]), alphas)
         self.errors_ = np.minimum(errors, LOST).mean(axis=0)
         self._require_finite(bool(np.isfinite(errors).all(axis=0).any()))
         self.alpha_ = alphas[int(np.argmin(self.errors_))]
-        errors, violations = left_out.evaluate(np.sort(drawn[:CHECKED]), [self.alpha_])
+        errors, violations = regression.left_out(np.sort(drawn[:CHECKED]), [self.alpha_])
         self.left_out_errors_ = errors[:, 0]
         self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
-        law = regression.law(left_out.total, self.alpha_)
+        law = regression.law(reduce(add, regression.by_fold), self.alpha_)
         self._require_finite(bool(np.isfinite(host(law.weights)).all()))
-        errors, _ = regression.evaluate(np.arange(1), [law], solver)
+        errors, _ = regression.evaluate(np.arange(1), [law])
         self._require_finite(bool(np.isfinite(errors).all()))
         return law, float(damping_of(violations)[0])
 

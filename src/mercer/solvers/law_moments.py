@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from .._base.folds import fold_rows
 from .._base.linalg import PositiveDefinite, add_ridge
 from ..features import FeatureMap
 from ..operators import Moments
-from .local_law import FieldSolver, Stencil, fields_at_once, with_constants
+from .local_law import FieldSolver, fields_at_once, with_constants
 
 DAMPED = 0.02
 """The damping of solutions over the squared violation of the law by left-out fields."""
@@ -35,17 +35,28 @@ class LawRegression:
 
     Parameters
     ----------
-    stencil, features
-        What a law relates, and the features of a window.
+    solver, features
+        What solves a law for whole fields, and the features of a window.
     X, Y
         Inputs, and outputs (n, size).
+    folds
+        The fold of each field; fields of one fold are left out together.
     intercept
         Whether each grid point has a constant.
     """
 
-    def __init__(self, stencil: Stencil, features: FeatureMap, X: Array, Y: Array, intercept: bool):
-        self.stencil, self.features, self.intercept = stencil, features, intercept
-        self.X, self.Y = X, Y
+    def __init__(
+        self,
+        solver: FieldSolver,
+        features: FeatureMap,
+        X: Array,
+        Y: Array,
+        folds: np.ndarray,
+        intercept: bool,
+    ):
+        stencil = self.stencil = solver.stencil
+        self.solver, self.features, self.intercept = solver, features, intercept
+        self.X, self.Y, self.folds = X, Y, folds
         regressors, target = stencil.regression(Y)
         xp = namespace(regressors)
         self.scales = xp.sqrt(xp.mean(regressors**2, axis=0)) + 1e-300
@@ -83,9 +94,24 @@ class LawRegression:
         constants = coef[width:] * self.scale if self.intercept else like(np.zeros(points), coef)
         return Law(weights, constants)
 
-    def evaluate(
-        self, fields: np.ndarray, laws: Sequence[Law], solver: FieldSolver
+    @cached_property
+    def by_fold(self) -> list[Moments]:
+        """The moments of the fields in each fold."""
+        return [self.moments(out) for _, out in fold_rows(self.folds)]
+
+    def left_out(
+        self, fields: np.ndarray, alphas: Sequence[float]
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return left-out errors and violations of some fields (rows) at some ridges (columns)."""
+        found = []
+        for fold in np.unique(self.folds[fields]):
+            others = reduce(add, [m for i, m in enumerate(self.by_fold) if i != fold])
+            laws = [self.law(others, alpha) for alpha in alphas]
+            found.append(self.evaluate(fields[self.folds[fields] == fold], laws))
+        errors, violations = zip(*found, strict=True)
+        return np.concatenate(errors), np.concatenate(violations)
+
+    def evaluate(self, fields: np.ndarray, laws: Sequence[Law]) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of laws on some fields, and by how much the fields violate them.
 
         One row for each field, one column for each law. Errors are relative to the length of the
@@ -96,51 +122,10 @@ class LawRegression:
         C = [with_constants(U @ law.weights, law.constants) for law in laws]
         violations = np.stack([self.stencil.violations(one, Y) for one in C], axis=1)
         damping = zip(C, damping_of(violations), strict=True)
-        errors = [_relative_errors(solver.solve(one, level), host(Y)) for one, level in damping]
+        errors = [
+            _relative_errors(self.solver.solve(one, level), host(Y)) for one, level in damping
+        ]
         return np.stack(errors, axis=1), violations
-
-
-class LeftOutLaws(NamedTuple):
-    """The laws that leave each fold of fields out.
-
-    Attributes
-    ----------
-    regression, solver
-        The regression over all fields, and what solves its laws.
-    folds
-        The fold of each field.
-    moments
-        The moments of the fields in each fold.
-    """
-
-    regression: LawRegression
-    solver: FieldSolver
-    folds: np.ndarray
-    moments: list[Moments]
-
-    @classmethod
-    def of(cls, regression: LawRegression, solver: FieldSolver, folds: np.ndarray) -> LeftOutLaws:
-        """Gather the moments of each fold."""
-        moments = [regression.moments(out) for _, out in fold_rows(folds)]
-        return cls(regression, solver, folds, moments)
-
-    @property
-    def total(self) -> Moments:
-        """The moments of all fields."""
-        return reduce(add, self.moments)
-
-    def evaluate(
-        self, fields: np.ndarray, alphas: Sequence[float]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return left-out errors and violations of some fields (rows) at some ridges (columns)."""
-        found = []
-        for fold in np.unique(self.folds[fields]):
-            others = reduce(add, [m for i, m in enumerate(self.moments) if i != fold])
-            laws = [self.regression.law(others, alpha) for alpha in alphas]
-            out = fields[self.folds[fields] == fold]
-            found.append(self.regression.evaluate(out, laws, self.solver))
-        errors, violations = zip(*found, strict=True)
-        return np.concatenate(errors), np.concatenate(violations)
 
 
 def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
