@@ -1,4 +1,4 @@
-"""What is to be solved, apart from how: the data on both sides, the kernel, the ridge's company."""
+"""What is to be solved, not how: inputs, outputs, kernel, loss and weights of a ridge problem."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
 
 MOST = 10**6
-"""Rows that integer weights are replaced by at most."""
+"""The largest sum of integer weights for which each row is repeated as often as its weight."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Problem:
     loss
         A robust loss; None for the square.
     given
-        The inputs as the user gave them, for decoders that ask.
+        The inputs as the user gave them, for decoders that need them.
     gathered
         The moments of a stream, of which `inputs` and `outputs` hold a sample; else None.
     symmetry
@@ -141,7 +141,7 @@ class Problem:
         return self.kernel.separable and (features is None or not features.operator_valued)
 
     @property
-    def uniform(self) -> float:
+    def operator_scale(self) -> float:
         """The c of an operator c·I; 1 if c is zero or the operator is not a multiple of I."""
         return self.kernel.operator.uniform or 1.0
 

@@ -71,9 +71,9 @@ def own_data(given: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def on_fresh_state(fit: Fit) -> Fit:
-    """Decorate `fit` so that it runs on an unfitted copy, whose state is taken over last.
+    """Decorate `fit` so that it runs on an unfitted copy; `self` gets its attributes at the end.
 
-    A fit that fails changes nothing.
+    A fit that fails leaves `self` unchanged.
     """
 
     @wraps(fit)
@@ -181,7 +181,8 @@ class StructuredEstimator(
         single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         self.form_ = output_kernel.space.form(y)
-        self.back_ = is_foreign(outputs) and not is_foreign(y)  # computed on a device, wanted here
+        # Outputs are computed on a device and returned to the host.
+        self.back_ = is_foreign(outputs) and not is_foreign(y)
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:

@@ -180,7 +180,7 @@ class KernelDependency(RidgeEstimator):
         factorization = factor(problem, want)
         if problem.symmetry is not None:
             check_symmetries(factorization, want.alphas[0], want)
-        self._adopt(want, want.alphas[0], factorization)
+        self._solve_and_store(want, want.alphas[0], factorization)
         if calibrates:
             self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
 
@@ -239,7 +239,7 @@ class KernelDependency(RidgeEstimator):
 
     def _learn(self, gathered: Gathered) -> None:
         """Solve the problem of the moments of a stream, and store the model."""
-        self._adopt_stream(gathered)
+        self._store_stream(gathered)
         if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
             raise ValueError(
                 f"{self.decoder_} is calibrated on left-out predictions, which random operator "

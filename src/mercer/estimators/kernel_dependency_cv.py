@@ -297,7 +297,7 @@ class KernelDependencyCV(RidgeEstimator):
         """Store the chosen model with its calibrated decoder, and the results of all trials."""
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
-        self._adopt(want, self.alpha_, best.factorization)
+        self._solve_and_store(want, self.alpha_, best.factorization)
         self.decoder_ = best.decoder
         if best.decoder.calibrates:
             self.decoder_ = calibrated(best.decoder, self.loo_embed(), self.outputs_)
@@ -327,7 +327,7 @@ class KernelDependencyCV(RidgeEstimator):
     def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
         """Choose on a stream, by validation pairs or by left-out predictions."""
         gathered = self._gathered(source, choices)
-        self._adopt_stream(gathered)
+        self._store_stream(gathered)
         others = None if validation is None else held_out(validation, gathered)
         selection, want = Selection(self, choices), self._want(choices)
         best, rows = selection.best(stream_trials(selection, source, gathered, others, want))

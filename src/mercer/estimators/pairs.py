@@ -54,9 +54,9 @@ class TrainingPairs:
     def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
         """Fit a clone of a kernel on the sample, and return it with the items.
 
-        Each item counts as often as it weighs, in memory and in streams alike. A kernel whose
-        features name what occurs in the data (labels, n-grams), or which refuses items that were
-        not in the sample, is fitted on all items.
+        Items are repeated in proportion to their sample weights, as in a stream. A kernel is fitted
+        on all items if its features are a vocabulary (labels, n-grams), or if it refuses items
+        that were not in the sample.
         """
         fitted = clone(kernel)
         rows = self.sample

@@ -83,7 +83,10 @@ class RidgeEstimator(RidgePredictions):
         unlabelled: Items | None = None,
         weights: Any = None,
     ) -> tuple[Problem, Want]:
-        """Return the problem of the first choice on pairs in memory, and what a fit needs of it."""
+        """Check pairs in memory, fit the first choice of kernels, and state its problem.
+
+        `KernelDependency` has one choice; `KernelDependencyCV` makes the others from this one.
+        """
         given = split_unlabelled(X, y, groups, unlabelled, weights)
         choices, pairs = self._pairs(self._choices(), *given)
         outputs = pairs.side(choices.outputs[0], pairs.y, self.output_features)
@@ -119,7 +122,10 @@ class RidgeEstimator(RidgePredictions):
         return choices, TrainingPairs(X, y, labels, weights, given, sample)
 
     def _could_stream(self, kernels: list[Kernel], output: Kernel) -> bool:
-        """Return whether the same pairs could be streamed: both sides have finite coordinates."""
+        """Return whether the same pairs could be streamed: both sides have finite coordinates.
+
+        Kernels are then fitted on the same sample in memory as in a stream.
+        """
         finite = self.features is not None or all(kernel.features for kernel in kernels)
         outputs = self.output_features is not None or output.features is not None
         return finite and outputs and not kernels[0].pairwise
@@ -143,7 +149,7 @@ class RidgeEstimator(RidgePredictions):
         loss: Loss | None,
         inputs: Side | None = None,
     ) -> Problem:
-        """Return the problem of one kernel; `inputs` are given if its scalar kernel was fitted."""
+        """Return the problem of one kernel; `inputs` has its scalar kernel if that is fitted."""
         if not kernel.separable:
             inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
         else:
@@ -207,7 +213,7 @@ class RidgeEstimator(RidgePredictions):
 
     # -- solutions ----------------------------------------------------------------------------
 
-    def _adopt(self, want: Want, alpha: float, factorization: Factorization) -> None:
+    def _solve_and_store(self, want: Want, alpha: float, factorization: Factorization) -> None:
         """Solve at one ridge, and store the solution as fitted attributes."""
         problem, solution = factorization.problem, factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
@@ -222,7 +228,7 @@ class RidgeEstimator(RidgePredictions):
         if want.left_out or factorization.reusable:
             self.fitted_.keep(factorization)
 
-    def _adopt_stream(self, gathered: Gathered) -> None:
+    def _store_stream(self, gathered: Gathered) -> None:
         """Store the fitted attributes that every model of a stream has."""
         expected, self.outputs_ = gathered.expected, gathered.sample.y
         self.output_kernel_ = expected.output_kernel

@@ -31,15 +31,15 @@ class Operator(BaseEstimator):
     """
 
     own_coordinates = False
-    """Whether B is given in the finite features of the output kernel, not made of the moments."""
+    """Whether B is given in the finite features of the output kernel, not computed from moments."""
     learnt = False
-    """Whether B comes of the fit itself, so that `learn` has to see the ridge."""
+    """Whether B is learnt in the fit, so that `learn` needs the ridge."""
 
     depends_on_data: Any = True
-    """Whether B changes with the data; a custom operator that does not says False."""
+    """Whether B changes with the data; set it to False in a custom operator that does not."""
 
     uniform: float | None = None
-    """The number that B is times the identity, whatever the data; None for other operators."""
+    """The number c if B = c·I for all data; None for other operators."""
 
     unexplained_at: float | None = None
     """The ε for which B is moments.unexplained(ε) / n, infinite for S_vv / n; None for others."""

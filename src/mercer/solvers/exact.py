@@ -32,17 +32,21 @@ def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
     kernel, direct = problem.inputs.kernel, want.solver != "spectral"
     inputs = cache.inputs(kernel, exact_inputs, problem, direct)
     if uniform and want.single and direct and problem.spanned:
-        return spanned(problem, inputs, DualSolution(problem, want, cache))
+        return factor_spanned(problem, inputs, DualSolution(problem, want, cache))
     outputs = cache.outputs(problem)
     if uniform:
         rows = outputs.rows
-        return separated(problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None))
+        return factor_separable(
+            problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None)
+        )
     if want.single and direct and problem.n >= MANY and not problem.foreign:
         found = _at_one_ridge(problem, inputs, outputs)
         if found is not None and not inputs.needs_spectrum(found.parts[0].b, want.alphas[0]):
             return found
     EV = inputs.project(outputs.rows)
-    return separated(problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV)
+    return factor_separable(
+        problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV
+    )
 
 
 def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
@@ -64,12 +68,12 @@ def _at_one_ridge(
     V = gram.reduction.reduce_rows(outputs.rows)
     moments = FactoredMoments(inputs.total, V, gram=lambda: gram.reduced_gram(keep=True))
     try:
-        return separated(problem, inputs, outputs, moments)
+        return factor_separable(problem, inputs, outputs, moments)
     except (np.linalg.LinAlgError, NotPositiveSemidefinite):
         return None
 
 
-def separated(
+def factor_separable(
     problem: Problem,
     inputs: InputSpectrum,
     outputs: OutputRows,
@@ -102,7 +106,9 @@ def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
     return Moments(inputs.total, inputs.s, vu, adjoint(V) @ V)
 
 
-def spanned(problem: Problem, inputs: InputSpectrum, method: Method | None = None) -> Factorization:
+def factor_spanned(
+    problem: Problem, inputs: InputSpectrum, method: Method | None = None
+) -> Factorization:
     """Return the factorisation of outputs without coordinates, under a multiple of the identity."""
     side, n = problem.outputs, problem.n
     frame, mean = SpanFrame(side.kernel, side.items), None
@@ -112,7 +118,7 @@ def spanned(problem: Problem, inputs: InputSpectrum, method: Method | None = Non
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
         mean = like(mean, values)
     outputs = OutputRows(None, mean, None, frame)
-    part = Part(inputs, like(np.full(n, problem.uniform), values), None)
+    part = Part(inputs, like(np.full(n, problem.operator_scale), values), None)
     return Factorization(problem, problem.kernel, outputs, [part], method=method)
 
 
@@ -130,6 +136,6 @@ class DualSolution(Method):
         except np.linalg.LinAlgError:
             inputs, outputs = self.cache.current[1], self.cache.outputs(problem)
             moments = SpectralMoments(inputs.total, outputs.rows)
-            return separated(problem, inputs, outputs, moments).solve(alpha)
+            return factor_separable(problem, inputs, outputs, moments).solve(alpha)
         frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
         return Solution(PointMap(dual, None, frame, dual), problem.kernel)

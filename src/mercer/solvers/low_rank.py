@@ -21,7 +21,7 @@ from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
-from .exact import separated, spanned, spectral_moments
+from .exact import factor_separable, factor_spanned, spectral_moments
 from .factorization import Factorization, Method, Solution
 from .inputs import FittedMap, InputSpectrum, Located
 from .outputs import Cache, OutputRows
@@ -225,7 +225,7 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     kernel = problem.inputs.kernel
     if needs_no_coordinates(problem, want):
         inputs = cache.inputs(kernel, low_rank_inputs, problem)
-        return spanned(problem, inputs)
+        return factor_spanned(problem, inputs)
     outputs = cache.outputs(problem)
     if not want.single or problem.kernel.operator.uniform is None:
         return in_low_rank(problem, cache.inputs(kernel, low_rank_inputs, problem), outputs)
@@ -241,7 +241,9 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
 def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
     """Return the factorisation for every ridge, given the factored inputs."""
     EV = inputs.project(outputs.rows)
-    return separated(problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV)
+    return factor_separable(
+        problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV
+    )
 
 
 @dataclass
@@ -279,7 +281,7 @@ class MomentSolution(Method):
         """Return the map g at one ridge, on the current number of threads."""
         map, moment, mean, cross = self._sums
         try:
-            coef = factor_with_ridge(moment + 0.0, alpha / self.problem.uniform).solve(cross)
+            coef = factor_with_ridge(moment + 0.0, alpha / self.problem.operator_scale).solve(cross)
         except np.linalg.LinAlgError:
             return None
         offset = None if mean is None else self.outputs.mean - mean @ coef

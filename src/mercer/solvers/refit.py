@@ -21,7 +21,7 @@ from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
 from ..problem import Problem, Side, Want
-from .exact import exact_inputs, separated, spectral_moments
+from .exact import exact_inputs, factor_separable, spectral_moments
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
 from .inputs import InputSpectrum
@@ -171,7 +171,7 @@ def closed(
     """Return the factorisation in closed form, with the operator learnt at α."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
-    return separated(problem, inputs, outputs, moments, EV, alpha)
+    return factor_separable(problem, inputs, outputs, moments, EV, alpha)
 
 
 class RobustRefit(Refit):

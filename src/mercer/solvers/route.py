@@ -1,4 +1,8 @@
-"""The ways to solve ridge problems, and the only place where one is chosen."""
+"""The ways to solve ridge problems, and how one of them is chosen.
+
+"cholesky", "one ridge" and "spectral" call the same function. `exact` decides between them by the
+operator, the number of examples, `Want.single` and `solver=`; their entries here have the costs.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +40,10 @@ class Solver:
     build
         The function that factors a problem.
     refuses
-        Returns the reason why it does not take a problem of its kind, or None; None for no reason.
+        A function that returns why it does not accept a problem of its kind, or None if it does;
+        None for a solver that accepts all of them.
     costs
-        The method of `Sizes` that counts what it costs; empty for the one of its own name.
+        The method of `Sizes` that returns its cost.
     single
         Whether it is only for one ridge.
     """
@@ -58,22 +63,22 @@ class Solver:
         return replace(self.costs(sizes), name=self.name)
 
 
-def _several(problem: Problem, want: Want) -> str | None:
+def _several_refusal(problem: Problem, want: Want) -> str | None:
     """Return why more than one solution excludes a solver; None for one solution."""
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
-def _foreign(problem: Problem, want: Want) -> str | None:
+def _foreign_refusal(problem: Problem, want: Want) -> str | None:
     """Return why arrays of another library exclude a solver; None for numpy arrays."""
     return "it is for numpy" if problem.foreign else None
 
 
-CHOLESKY = Solver("cholesky", exact, _several, Sizes.cholesky, single=True)
-ONE_RIDGE = Solver("one ridge", exact, _foreign, Sizes.tridiagonal, single=True)
+CHOLESKY = Solver("cholesky", exact, _several_refusal, Sizes.cholesky, single=True)
+ONE_RIDGE = Solver("one ridge", exact, _foreign_refusal, Sizes.tridiagonal, single=True)
 SPECTRAL = Solver("spectral", exact)
 LOW_RANK = Solver("low rank", low_rank, costs=Sizes.low_rank)
 STREAMED = Solver("streamed", streamed, stream_refusal, Sizes.streamed)
-LADDER: dict[str, tuple[Solver, ...]] = {
+SOLVERS_BY_KIND: dict[str, tuple[Solver, ...]] = {
     "streamed": (STREAMED,),
     "refit": (Solver("refit", refit),),
     "operator features": (
@@ -94,11 +99,13 @@ LADDER: dict[str, tuple[Solver, ...]] = {
         Solver("cg", products, products_refusal),
     ),
 }
-"""The ways of each kind of problem, the better of two equals first."""
-SOLVERS: tuple[Solver, ...] = tuple(dict.fromkeys(way for ways in LADDER.values() for way in ways))
+"""The solvers for each kind of problem; of two with equal cost, the first is used."""
+SOLVERS: tuple[Solver, ...] = tuple(
+    dict.fromkeys(way for ways in SOLVERS_BY_KIND.values() for way in ways)
+)
 NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
 """What `solver=` may be, other than a `BlockConjugateGradient`."""
-ALONG = {
+SOLVERS_BY_NAME = {
     "cholesky": {"cholesky", "low rank", "streamed"},
     "spectral": {"spectral", "low rank", "streamed", "refit"},
     "dense": {"dense"},
@@ -110,7 +117,7 @@ COUPLED = {"dense", "cg"}
 
 
 def kind_of(problem: Problem, want: Want) -> str:
-    """Return the kind of a problem, a name of `LADDER`."""
+    """Return the kind of a problem, a key of `SOLVERS_BY_KIND`."""
     features, kernel = problem.inputs.features, problem.kernel
     if problem.gathered is not None:
         return "streamed"
@@ -136,9 +143,9 @@ def exact_kind(n: int, identity: bool, single: bool) -> str:
     return "one ridge" if n >= MANY and single else "exact"
 
 
-def ladder(problem: Problem, want: Want) -> list[Solver]:
+def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
     """Return the solvers that accept a problem, or refuse it with a reason."""
-    ways = LADDER[kind_of(problem, want)]
+    ways = SOLVERS_BY_KIND[kind_of(problem, want)]
     if want.solver != "auto":
         check_name(want.solver, problem)
         ways = _named(want.solver, ways)
@@ -151,10 +158,10 @@ def ladder(problem: Problem, want: Want) -> list[Solver]:
 
 def route(problem: Problem, want: Want) -> Solver:
     """Return the solver of a problem: the cheapest that accepts it and fits into memory."""
-    ways = LADDER[kind_of(problem, want)]
+    ways = SOLVERS_BY_KIND[kind_of(problem, want)]
     if len(ways) == 1 and ways[0].refuses is None and want.solver == "auto":
         return ways[0]
-    ways = tuple(ladder(problem, want))
+    ways = tuple(accepting_solvers(problem, want))
     if len(ways) == 1:
         return ways[0]
     sizes = sizes_of(problem, want)
@@ -198,7 +205,7 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
 
 def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
     """Return the solvers that a value of `solver=` stands for."""
-    names = ALONG["cg" if isinstance(solver, BlockConjugateGradient) else solver]
+    names = SOLVERS_BY_NAME["cg" if isinstance(solver, BlockConjugateGradient) else solver]
     return tuple(way for way in ways if way.name in names)
 
 
@@ -231,13 +238,13 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
 def plan(sizes: Sizes) -> Plan:
     """Return the cost of each way to fit a scalar kernel times an operator of these sizes."""
     kind = exact_kind(sizes.n, sizes.identity, not sizes.choice)
-    exact = [solver for solver in LADDER[kind] if not (solver.single and sizes.choice)]
+    exact = [solver for solver in SOLVERS_BY_KIND[kind] if not (solver.single and sizes.choice)]
     return _plan(sizes, [*exact, LOW_RANK, STREAMED])
 
 
 def plan_of(problem: Problem, want: Want) -> Plan:
     """Return the cost of each way to solve a problem, and of low rank and streams."""
-    ways = ladder(problem, want)
+    ways = accepting_solvers(problem, want)
     if problem.separable and problem.symmetry is None and problem.loss is None:
         ways += [LOW_RANK, STREAMED]
     return _plan(sizes_of(problem, want), ways)

@@ -87,7 +87,7 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     for number, mode in enumerate(np.ndindex(*basis.half)):
         target = _real(T[mode]) if basis.is_real(mode) else T[mode]
         inputs = ExactInputs(ModeGram(values, mode, problem.intercept and not any(mode)))
-        b = like(np.full(basis.others, problem.uniform), outputs.rows)
+        b = like(np.full(basis.others, problem.operator_scale), outputs.rows)
         columns = number * basis.others + np.arange(basis.others)
         parts.append(Part(inputs, b, target, columns=columns, times=basis.copies_of(mode)))
 

@@ -14,7 +14,7 @@ from ..embedding import OrthonormalFrame, PointMap
 from ..features import FeatureMap
 from ..operators import Moments
 from ..problem import Problem, Want
-from .exact import separated
+from .exact import factor_separable
 from .factorization import Factorization, Method, Solution
 from .left_out import LeaveOneOut
 from .low_rank import LowRankInputs, LowRankRows, MomentSolution, Sums
@@ -108,7 +108,7 @@ class StreamMoments:
         vu = self._significant(m.vu @ inputs.P)
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
         rotated = Moments(m.n, inputs.s, vu, m.vv)
-        found = separated(problem, inputs, outputs, rotated, EV, alpha)
+        found = factor_separable(problem, inputs, outputs, rotated, EV, alpha)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
         found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)

@@ -41,7 +41,7 @@ class DualWeights(FeatureMap):
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
         """Return the weights of an exact problem under a multiple of the identity."""
-        side, alpha = problem.inputs, alpha / problem.uniform
+        side, alpha = problem.inputs, alpha / problem.operator_scale
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
     @cached_property
