@@ -25,7 +25,7 @@ class Observed:
         Parameters
         ----------
         *callbacks
-            Objects that are called at the begin and end of a fit and of its steps.
+            Objects that are called at the start and the end of a fit and of its steps.
         """
         if find_spec("sklearn.callback") is None:
             raise ImportError(

@@ -112,9 +112,9 @@ class Inputs(BaseEstimator):
         return cells
 
     def _scale_indicators(self, raw: np.ndarray) -> None:
-        """Make 0 and 1 of columns of two values, all in one unit: their common spread.
+        """Map columns with two values to 0 and 1, and divide all by one common standard deviation.
 
-        A rare word then does not weigh more than a common one.
+        With a unit for each column, a rare word would have more weight than a frequent one.
         """
         two = np.array([len(np.unique(c[~np.isnan(c)])) == 2 for c in raw.T], dtype=bool)
         self.bags_ = bool(two[self.varies_].all()) and two.sum() >= BAG and not self.holes_.any()

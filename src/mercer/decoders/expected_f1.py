@@ -94,7 +94,7 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
 
 
 def _count_distributions(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
-    """Return the distribution of the number of true labels after 0, 1, 2, ... more labels.
+    """Return the distributions of the number of true labels, with 0, 1, 2, ... labels added.
 
     Parameters
     ----------

@@ -114,7 +114,10 @@ class Fitted:
         return made
 
     def _to_leave_out(self) -> Want:
-        """Return what `without` needs: output coordinates only where weights are not enough."""
+        """Return what `without` needs of a factorisation.
+
+        Output coordinates are computed only if weights on the training outputs are not enough.
+        """
         problem, want = self.problem, replace(self.want, relative=False)
         plain = problem.loss is None and problem.separable and problem.gathered is None
         if plain and needs_no_coordinates(problem, want):

@@ -70,7 +70,7 @@ class ParameterVector:
         ]
 
     def values(self, vector: np.ndarray) -> dict[str, Any]:
-        """Return the parameters of a vector by name."""
+        """Return the value of each parameter, by name, from the vector of their logarithms."""
         found: dict[str, Any] = {}
         for p, entries in self._parts(vector):
             value = np.minimum(np.exp(entries), p.most).reshape(p.start.shape)

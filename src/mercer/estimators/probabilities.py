@@ -56,8 +56,8 @@ class Probabilities(BaseEstimator):
         self.kernel = kernel
 
     @property
-    def several(self) -> bool:
-        """Whether an output has any number of labels rather than one class."""
+    def multilabel(self) -> bool:
+        """Whether an output is a set of labels, not one class."""
         return isinstance(self.kernel.space, LabelSets)
 
     def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
@@ -70,11 +70,11 @@ class Probabilities(BaseEstimator):
         n = float(w.sum())
         # Instead of certainty, n of n + 1 rows are right: scores that tell all rows apart would
         # make the slope infinite.
-        T = (n * T + (1.0 - T) / (1 if self.several else max(k - 1, 1))) / (n + 1.0)
+        T = (n * T + (1.0 - T) / (1 if self.multilabel else max(k - 1, 1))) / (n + 1.0)
 
         def loss(p: np.ndarray) -> tuple[float, np.ndarray]:
             Z, own = np.tensordot(p[:3], F, 1) + p[3:], p[3:]
-            if self.several:
+            if self.multilabel:
                 value, P = (w * (np.logaddexp(0.0, Z) - T * Z)).sum(), expit(Z)
             else:
                 logs = log_softmax(Z, axis=1)
@@ -89,18 +89,18 @@ class Probabilities(BaseEstimator):
     def predict(self, points: Embedding) -> np.ndarray:
         """Return one row for each point, one column for each class; rows of classes sum to one."""
         Z = np.tensordot(self.weights_[:3], self._features(points), 1) + self.weights_[3:]
-        return expit(Z) if self.several else softmax(Z, axis=1)
+        return expit(Z) if self.multilabel else softmax(Z, axis=1)
 
     def _features(self, points: Embedding) -> np.ndarray:
         """Return the scores, their log-odds and a constant, (3, points, classes)."""
-        alone = object_array([[c] for c in self.classes_]) if self.several else self.classes_
+        alone = object_array([[c] for c in self.classes_]) if self.multilabel else self.classes_
         S = host(points.inner(alone)) / host(self.kernel.diag(alone))
         return np.stack([S, logit(np.clip(S, EDGE, 1.0 - EDGE)), np.ones(S.shape)])
 
     def _indicators(self, y: Items) -> np.ndarray:
         """Return 1 where an output has a class or label, else 0, (outputs, classes)."""
         own = self.kernel.multiple.kernel
-        if not self.several:
+        if not self.multilabel:
             return (own(y, self.classes_) > 0) + 0.0
         columns = [own.columns_[label] for label in self.classes_.tolist()]
         return (host(dense(own.check(y, "y")))[:, columns] > 0) + 0.0

@@ -171,7 +171,7 @@ class Spectrum(Kernel):
         """Return the kernel of each sequence with itself, by the faster of two ways."""
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
-            return self._repeats(codes)
+            return self._diag_of_short(codes)
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
@@ -188,8 +188,8 @@ class Spectrum(Kernel):
         inside, size = at < cells, 2 * cells * len(worth)
         return Bags(rows[inside], columns[inside], values[inside], len(A), size)
 
-    def _repeats(self, codes: Codes) -> np.ndarray:
-        """Compute k(s, s) by comparing all pairs of positions, the fastest for short sequences."""
+    def _diag_of_short(self, codes: Codes) -> np.ndarray:
+        """Return k(s, s) by comparing all pairs of positions, which is fast for short sequences."""
         from ._string_loops import repeats
 
         worth = np.zeros(1 + integer(self.n, "n"))

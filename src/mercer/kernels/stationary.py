@@ -163,9 +163,9 @@ class Stationary(VectorKernel):
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
     def _derivative(self, order: int, D2: Array) -> Array:
-        """Return (-d/ds)^order of the function of s = d², a Matérn function less smooth by order.
+        """Return (-d/ds)^order of the kernel as a function of s = d².
 
-        Since (r^ν K_ν)' = -r^ν K_(ν-1).
+        That is a multiple of the Matérn function of nu - order, since (r^ν K_ν)' = -r^ν K_(ν-1).
         """
         scale, nu = self._scale(), self.nu
         found = _matern(namespace(D2).sqrt(D2) * scale, nu - order)

@@ -223,7 +223,7 @@ class PositionGram(BlockGram):
                 yield rows[part], columns
 
     def _values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return the values between slots of one position and others."""
+        """Return kernel values between the slots `rows`, all of one position, and `columns`."""
         mu, inner = self.kernel.mu, self.kernel.inputs_.inner
         same = self.columns.places[columns] == self.rows.places[rows[0]]
         if mu > 0:

@@ -87,11 +87,11 @@ def score_of(
     kind, candidates
         As in `ConformalSets`.
     flat
-        Whether bands are as wide at every location.
+        Whether bands have the same width at every location.
     points
-        Makes the training points whose residuals give bands their shape.
+        A function that returns the training points; their residuals give bands their shape.
     labels
-        The groups of the training outputs, where they are to be left out one by one.
+        The group of each training output if groups are left out one by one, else None.
     """
     kernel = view.output_kernel_
     if isinstance(view, RankedView):

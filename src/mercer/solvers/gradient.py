@@ -231,7 +231,7 @@ class _SingleExamples:
         return float(self.o.xp.sum(a * e * G))
 
     def slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return Σ_g a_gj dG_g e_gk, the mean of the derivatives of G in b_j and in b_k."""
+        """Return Σ_g a_gj dG_g e_gk for directions j, k; dG is the mean of dG/db_j and dG/db_k."""
         G, turn = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.turn
         return 0.5 * (turn(a) @ (e * G) + turn(a * G) @ e)
 

@@ -109,7 +109,7 @@ class FeatureInputs(SlotInputs):
         return E if self.roots is None else E * take(self.roots, index)
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return the slots of new inputs in the eigenbasis; the prior is that of the features."""
+        """Return new inputs in the eigenbasis, one row per slot; `prior` adds variances."""
         Z = self._features(X)
         xp = namespace(Z)
         own = xp.sum(Z * Z, axis=1) if prior else None

@@ -55,8 +55,8 @@ def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> Para
     found = _with_terms(parts, found, operator.gram_terms(_moments(parts), found.operator))
     inputs = parts.parts[0].inputs
     if isinstance(inputs, LowRankInputs):
-        return ParameterSlopes(found.value, found.alpha, _low_rank(parts, inputs, found))
-    return ParameterSlopes(found.value, found.alpha, _exact(parts, found))
+        return ParameterSlopes(found.value, found.alpha, _low_rank_slopes(parts, inputs, found))
+    return ParameterSlopes(found.value, found.alpha, _exact_slopes(parts, found))
 
 
 def _rows(parts: Factorization) -> Array:
@@ -85,8 +85,11 @@ def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
     return Slopes(found.value, found.alpha, found.operator, within, beyond)
 
 
-def _exact(parts: Factorization, found: Slopes) -> dict[str, Any]:
-    """Return ⟨√w A √w, ∂K/∂θ⟩ with A = E within Eᵀ."""
+def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
+    """Return the derivative in each kernel parameter θ, ⟨√w A √w, ∂K/∂θ⟩ with A = E M Eᵀ.
+
+    M is `found.within`, the derivative in the Gram matrix in the eigenbasis E of the inputs.
+    """
     inputs, side = parts.parts[0].inputs, parts.problem.inputs
     turn = namespace(inputs.E).matrix_transpose
     E = inputs.E if inputs.roots is None else inputs.roots * inputs.E
@@ -94,7 +97,7 @@ def _exact(parts: Factorization, found: Slopes) -> dict[str, Any]:
     return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
 
 
-def _low_rank(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
+def _low_rank_slopes(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
     """Return slopes by way of the coordinates U = k(X, Z)R with RRᵀ = k(Z, Z)⁻¹."""
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")

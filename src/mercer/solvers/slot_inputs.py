@@ -126,7 +126,7 @@ class GramInputs(SlotInputs):
 
     @property
     def spectrum(self) -> tuple[Array, Array, Reduction, Any]:
-        """Eigenvalues, eigenvectors, the reduction, and the mean over each output component."""
+        """Eigenvalues, eigenvectors, the reduction, and the mean Gram row of each component."""
         if self.known is None:
             self.known = self._factored()
         return self.known

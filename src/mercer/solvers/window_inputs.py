@@ -54,7 +54,7 @@ class WindowInputs(SlotInputs):
 
     Parameters
     ----------
-    marks
+    landmarks
         The moments of the landmarks.
     slots
         The field and the location of each row.
@@ -95,7 +95,7 @@ class WindowInputs(SlotInputs):
 
     @property
     def coordinates(self) -> tuple[Array, Array, Array, Array]:
-        """The eigenvalues s, the matrix M, and the factors of its columns in E and in z(x)."""
+        """The eigenvalues s, the matrix M, and the vectors e and z that scale its columns."""
         if self.known is None:
             self.known = self._factored()
         return self.known

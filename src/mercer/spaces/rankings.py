@@ -36,7 +36,7 @@ class Rankings(Space):
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
 
     def every(self, sample: Items) -> np.ndarray | None:
-        """Return all orders of few labels; None if the sample has ties or missing labels."""
+        """Return all rankings of up to 6 labels; None if there are more, ties or missing labels."""
         ranks = np.asarray(sample)
         m = ranks.shape[1]
         whole = (np.sort(ranks, axis=1) == np.arange(m)).all()

@@ -51,17 +51,17 @@ class Resample(TransformerMixin, BaseEstimator):
     def fit(self, X: Items, y: Any = None) -> Resample:
         """Check the parameters; nothing is learnt from the curves."""
         as_grid(self.grid)
-        self._reader()
+        self._interpolator()
         return self
 
     def transform(self, X: Items) -> np.ndarray:
         """Return the curves on the grid, one row each; missing values (NaN) are filled."""
-        return _resampled(X, as_grid(self.grid), self._reader(), "X")
+        return _resampled(X, as_grid(self.grid), self._interpolator(), "X")
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _reader(self) -> Callable:
+    def _interpolator(self) -> Callable:
         """Return the function that interpolates or smooths one curve."""
         if self.penalty is None:
             return np.interp

@@ -115,7 +115,7 @@ def _ngram_rows(codes: Codes) -> np.ndarray:
 
 
 def _row_keys(rows: np.ndarray, kind: int) -> np.ndarray:
-    """Return a key for each row; columns are read from the last to the first."""
+    """Return a hash of each row, of its last column first; `kind` is the seed."""
     keys = np.full(len(rows), seed(kind))
     for column in rows.T[::-1]:
         keys = mix(keys, column)
