@@ -15,7 +15,7 @@ K, E = rng.normal(size=(n, n)), rng.normal(size=(n, n))
 for operator in (None, Covariance()):
     kernel = RBF(4.0) if operator is None else RBF(4.0) * operator
     model = KernelDependencyCV(kernel, alphas=[0.1], criterion="evidence").fit(X, Y)
-    parts = model.embed(X_new[:1]).posterior.factorization
+    parts = model.fitted_.factorization
     times = best_times(
         {
             "one matrix product": lambda: K @ E,

@@ -47,6 +47,25 @@ def test_transparent_vowels_are_found():
     assert {kind["a"], kind["ä"]} == {1, 2}
 
 
+def test_two_properties_may_agree():
+    """As in Turkish, vowels mostly agree in being back or front, and in being rounded or not."""
+    rng, words = np.random.default_rng(0), []
+    vowels = np.array([["ei", "öü"], ["aı", "ou"]])
+    for _ in range(500):
+        back = (rng.random(4) < 0.05) ^ rng.integers(2)
+        rounded = (rng.random(4) < 0.1) ^ rng.integers(2)
+        some = vowels[back, rounded]
+        words.append("".join(rng.choice(["k", "t"]) + rng.choice(list(row)) for row in some))
+    alphabet = Alphabet.of(words)
+    member = np.array([s in "eiöüaıou" for s in alphabet.symbols])
+    classes = harmony_classes(alphabet.encode(words), member)
+    kind = dict(zip(alphabet.symbols, classes.tolist(), strict=True))
+    first, second = ({v: kind[v] // factor % 3 for v in "eiöüaıou"} for factor in (1, 3))
+    assert {first[v] for v in "aıou"} == {3 - first[v] for v in "eiöü"}
+    assert {second[v] for v in "aıei"} == {3 - second[v] for v in "ouöü"}
+    assert len(set(first.values())) == len(set(second.values())) == 2
+
+
 def test_languages_without_harmony_have_no_classes():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("kt")) + rng.choice(list("aeiou")) for _ in range(4))

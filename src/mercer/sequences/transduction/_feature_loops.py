@@ -1,8 +1,8 @@
 """Features of positions, compiled.
 
 The state of an output tier is an integer: with n output symbols, the last two members a, b of the
-tier (0 for none) and the harmony class h of the last member that has one (0 to 2), it is
-(a (n + 1) + b) 3 + h.
+tier (0 for none), and the harmony classes f, s of the last members that have one in the first and
+in the second partition (0 to 2), it is (a (n + 1) + b) 9 + f + 3 s.
 """
 
 from __future__ import annotations
@@ -68,9 +68,11 @@ def tier_after(state, symbol, kinds):
     """Return the state after one more output symbol; `kinds` are those of `Tiers.symbol_kinds`."""
     if kinds[symbol] == 0:
         return state
-    size, harmony = len(kinds) + 1, kinds[symbol] // 2
-    last = (state // 3 % size) * size + symbol + 1
-    return last * 3 + (harmony if harmony else state % 3)
+    size, harmony, before = len(kinds) + 1, kinds[symbol] // 2, state % 9
+    first = harmony % 3 if harmony % 3 else before % 3
+    second = harmony // 3 if harmony // 3 else before // 3
+    last = (state // 9 % size) * size + symbol + 1
+    return last * 9 + first + 3 * second
 
 
 @compiled
@@ -78,13 +80,13 @@ def tier_key(state, symbols, kind):
     """Return the feature key of one part of the state of an output tier.
 
     `kind` selects the part: the last member of the tier (1), its last two members (2) or the
-    harmony class (3). `symbols` is the number of output symbols.
+    harmony classes (3). `symbols` is the number of output symbols.
     """
-    value = state % 3
+    value = state % 9
     if kind == 1:
-        value = (state // 3) % (symbols + 1)
+        value = (state // 9) % (symbols + 1)
     elif kind == 2:
-        value = state // 3
+        value = state // 9
     return mixed(mixed(SEED, 1000 + kind), value)
 
 

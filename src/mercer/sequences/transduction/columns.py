@@ -92,10 +92,14 @@ def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
 
 
 def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
-    """Return the harmony class of the nearest symbol that has one, on either side."""
-    classes = tiers.source_harmony[inputs.source.flat]
-    nearest = nearest_values(inputs, classes, classes > 0)
-    return {"harmony left": nearest[:, 0], "harmony right": nearest[:, 2]}
+    """Return the harmony classes of the nearest symbols that have one, on either side."""
+    harmony = tiers.source_harmony[inputs.source.flat]
+    found = np.zeros((2, len(harmony)), dtype=np.int64)
+    for factor in (1, 3):  # the two partitions
+        classes = harmony // factor % 3
+        nearest = nearest_values(inputs, classes, classes > 0)[:, [0, DEPTH]]
+        found += factor * np.maximum(nearest, 0).T
+    return {"harmony left": found[0], "harmony right": found[1]}
 
 
 def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...kernels._sequences import Codes
 
+PARTITIONS = 2
+"""Properties that may agree, such as back or front and rounded or not."""
 AGREEMENT, EVIDENCE = 0.6, 4.0
 """Fraction of neighbours that agree from which a partition is used, and by how many standard
 errors the fraction must exceed that of vowels in random order."""
@@ -18,24 +20,28 @@ SWEEPS = 5
 
 
 def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the harmony class of each symbol: 1 or 2, or 0 if harmony ignores it.
+    """Return the harmony classes of each symbol as one number, first + 3 × second, 0 to 8.
 
-    Harmony ignores symbols that are not members, and transparent members. The classes are the signs
-    of an eigenvector of how much more often than by chance two different members follow each
-    other. Members are transparent if neighbours agree more without them. All classes are 0 if
-    neighbours do not agree clearly more often than by chance.
+    Each of two partitions puts a symbol into class 1 or 2, or into 0 if harmony ignores it, because
+    it is not a member or is transparent. The classes are the signs of an eigenvector of how much
+    more often than by chance two different members follow each other. Members are transparent if
+    neighbours agree more without them. A partition is all 0 if neighbours do not agree clearly more
+    often than by chance.
     """
     n = len(member)
     known = codes.flat >= 0
     inside = known & member[np.where(known, codes.flat, 0)] if n else known
     symbols, rows = codes.flat[inside], codes.rows[inside]
-    vector = _leading_eigenvector(symbols, rows, n)
-    classes = np.where(vector == 0, 0, np.where(vector > 0, 1, 2))
-    classes = _refine_by_neighbours(symbols, rows, classes)
-    classes = _drop_transparent_members(symbols, rows, classes, vector)
-    agreement = _agreement(symbols, rows, classes)
-    clear = agreement.fraction >= AGREEMENT and agreement.above > EVIDENCE * agreement.error
-    return classes if clear else np.zeros(n, dtype=np.int64)
+    found = np.zeros(n, dtype=np.int64)
+    for p, vector in enumerate(_leading_eigenvectors(symbols, rows, n)):
+        classes = np.where(vector == 0, 0, np.where(vector > 0, 1, 2))
+        if p == 0:  # the second partition would become the first
+            classes = _refine_by_neighbours(symbols, rows, classes)
+        classes = _drop_transparent_members(symbols, rows, classes, vector)
+        agreement = _agreement(symbols, rows, classes)
+        if agreement.fraction >= AGREEMENT and agreement.above > EVIDENCE * agreement.error:
+            found += 3**p * classes
+    return found
 
 
 def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
@@ -49,12 +55,12 @@ def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
 
 def _agreement_above_chance(codes: Codes, member: np.ndarray) -> float:
     """Return how far the fraction of members that agree with their neighbour exceeds chance."""
-    classes = harmony_classes(codes, member)
+    classes = harmony_classes(codes, member) % 3
     return _agreement(codes.flat, codes.rows, classes).above
 
 
-def _leading_eigenvector(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the leading eigenvector of the association of neighbours; 0 if there is none."""
+def _leading_eigenvectors(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the leading eigenvectors of the association of neighbours, (PARTITIONS, symbols)."""
     next_to = rows[1:] == rows[:-1]
     a, b = symbols[:-1][next_to], symbols[1:][next_to]
     counts = np.bincount(a * n + b, minlength=n * n).reshape(n, n).astype(float)
@@ -62,9 +68,8 @@ def _leading_eigenvector(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.nd
     excess = (counts - chance) / np.sqrt(np.maximum(chance, 1.0))
     excess = excess + excess.T
     np.fill_diagonal(excess, 0.0)
-    if not n or (top := np.linalg.eigh(excess)).eigenvalues[-1] <= 0:
-        return np.zeros(n)
-    leading = top.eigenvectors[:, -1]
+    values, vectors = np.linalg.eigh(excess)
+    leading = vectors[:, ::-1][:, :PARTITIONS].T * (values[::-1][:PARTITIONS, None] > 0)
     return np.where(np.abs(leading) > 1e-9, leading, 0.0)
 
 

@@ -39,12 +39,12 @@ class Tiers:
         """Check the shapes of the classes."""
         bounded(array(self.source, "source", bool, None, None).shape[1], "classes", 0, limits.steps)
         array(self.target, "target", bool, None)
-        indices(self.harmony, "harmony", 0, 3, len(self.target))
-        indices(self.source_harmony, "source_harmony", 0, 3, len(self.source))
+        indices(self.harmony, "harmony", 0, 9, len(self.target))
+        indices(self.source_harmony, "source_harmony", 0, 9, len(self.source))
 
     @property
     def symbol_kinds(self) -> np.ndarray:
-        """A number for each output symbol: 1 + 2 × its harmony class for members, 0 for others."""
+        """A number for each output symbol: 1 + 2 × its harmony classes if a member, else 0."""
         return self.target * (1 + 2 * self.harmony)
 
     @property
