@@ -8,8 +8,12 @@ from .._base.loops import parallel
 
 
 @parallel
-def products(start, stop, ap, ai, ax, bp, bi, bx, S):
-    """Add Σ_f a_f b_f to S_ij."""
+def add_products(start, stop, ap, ai, ax, bp, bi, bx, S):
+    """Add the inner product of row i of A and row j of B to S[i, j], for start ≤ i < stop.
+
+    (ap, ai, ax) are the index pointer, the columns and the values of A in CSR form, and (bp, bi,
+    bx) the index pointer, the rows and the values of B in CSC form.
+    """
     for i in range(start, stop):
         for p in range(ap[i], ap[i + 1]):
             feature, a = ai[p], ax[p]
@@ -18,8 +22,11 @@ def products(start, stop, ap, ai, ax, bp, bi, bx, S):
 
 
 @parallel
-def minima(start, stop, ap, ai, ax, bp, bi, bx, S):
-    """Add Σ_f min(a_f, b_f) to S_ij."""
+def add_minima(start, stop, ap, ai, ax, bp, bi, bx, S):
+    """Add Σ_f min(a_f, b_f) of row i of A and row j of B to S[i, j], for start ≤ i < stop.
+
+    The arguments are those of `add_products`.
+    """
     for i in range(start, stop):
         for p in range(ap[i], ap[i + 1]):
             feature, a = ai[p], ax[p]
@@ -29,8 +36,11 @@ def minima(start, stop, ap, ai, ax, bp, bi, bx, S):
 
 
 @parallel
-def harmonic(start, stop, ap, ai, ax, bp, bi, bx, S):
-    """Add Σ_f 2 a_f b_f / (a_f + b_f) to S_ij."""
+def add_harmonic_means(start, stop, ap, ai, ax, bp, bi, bx, S):
+    """Add Σ_f 2 a_f b_f / (a_f + b_f) of row i of A and row j of B to S[i, j], start ≤ i < stop.
+
+    The arguments are those of `add_products`.
+    """
     for i in range(start, stop):
         for p in range(ap[i], ap[i + 1]):
             feature, a = ai[p], ax[p]

@@ -18,7 +18,7 @@ from scipy import sparse
 
 @dataclass(frozen=True)
 class Bags:
-    """The features of each item, with their counts.
+    """The feature counts of a batch of items, as arrays of (item, feature, count) entries.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Bags:
 
     @classmethod
     def of(cls, items: Iterable[tuple[np.ndarray, np.ndarray]]) -> Bags:
-        """Make bags from (keys, counts) of each item."""
+        """Return the bags of a batch, given one pair (feature hashes, counts) per item."""
         pairs = list(items)
         sizes = [len(keys) for keys, _ in pairs]
         key = np.concatenate([keys for keys, _ in pairs]).astype(np.uint64, copy=False)
@@ -53,39 +53,41 @@ COLUMNS = 2**20
 
 
 def count_matrix(bags: Bags) -> sparse.csr_array:
-    """Return the counts of features whose keys are column numbers, as a sparse matrix."""
-    return _matrix(bags, bags.key, bags.size or 0)
+    """Return the sparse (items, features) count matrix of bags whose keys are column numbers."""
+    return _sparse_counts(bags, bags.key, bags.size or 0)
 
 
 def count_matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the counts of two batches over a common vocabulary."""
+    """Return the sparse count matrices of two batches over the same columns; B=None means B=A."""
     B = A if B is None else B
     if A.size is not None and A.size <= COLUMNS:
         F = count_matrix(A)
         return F, F if B is A else count_matrix(B)
     if B is A:
         words, column = np.unique(A.key, return_inverse=True)
-        F = _matrix(A, column, len(words))
+        F = _sparse_counts(A, column, len(words))
         return F, F
     words, column = np.unique(np.concatenate([A.key, B.key]), return_inverse=True)
     size = len(words)
-    return _matrix(A, column[: len(A.key)], size), _matrix(B, column[len(A.key) :], size)
+    return _sparse_counts(A, column[: len(A.key)], size), _sparse_counts(
+        B, column[len(A.key) :], size
+    )
 
 
-def _matrix(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
-    """Return bags as a sparse matrix, given the column of each feature."""
+def _sparse_counts(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
+    """Return the sparse (n, size) count matrix of bags, given the column of each entry."""
     return sparse.csr_array((bags.value, (bags.owner, column)), shape=(bags.n, size))
 
 
 def inner_products(A: Bags, B: Bags) -> np.ndarray:
-    """Return Σ_f a_f b_f for all pairs."""
-    from ._bag_loops import products
+    """Return the inner products of the feature counts of all items of A and B, (n, m)."""
+    from ._bag_loops import add_products
 
-    return over_shared(products, *count_matrices(A, B))
+    return sums_over_shared(add_products, *count_matrices(A, B))
 
 
-def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
-    """Run a loop of `_bag_loops` over the features that rows of two matrices share."""
+def sums_over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
+    """Return the (n, m) sums that a loop of `_bag_loops` computes for all rows of F and of G."""
     rows, columns = sparse.csr_array(F), sparse.csc_array(G)
     out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
     for M in (rows, columns):
@@ -95,19 +97,19 @@ def over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
 
 
 def sqnorms(A: Bags) -> np.ndarray:
-    """Return Σ_f a_f² for every item."""
+    """Return the squared Euclidean norm of the feature counts of each item."""
     F, _ = count_matrices(A)
     return np.asarray((F * F).sum(axis=1)).reshape(-1)
 
 
 @cache
 def _digest(text: str) -> np.uint64:
-    """Return a 64-bit hash of a text."""
+    """Return a 64-bit BLAKE2 hash of a text."""
     return np.uint64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
 
 
-def hashed(label: Any) -> np.uint64:
-    """Return a 64-bit hash of a label, the same in every process (Python's own is salted)."""
+def stable_hash(label: Any) -> np.uint64:
+    """Return a 64-bit hash of a label that is the same in every Python process."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
@@ -115,8 +117,8 @@ def hashed(label: Any) -> np.uint64:
     return _digest(f"{type(label).__name__}:{label!r}")
 
 
-def scrambled(x: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Scramble 64-bit words by a bijection, so that their sums identify multisets."""
+def scramble(x: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Return 64-bit words after a seeded bijection, so that sums of them identify multisets."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * seed + 1)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

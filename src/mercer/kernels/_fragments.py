@@ -7,8 +7,12 @@ from .._base.loops import compiled, parallel
 
 
 @compiled
-def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
-    """Return Σ C(u, v) over the nodes of two trees in postorder; C is a buffer.
+def _pair_kernel(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
+    """Return the subset-tree kernel of two trees, the sum of C(u, v) over their inner nodes u, v.
+
+    The first tree has the inner nodes i to i_end - 1 in postorder, with the productions p; the
+    inner children of node u are a_child[a_ptr[u]:a_ptr[u + 1]]. The arguments from j to b_child
+    describe the second tree. C is a buffer for the values C(u, v).
 
     Equal productions have equally many children, leaves at the same positions, so that the inner
     children pair off in order.
@@ -27,47 +31,60 @@ def _pair(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
     return total
 
 
-def fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
-    """Return the kernel of all pairs; of one batch with itself, the lower half is mirrored."""
+def subset_tree_gram(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
+    """Return the subset-tree kernel of all pairs of trees of two batches.
+
+    Tree i of the first batch has the inner nodes a[i] to a[i + 1] - 1, with productions p and inner
+    children a_child[a_ptr[u]:a_ptr[u + 1]]; the arguments b to b_child describe the second batch.
+    If `symmetric`, the batches are the same and half of the pairs is computed.
+    """
     largest = int(np.diff(b).max(initial=0))
     K = np.full((len(a) - 1, len(b) - 1), 0.0 * decay)  # complex for a derivative
-    _fragments(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K)
+    _fill_gram(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K)
     return K
 
 
 @parallel
-def _fragments(
+def _fill_gram(
     start, stop, a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K
 ):
-    """Write the kernel of the pairs of some rows into K."""
+    """Write the subset-tree kernel of the trees start to stop - 1 with all others into K."""
     for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], largest), 0.0 * decay)
         for j in range(i + 1 if symmetric else K.shape[1]):
-            K[i, j] = _pair(
+            K[i, j] = _pair_kernel(
                 a[i], a[i + 1], p, a_ptr, a_child, b[j], b[j + 1], q, b_ptr, b_child, decay, C
             )
             if symmetric:
                 K[j, i] = K[i, j]
 
 
-def own_fragments(a, p, a_ptr, a_child, decay):
-    """Return the kernel of every tree with itself."""
+def subset_tree_diag(a, p, a_ptr, a_child, decay):
+    """Return the subset-tree kernel of every tree with itself.
+
+    The arguments are those of `subset_tree_gram`.
+    """
     d = np.full(len(a) - 1, 0.0 * decay)
-    _own_fragments(a, p, a_ptr, a_child, decay, d)
+    _fill_diag(a, p, a_ptr, a_child, decay, d)
     return d
 
 
 @parallel
-def _own_fragments(start, stop, a, p, a_ptr, a_child, decay, d):
-    """Write the kernel of some trees with themselves into d."""
+def _fill_diag(start, stop, a, p, a_ptr, a_child, decay, d):
+    """Write the subset-tree kernel of the trees start to stop - 1 with themselves into d."""
     for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
-        d[i] = _pair(a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C)
+        d[i] = _pair_kernel(
+            a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C
+        )
 
 
 @compiled
-def whole_subtrees(label, pointer, child):
-    """Return a hash of the tree below each node, from the leaves up, and its size."""
+def subtree_hashes(label, pointer, child):
+    """Return a hash of the subtree below each node, and its number of nodes.
+
+    Nodes are in postorder; the children of node i are child[pointer[i]:pointer[i + 1]].
+    """
     hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)
     for i in range(len(label)):
         for e in range(pointer[i], pointer[i + 1]):

@@ -11,14 +11,14 @@ from .._base.arrays import Items, as_items, object_array
 from .._base.checks import DamagedModel, Limits, must
 from .._base.from_file import Reducible
 from ..spaces.graphs import Edges, read_graph
-from ._bags import hashed
+from ._bags import stable_hash
 
-NOTHING = hashed(None)
+NOTHING = stable_hash(None)
 """The label of everything in a graph without labels."""
 
 
 class FlatGraph:
-    """An undirected graph: labels of its nodes, and each edge in both directions.
+    """An undirected graph as arrays: the node labels, and each edge in both directions.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class FlatGraph:
         return len(self.label)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a flat form from a file: files hold graphs as they were given."""
+        """Raise an error, because files contain graphs as they were given and never flat ones."""
         raise DamagedModel("it is made on use, and no file holds it")
 
 
 class GraphUnion:
-    """A batch of graphs as one graph that is not connected.
+    """The disjoint union of a batch of graphs, as arrays.
 
     Attributes
     ----------
@@ -76,13 +76,13 @@ class GraphUnion:
 
     @property
     def pointer(self) -> np.ndarray:
-        """The position of the first edge of each node; the last entry is the number of edges."""
+        """The index of the first edge of each node, followed by the number of edges."""
         degrees = np.bincount(self.source, minlength=len(self.label))
         return np.concatenate([[0], np.cumsum(degrees)])
 
 
 class CheckedGraph(Reducible):
-    """A graph as it was given, with its flat forms: kernels in a sum may read other labels."""
+    """A graph as it was given, with a cache of its flat graph for each choice of labels."""
 
     __slots__ = ("origin", "views")
 
@@ -91,15 +91,18 @@ class CheckedGraph(Reducible):
         self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a flat form: files hold none."""
+        """Raise an error if a graph from a file has cached flat graphs."""
         must(self.views == {}, "views is not empty")
 
     def without_training_data(self) -> CheckedGraph:
-        """Return the graph alone; flat forms are made again when needed."""
+        """Return a copy without the cached flat graphs, which are rebuilt when needed."""
         return CheckedGraph(self.origin)
 
     def view(self, node_label: str | None, edge_label: str | None, name: str = "y") -> FlatGraph:
-        """Return the flat form under these labels, which is made once."""
+        """Return the flat graph that has these attributes as labels; it is computed once.
+
+        `name` is the name of the graph in error messages.
+        """
         key = node_label, edge_label
         if key not in self.views:
             labels, edges = read_graph(self.origin, name, *key)
@@ -115,14 +118,16 @@ class CheckedGraph(Reducible):
 
 
 def _hashes(labels: Sequence[Any], counted: bool) -> np.ndarray:
-    """Return a hash of each label, or equal hashes where labels do not count."""
-    return np.array([hashed(label) if counted else NOTHING for label in labels], dtype=np.uint64)
+    """Return a hash of each label; one constant for all if `counted` is False."""
+    return np.array(
+        [stable_hash(label) if counted else NOTHING for label in labels], dtype=np.uint64
+    )
 
 
 def checked_graphs(
     A: Items, name: str, node_label: str | None, edge_label: str | None
 ) -> np.ndarray:
-    """Check that all graphs of a batch can be read under these labels."""
+    """Return a batch as `CheckedGraph` objects, after a check that the labels can be read."""
     items = as_items(A, name)
     if not all(isinstance(item, CheckedGraph) for item in items):
         items = object_array([CheckedGraph(item) for item in items])
@@ -132,7 +137,7 @@ def checked_graphs(
 
 
 def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
-    """Refuse a batch in which only some graphs have node labels."""
+    """Raise an error if some graphs of a batch have node labels and others do not."""
     kinds = {g.labelled: i for i, g in enumerate(flat) if len(g)}
     if len(kinds) == 2:
         raise ValueError(

@@ -11,7 +11,7 @@ from .._base.arrays import Items, count, object_array, one
 
 
 class JointItem:
-    """An item in the forms that two kernels work on."""
+    """One item in the two forms on which the two kernels of a sum or product work."""
 
     __slots__ = ("left", "right")
 
@@ -20,34 +20,34 @@ class JointItem:
 
 
 def are_joint(A: Items) -> bool:
-    """Return whether a batch was made by `joined`."""
+    """Return whether all items of a batch are `JointItem` objects."""
     things = isinstance(A, np.ndarray) and A.dtype == object
     return things and all(isinstance(item, JointItem) for item in A)
 
 
-def joined(left: Items, right: Items) -> np.ndarray:
-    """Return one batch that holds each item in both forms."""
+def join_forms(left: Items, right: Items) -> np.ndarray:
+    """Return a batch of `JointItem` objects, the i-th with the forms left[i] and right[i]."""
     left, right = (csr_array(batch) if issparse(batch) else batch for batch in (left, right))
     return object_array([JointItem(_item(left, i), _item(right, i)) for i in range(count(left))])
 
 
 def _item(batch: Items, i: int) -> Any:
-    """Return one item of a batch; of a sparse matrix, one row."""
+    """Return item i of a batch; row i as a matrix, if the batch is a sparse matrix."""
     return batch[[i]] if issparse(batch) else one(batch, i)
 
 
-def separated(A: np.ndarray) -> tuple[Items, Items]:
-    """Return the two forms of the items of a joint batch."""
+def split_forms(A: np.ndarray) -> tuple[Items, Items]:
+    """Return the batch of left forms and the batch of right forms of `JointItem` objects."""
     return _batch([item.left for item in A]), _batch([item.right for item in A])
 
 
 def first_form(A: Items) -> Items:
-    """Return checked items in the form of the first kernel of a sum or product."""
-    return first_form(separated(A)[0]) if are_joint(A) else A
+    """Return checked items in the form of the first kernel of a (nested) sum or product."""
+    return first_form(split_forms(A)[0]) if are_joint(A) else A
 
 
 def _batch(items: list) -> Items:
-    """Return items as a batch: a sparse matrix, an array, or an object array."""
+    """Stack a list of items into a sparse matrix, a numeric array or an object array."""
     if issparse(items[0]):
         return vstack(items, format="csr")
     numbers = isinstance(items[0], np.ndarray | np.generic) and items[0].dtype != object
@@ -57,7 +57,7 @@ def _batch(items: list) -> Items:
 
 
 def same_items(left: Items, right: Items) -> bool:
-    """Return whether two checks returned the same objects, or equal arrays."""
+    """Return whether two batches contain the same objects, or are equal numeric arrays."""
     if left is right:
         return True
     if issparse(left) and issparse(right):

@@ -26,7 +26,7 @@ class NGrams:
         self.find(items)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that every level is sorted and extends the level before."""
+        """Check that the keys of each length are sorted and extend n-grams one symbol shorter."""
         must(isinstance(self.alphabet, Alphabet), "alphabet is not an Alphabet")
         must(isinstance(self.keys, list), "keys is not a list")
         bounded(self.n, "n", len(self.keys), len(self.keys))
@@ -36,8 +36,10 @@ class NGrams:
             must((np.diff(level) > 0).all(), "keys are not in order")
             size = len(level)
 
-    def _extended(self, codes: Codes, ids: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions where known (m-1)-grams have a next symbol, and the m-gram keys.
+    def _extended_keys(
+        self, codes: Codes, ids: np.ndarray, m: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions where an m-gram with a known prefix starts, and the m-grams' keys.
 
         `ids` has the number of the (m-1)-gram that starts at each position, -1 if it is unknown.
         """
@@ -47,11 +49,11 @@ class NGrams:
         return at, ids[at] * len(self.alphabet) + last
 
     def size(self, m: int) -> int:
-        """Return the number of m-grams."""
+        """Return the number of distinct n-grams of length m."""
         return len(self.keys[m - 1])
 
     def find(self, items: Items) -> list[Occurrences]:
-        """Return the known n-grams of sequences, one entry for each length.
+        """Return where the known n-grams occur in sequences, one entry for each length 1 to n.
 
         Lengths that have no n-grams yet learn them from these sequences.
         """
@@ -59,7 +61,7 @@ class NGrams:
         ids = np.zeros(len(codes.flat), dtype=np.int64)
         found = []
         for m in range(1, self.n + 1):
-            at, key = self._extended(codes, ids, m)
+            at, key = self._extended_keys(codes, ids, m)
             if len(self.keys) < m:
                 self.keys.append(np.unique(key))
             level = self.keys[m - 1]

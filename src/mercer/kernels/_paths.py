@@ -8,7 +8,7 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def _mix(x):
-    """Scramble a 64-bit word by a bijection."""
+    """Return a 64-bit word after a bijection that scrambles its bits."""
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -17,9 +17,9 @@ def _mix(x):
 
 @compiled
 def _search(source, first, end, pointer, target, edge, distance, path, queue):
-    """Compute distances from a node within its graph, and a hash of the edge labels passed.
+    """Write the distance of each node from `source`, and a hash of its path; return their number.
 
-    Without edge labels (`edge` is empty) it is a hash of the distance alone.
+    Without edge labels (`edge` is empty) the path hash is a hash of the distance alone.
     What reaches a node one step further is the sum over its shortest-path predecessors: those
     are all finished when the node is taken from the queue.
     """
@@ -46,19 +46,25 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
 
 
 def path_features(start, pointer, target, edge):
-    """Return graph, first node, last node and path hash of every connected ordered pair."""
+    """Return graph, first node, last node and path hash of all ordered pairs of connected nodes.
+
+    Graph g has the nodes start[g] to start[g + 1] - 1. The edges of node v have the indices
+    pointer[v] to pointer[v + 1] - 1, with the ends `target` and the labels `edge`.
+    """
     offset = np.concatenate([[0], np.cumsum(np.diff(start) ** 2)])
     owner = np.full(offset[-1], -1)
     first, last = np.zeros_like(owner), np.zeros_like(owner)
     paths = np.zeros(offset[-1], dtype=np.uint64)
-    _path_features(start, pointer, target, edge, owner, first, last, paths, offset[:-1])
+    _fill_path_features(start, pointer, target, edge, owner, first, last, paths, offset[:-1])
     kept = owner >= 0
     return owner[kept], first[kept], last[kept], paths[kept]
 
 
 @parallel
-def _path_features(begin, end, start, pointer, target, edge, owner, first, last, paths, offset):
-    """Write the paths between all pairs of nodes of some graphs into flat arrays."""
+def _fill_path_features(
+    begin, end, start, pointer, target, edge, owner, first, last, paths, offset
+):
+    """Write the path features of the graphs begin to end - 1 into owner, first, last and paths."""
     for g in range(begin, end):
         size = start[g + 1] - start[g]
         distance = np.empty(size, dtype=np.int64)

@@ -16,7 +16,7 @@ from ..spaces.sequences import all_texts, as_sequences, described  # noqa: F401 
 
 @dataclass(frozen=True)
 class Codes:
-    """Sequences with symbols as numbers, laid end to end: item i is flat[starts[i]:starts[i+1]].
+    """A batch of sequences of integers, end to end: item i is flat[starts[i]:starts[i + 1]].
 
     A symbol that the alphabet lacks is -1.
     """
@@ -31,22 +31,22 @@ class Codes:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The item of each symbol."""
+        """The index of the item that each symbol of `flat` belongs to."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """The position of each symbol in its item."""
+        """The position of each symbol of `flat` in its item."""
         return np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.lengths)
 
     @cached_property
     def left(self) -> np.ndarray:
-        """The number of symbols from each one to the end of its item, including itself."""
+        """The number of symbols from each one in `flat` to the end of its item, itself included."""
         return np.repeat(self.starts[1:], self.lengths) - np.arange(len(self.flat))
 
 
 class Alphabet:
-    """The distinct symbols of some sequences, numbered."""
+    """The distinct symbols of a batch of sequences; symbols[i] has the number i."""
 
     def __init__(self, symbols: Iterable[Any]):
         self.symbols = list(dict.fromkeys(symbols))
@@ -54,7 +54,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, items: Items) -> Alphabet:
-        """Collect the symbols of a batch: sorted where possible, else in order of appearance."""
+        """Return the distinct symbols of a batch, sorted or else in order of appearance."""
         if all_texts(items):
             return cls(sorted(set("".join(items))))
         symbols = list(dict.fromkeys(_plain(symbol) for item in items for symbol in item))
@@ -64,7 +64,7 @@ class Alphabet:
             return cls(symbols)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Assign new numbers to the symbols of a file, because loops trust the numbers."""
+        """Assign numbers to the symbols of a file again: compiled loops do not check them."""
         must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")
@@ -73,7 +73,7 @@ class Alphabet:
         return len(self.symbols)
 
     def encode(self, items: Items) -> Codes:
-        """Return a batch with symbols replaced by their numbers."""
+        """Return a batch of sequences as symbol numbers, -1 for unknown symbols."""
         starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
         if all_texts(items) and self._of_characters:
             return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
@@ -91,7 +91,7 @@ class Alphabet:
         return all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
 
     def _encode_text(self, text: str) -> np.ndarray:
-        """Encode texts by a table of code points, without a Python loop over characters."""
+        """Return the symbol number of each character, -1 if unknown, by a lookup table."""
         points = _code_points(text)
         known = _code_points("".join(self.symbols))
         table = np.full(max(points.max(initial=0), known.max(initial=0)) + 1, -1, dtype=np.int64)
@@ -100,17 +100,17 @@ class Alphabet:
 
 
 def _plain(symbol: Any) -> Any:
-    """Convert numpy's scalars to Python's, which print and sort as expected."""
+    """Return a NumPy scalar as a Python object, and everything else unchanged."""
     return symbol.item() if isinstance(symbol, np.generic) else symbol
 
 
 def _code_points(text: str) -> np.ndarray:
-    """Return the code points of a text."""
+    """Return the Unicode code points of a text as an array of integers."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(int)
 
 
 def as_given(symbols: Sequence[Any], like: Any) -> Any:
-    """Return symbols in a container like another: a string, a tuple, a list or an array."""
+    """Return symbols in a container of the type of `like`: a string, tuple, list or array."""
     if isinstance(like, str):
         return "".join(symbols)
     if isinstance(like, np.ndarray):

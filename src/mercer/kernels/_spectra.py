@@ -7,7 +7,11 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
-    """Return Σ a_p b_q (1 - slope |m_p - u_q|) over two sorted lists of peaks nearer than width."""
+    """Return Σ a_p b_q (1 - slope |m_p - u_q|) over pairs of peaks whose masses differ by < width.
+
+    The first spectrum has the sorted masses m[i:i_end] and the weights a[i:i_end], the second one
+    u[j:j_end] and b[j:j_end].
+    """
     total = 0.0 * slope  # complex for a derivative
     for p in range(i, i_end):
         while j < j_end and u[j] <= m[p] - width:
@@ -20,16 +24,23 @@ def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
 
 
 def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
-    """Return the overlap of all pairs; of one batch with itself, the lower half is mirrored."""
+    """Return the overlap of all pairs of spectra of two batches.
+
+    Spectrum i of the first batch has the masses m[mp[i]:mp[i + 1]], and weights a at the same
+    indices; up, u and b describe the second batch. If `symmetric`, the batches are the same and
+    half of the pairs is computed.
+    """
     kind = np.result_type(a, slope)
     K = np.zeros((len(mp) - 1, len(up) - 1), kind)
-    _overlaps(mp, m, a.astype(kind), up, u, b.astype(kind), width, kind.type(slope), symmetric, K)
+    _fill_overlaps(
+        mp, m, a.astype(kind), up, u, b.astype(kind), width, kind.type(slope), symmetric, K
+    )
     return K
 
 
 @parallel
-def _overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
-    """Write the overlaps of some rows into K."""
+def _fill_overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
+    """Write the overlaps of the spectra start to stop - 1 with all others into rows of K."""
     for i in range(start, stop):
         for j in range(i + 1 if symmetric else K.shape[1]):
             K[i, j] = overlap(m, a, mp[i], mp[i + 1], u, b, up[j], up[j + 1], width, slope)
@@ -38,15 +49,15 @@ def _overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
 
 
 def self_overlaps(mp, m, a, width, slope):
-    """Return the overlap of every spectrum with itself."""
+    """Return the overlap of each spectrum with itself; the arguments are as in `overlaps`."""
     kind = np.result_type(a, slope)
     d = np.zeros(len(mp) - 1, kind)
-    _self_overlaps(mp, m, a.astype(kind), width, kind.type(slope), d)
+    _fill_self_overlaps(mp, m, a.astype(kind), width, kind.type(slope), d)
     return d
 
 
 @parallel
-def _self_overlaps(start, stop, mp, m, a, width, slope, d):
-    """Write the overlaps of some spectra with themselves into d."""
+def _fill_self_overlaps(start, stop, mp, m, a, width, slope, d):
+    """Write the overlaps of the spectra start to stop - 1 with themselves into d."""
     for i in range(start, stop):
         d[i] = overlap(m, a, mp[i], mp[i + 1], m, a, mp[i], mp[i + 1], width, slope)

@@ -6,11 +6,17 @@ from .._base.loops import compiled, parallel
 
 
 @parallel
-def placed(
+def add_shared_ngrams(
     start, stop, starts, grams, front, back, value, columns, rows, their_front, their_back, kappa,
     out,
 ):  # fmt: skip
-    """Add value[gram] (κ(distance from the front) + κ(distance from the back)) / 2 to out."""
+    """Add the weights of n-grams that sequences i and j share at near positions to out[i, j].
+
+    A pair of occurrences adds value[gram] (κ(difference of positions from the front) + κ(difference
+    from the back)) / 2. The occurrences of sequence i are starts[i]:starts[i + 1] of grams, front
+    and back; those of n-gram g in the other batch are columns[g]:columns[g + 1] of rows,
+    their_front and their_back.
+    """
     for i in range(start, stop):
         for a in range(starts[i], starts[i + 1]):
             gram = grams[a]
@@ -22,7 +28,7 @@ def placed(
 
 @compiled
 def _shifted_runs(s, t, shift, worth):
-    """Return the total weight of the runs of equal symbols of s[i:] and t[i + shift:]."""
+    """Return Σ_i worth[r_i], r_i the length of the run of symbols s[i] = t[i + shift] up to i."""
     total = 0.0
     run = 0
     for i in range(max(0, -shift), min(len(s), len(t) - shift)):
@@ -32,8 +38,12 @@ def _shifted_runs(s, t, shift, worth):
 
 
 @parallel
-def repeats(start, stop, flat, starts, worth, out):
-    """Set out_i to the total weight of runs over pairs of positions of a sequence."""
+def fill_self_matches(start, stop, flat, starts, worth, out):
+    """Set out[i] to the total weight of equal runs over all pairs of positions in sequence i.
+
+    Sequence i is flat[starts[i]:starts[i + 1]], and worth[r] is the weight of the end of a run of
+    length r.
+    """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         total = _shifted_runs(s, s, 0, worth)
@@ -43,10 +53,14 @@ def repeats(start, stop, flat, starts, worth, out):
 
 
 @parallel
-def weighted_degree(
+def fill_weighted_degree(
     start, stop, flat, starts, their_flat, their_starts, worth, gamma, symmetric, out
 ):
-    """Return the weighted-degree kernel with shifts; gamma[|shift|] is a shift's weight."""
+    """Write the weighted-degree kernel with shifts of all pairs of sequences into out.
+
+    Sequence i is flat[starts[i]:starts[i + 1]]. worth[r] is the weight of the end of a run of r
+    equal symbols, and gamma[|shift|] the weight of a shift.
+    """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
@@ -62,7 +76,7 @@ def weighted_degree(
 
 @compiled
 def _subsequences(s, t, n, decay, first):
-    """Sum over lengths first..n of the gap-weighted subsequence kernel of s and t.
+    """Return the gap-weighted subsequence kernel of s and t, summed over the lengths first to n.
 
     before[m, j] is K'_m of Lodhi et al. for the symbols of s so far and t[:j].
     """
@@ -85,10 +99,10 @@ def _subsequences(s, t, n, decay, first):
 
 
 @parallel
-def subsequences(
+def fill_subsequence_gram(
     start, stop, flat, starts, their_flat, their_starts, n, decay, first, symmetric, out
 ):
-    """Return the gap-weighted subsequence kernel of all pairs."""
+    """Write the gap-weighted subsequence kernel of all pairs of sequences into out."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
@@ -99,8 +113,8 @@ def subsequences(
 
 
 @parallel
-def subsequences_alone(start, stop, flat, starts, n, decay, first, out):
-    """Return the gap-weighted subsequence kernel of every sequence with itself."""
+def fill_subsequence_diag(start, stop, flat, starts, n, decay, first, out):
+    """Write the gap-weighted subsequence kernel of each sequence with itself into out."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         out[i] = _subsequences(s, s, n, decay, first)

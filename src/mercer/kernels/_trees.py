@@ -10,13 +10,13 @@ import numpy as np
 
 from .._base.arrays import Items, as_items, object_array
 from .._base.checks import Limits, array, indices, must, offsets
-from ._bags import hashed, scrambled
+from ._bags import scramble, stable_hash
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 class FlatTree:
-    """An ordered tree in postorder, children before their parents.
+    """An ordered tree as arrays, with its nodes in postorder (children before their parents).
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class FlatTree:
     __slots__ = ("child", "label", "pointer")
 
     def __init__(self, labels: list[Any], children: list[list[int]]):
-        self.label = np.array([hashed(label) for label in labels], dtype=np.uint64)
+        self.label = np.array([stable_hash(label) for label in labels], dtype=np.uint64)
         self.pointer = np.concatenate([[0], np.cumsum([len(c) for c in children])])
         self.child = np.array([j for c in children for j in c], dtype=np.int64)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that children come before their parents, and have one each."""
+        """Check that the arrays describe a tree whose children come before their parents."""
         n, edges = len(array(self.label, "label", np.uint64, None)), len(self.child)
         offsets(self.pointer, "pointer", edges, n + 1)
         indices(self.child, "child", 0, n)
@@ -42,25 +42,23 @@ class FlatTree:
         must((self.child < parents).all(), "child does not come before its parent")
 
     def productions(self) -> np.ndarray:
-        """Return a hash of each node's label and its children's, in order; 0 for a leaf."""
+        """Return a hash of each node's production, its label and its children's; 0 for leaves."""
         degree = np.diff(self.pointer)
         inner = np.flatnonzero(degree)
         kinds = np.where(
-            degree == 0, scrambled(self.label, seed=15), self.label
+            degree == 0, scramble(self.label, seed=15), self.label
         )  # a leaf N, an inner N
         place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
-        children = scrambled(
-            kinds[self.child] ^ scrambled(place.astype(np.uint64), seed=12), seed=13
-        )
+        children = scramble(kinds[self.child] ^ scramble(place.astype(np.uint64), seed=12), seed=13)
         out = np.zeros(len(self.label), dtype=np.uint64)
         if len(inner):
             with np.errstate(over="ignore"):  # positions are mixed in before the sum
                 total = np.add.reduceat(children, self.pointer[inner])
-                out[inner] = scrambled(self.label[inner], seed=14) + total
+                out[inner] = scramble(self.label[inner], seed=14) + total
         return out
 
     def pairs(self) -> np.ndarray:
-        """Return a hash for every inner child: both productions and its position."""
+        """Return a hash of (parent's production, position, own production) for each inner child."""
         made, degree = self.productions(), np.diff(self.pointer)
         parent = np.repeat(np.arange(len(self.label)), degree)
         place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
@@ -68,21 +66,21 @@ class FlatTree:
         return pair_hashes(made[parent[inner]], place[inner], made[self.child[inner]])
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return a hash of the whole tree below each node, and its number of nodes."""
-        from ._fragments import whole_subtrees
+        """Return a hash of the subtree below each node, and its number of nodes."""
+        from ._fragments import subtree_hashes
 
-        return whole_subtrees(scrambled(self.label, seed=16), self.pointer, self.child)
+        return subtree_hashes(scramble(self.label, seed=16), self.pointer, self.child)
 
 
 def pair_hashes(parent: Any, place: Any, child: Any) -> Any:
-    """Return hashes of pairs: a production, a child's position, and the production there."""
+    """Return hashes of (production of a parent, position of a child, production of the child)."""
     parent, place, child = (np.asarray(part, dtype=np.uint64) for part in (parent, place, child))
     with np.errstate(over="ignore"):
-        return scrambled(parent, seed=19) + scrambled(child ^ scrambled(place, 17), seed=18)
+        return scramble(parent, seed=19) + scramble(child ^ scramble(place, 17), seed=18)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
-    """Return a batch of trees in flat form; flat trees are unchanged."""
+    """Return a batch of trees as `FlatTree` objects; `name` is its name in error messages."""
     items = as_items(A, name)
     if all(isinstance(item, FlatTree) for item in items):
         return items
@@ -90,7 +88,7 @@ def flattened(A: Items, name: str) -> np.ndarray:
 
 
 def _flat(item: Any, name: str) -> FlatTree:
-    """Return one tree in flat form."""
+    """Return one tree as a `FlatTree`; `name` is its name in error messages."""
     if isinstance(item, FlatTree):
         return item
     if not isinstance(item, str | tuple | list):
@@ -106,7 +104,7 @@ def _flat(item: Any, name: str) -> FlatTree:
 
 
 def postorder(tree: Any, name: str) -> Iterator[tuple[Any, list[int]]]:
-    """Yield every node of a nested tree, and the numbers of its children, children first."""
+    """Yield each node of a nested tree in postorder, with the postorder numbers of its children."""
     number = 0
     waiting: list[tuple[Any, list[int], list[Any]]] = [(tree, [], _children(tree, name))]
     while waiting:  # an explicit stack: deep trees would exhaust Python's own
@@ -123,12 +121,12 @@ def postorder(tree: Any, name: str) -> Iterator[tuple[Any, list[int]]]:
 
 
 def nested(item: Any, name: str) -> Any:
-    """Return a tree as nested sequences (label, child, …); a bracketed string is parsed."""
+    """Parse a bracketed string into nested lists (label, child, …); leave others unchanged."""
     return _parsed(item, name) if isinstance(item, str) else item
 
 
 def _children(node: Any, name: str) -> list[Any]:
-    """Return the children of a node; none for a label alone."""
+    """Return the children of a node of a nested tree; an empty list if it is a label alone."""
     if not isinstance(node, tuple | list):
         return []
     if not node or isinstance(node[0], tuple | list):
@@ -151,7 +149,7 @@ def _parsed(text: str, name: str) -> Any:
     for place, token in enumerate(tokens):
         if len(open_nodes) == 1 and (token != "(" or root):
             raise ValueError(
-                f"{name} has {_described_token(tokens, place)} outside its brackets: {text!r:.80}."
+                f"{name} has {_describe_token(tokens, place)} outside its brackets: {text!r:.80}."
             )
         if token == "(":
             node: list[Any] = []
@@ -169,7 +167,7 @@ def _parsed(text: str, name: str) -> Any:
     return root[0]
 
 
-def _described_token(tokens: list[str], place: int) -> str:
-    """Describe a token of a bracketed string in a message."""
+def _describe_token(tokens: list[str], place: int) -> str:
+    """Return a description of tokens[place] for an error message."""
     closing = "unbalanced brackets: a ')'" if tokens[place] == ")" else repr(tokens[place])
     return f"{closing} (token {place})"

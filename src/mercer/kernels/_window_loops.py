@@ -11,14 +11,14 @@ OUTSIDE = 1 << 40
 
 @compiled
 def mixed(key, value):
-    """Mix one more integer into a 64-bit key."""
+    """Return a 64-bit key into which one more integer is hashed."""
     key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 
 
 @compiled
 def _symbol(flat, first, last, place):
-    """Return the number of the symbol at a position, or of a position outside of the sequence."""
+    """Return flat[place] + 2, or a reserved number if `place` is outside first to last - 1."""
     if place < first:
         return OUTSIDE + min(first - place, 2)
     if place >= last:
@@ -28,7 +28,7 @@ def _symbol(flat, first, last, place):
 
 @parallel
 def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
-    """Write one key for each item (row) and window (column).
+    """Write a 64-bit key of each window around each position to keys[position, window].
 
     Keys are equal where the symbol at the position, the window and the symbols in it are.
     """

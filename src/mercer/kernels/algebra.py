@@ -12,14 +12,14 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items
 from .._base.parameters import same
-from ._joint_items import are_joint, joined, same_items, separated
+from ._joint_items import are_joint, join_forms, same_items, split_forms
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
 
 
 class Pair(Kernel):
-    """Two kernels on the same items."""
+    """Base class of the sum and the product of two kernels on the same items."""
 
     symbol = "?"
     parts_: tuple[Kernel, Kernel] | None = None
@@ -34,13 +34,13 @@ class Pair(Kernel):
 
     @property
     def parts(self) -> tuple[Kernel, Kernel]:
-        """The two kernels: fitted where this one is, else as given."""
+        """The left and the right kernel; the fitted ones if this kernel is fitted."""
         return self.parts_ or (as_kernel(self.left), as_kernel(self.right))
 
     space = property(lambda self: self.parts[0].space.join(self.parts[1].space))
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Check the items for both kernels; where their forms differ, keep both."""
+        """Check items by both kernels; return `JointItem` objects if the checked forms differ."""
         if are_joint(A):
             return A
         space = self.space
@@ -48,38 +48,38 @@ class Pair(Kernel):
         left, right = (kernel.check(given, name) for kernel in self.parts)
         if space.on_vectors:
             return left if left.shape == right.shape else given
-        return left if same_items(left, right) else joined(left, right)
+        return left if same_items(left, right) else join_forms(left, right)
 
     def _forms(self, A: Items) -> tuple[Items, Items]:
-        """Return the checked items in the form of each kernel."""
+        """Return checked items in the form of the left kernel, and in that of the right kernel."""
         if are_joint(A):
-            return separated(A)
+            return split_forms(A)
         if A.ndim <= 2:
             return A, A
         left, right = self.parts
         return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
 
     def _pairs(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
-        """Return each kernel with both batches in the form that it takes."""
+        """Return (kernel, A, B) for both kernels, with A and B in the form of that kernel."""
         ours = self._forms(A)
         theirs = ours if B is A else self._forms(B)
         return list(zip(self.parts, ours, theirs, strict=True))
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check outputs by both kernels."""
+        """Check a batch of outputs by both kernels and return it."""
         Y = Y if issparse(Y) else self.space.check(Y, name)
         left, right = self.parts
         return right.as_outputs(left.as_outputs(Y, name), name)
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels depends on data."""
+        """Whether one of the two kernels depends on the data that it is fitted on."""
         return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
 
     def fit(self, A: Items) -> Kernel:
-        """Fit both kernels."""
+        """Fit both kernels on the items and return this kernel."""
         if are_joint(A):
-            forms = separated(A)
+            forms = split_forms(A)
         else:
             A = A if issparse(A) else self.space.check(A, "A")
             forms = A, A
@@ -89,7 +89,7 @@ class Pair(Kernel):
         return self
 
     def frozen(self) -> Kernel:
-        """Return a fitted copy whose parameters are the fitted kernels.
+        """Return a fitted copy whose parameters `left` and `right` are the fitted kernels.
 
         A saved file then holds each kernel only once.
         """
@@ -99,20 +99,20 @@ class Pair(Kernel):
         return other
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Combine the matrices of both kernels."""
+        """Return the sum or the product of the Gram matrices of both kernels."""
         return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
 
     def _diag(self, A: Items) -> Array:
-        """Combine the diagonals of both kernels."""
+        """Return the sum or the product of the diagonals of both kernels."""
         return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
 
     def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
-        """Combine an attribute of both kernels; return None if one kernel lacks it."""
+        """Return combine(ability(left), ability(right)), or None if one ability is None."""
         left, right = map(ability, self.parts)
         return None if left is None or right is None else combine(left, right)
 
     def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
-        """Return the parameter derivatives of both kernels, each on its own form of the items."""
+        """Return the parameter gradients of both kernels, for items in joint form."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
             left.under("left").on(lambda A: self._forms(A)[0]),
@@ -123,7 +123,7 @@ class Pair(Kernel):
 
 
 class Sum(Pair):
-    """k(a, b) = left(a, b) + right(a, b).
+    """Sum of two kernels, k(a, b) = left(a, b) + right(a, b).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Sum(Pair):
 
     @property
     def features(self) -> Features | None:
-        """The features of both kernels; with an inverse if both are multiples of one kernel."""
+        """Concatenated features of both kernels; invertible if both are multiples of one kernel."""
         both = self._both(lambda k: k.features, self._side_by_side)
         if both is None:
             return None
@@ -154,10 +154,10 @@ class Sum(Pair):
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
     def _side_by_side(self, left: Features, right: Features) -> Features:
-        """Return the features of both kernels, each of its own form of the items."""
+        """Return both features concatenated, each of the items in the form of its kernel."""
 
         def form(A: Items, side: int) -> Items:
-            return separated(A)[side] if are_joint(A) else A
+            return split_forms(A)[side] if are_joint(A) else A
 
         return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
 
@@ -168,13 +168,13 @@ class Sum(Pair):
 
     @property
     def multiple(self) -> Multiple:
-        """The common kernel of which both are multiples, with the sum of their scales."""
+        """The sum as a multiple of one kernel, if both terms are multiples of that kernel."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 
 
 class Product(Pair):
-    """k(a, b) = left(a, b) right(a, b).
+    """Product of two kernels, k(a, b) = left(a, b) right(a, b).
 
     It has no finite features: they would be as many as the product of both numbers.
 
@@ -200,11 +200,11 @@ class Product(Pair):
     parameter_gradient = property(lambda self: self._product_rule(*self._gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
-        """Return derivatives in the items or in the parameters, by the product rule."""
+        """Return the item or parameter gradient of the product, given those of both factors."""
         return self._times(of_left, 1).plus(self._times(of_right, 0))
 
     def _times(self, gradient: Any, other: int) -> Any:
-        """Multiply the derivatives of one kernel by the values of the other."""
+        """Return the gradient of one factor times the values of the other, parts[other]."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
             kernel, ours, theirs = self._pairs(A, B)[other]

@@ -24,7 +24,7 @@ NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
 
 
 def _unless_frozen(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a `fit` that leaves frozen kernels unchanged."""
+    """Wrap a `fit` method so that it leaves frozen kernels unchanged."""
 
     @wraps(fit)
     def fitted(self: Kernel, *args: Any, **keywords: Any) -> Any:
@@ -87,7 +87,7 @@ class Kernel(BaseEstimator):
 
     @property
     def predicts_directly(self) -> bool:
-        """Whether outputs are vectors that are linear in the points of their feature space."""
+        """Whether outputs are vectors that the features determine by their inverse."""
         return self.on_vectors and self.features is not None and self.features.inverse is not None
 
     def check(self, A: Items, name: str = "X") -> Items:
@@ -95,7 +95,7 @@ class Kernel(BaseEstimator):
         return self.space.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check a batch of outputs and return it in its own form."""
+        """Check a batch of outputs and return it in the form of the kernel's space."""
         self.check(Y, name)
         return self.space.check(Y, name)
 
@@ -108,11 +108,11 @@ class Kernel(BaseEstimator):
         return self if self.frozen_ else self._unfitted()
 
     def _unfitted(self) -> Kernel:
-        """Return a copy with the same parameters that is not fitted."""
+        """Return an unfitted copy with the same parameters."""
         return _clone_parametrized(self)
 
     def frozen(self) -> Kernel:
-        """Return a copy of this fitted kernel that further fits and clones leave unchanged.
+        """Return a copy of this fitted kernel that later fits and clones leave unchanged.
 
         Models that are given it have the very same kernel, whatever they are fitted on.
         """
@@ -121,7 +121,7 @@ class Kernel(BaseEstimator):
         return other
 
     def fit(self, A: Items) -> Kernel:
-        """Determine what depends on data, such as a length scale given as "median"."""
+        """Determine parameters from the items, such as a length scale given as "median"."""
         return self
 
     @property
@@ -134,11 +134,11 @@ class Kernel(BaseEstimator):
         return type(self).fit is not Kernel.fit
 
     def with_unlabelled(self, unlabelled: Items) -> Kernel:
-        """Return a kernel that also learns from these inputs; itself unless `semi_supervised`."""
+        """Return a kernel that also learns from unlabelled inputs, if it is `semi_supervised`."""
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the matrix of k over all pairs of checked items; by features if there are any."""
+        """Return the (n, m) matrix of k over checked items, by default from the features."""
         features = self.features
         if features is None:
             raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
@@ -168,12 +168,12 @@ class Kernel(BaseEstimator):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives with respect to the continuous parameters; empty where there are none."""
+        """Derivatives of k with respect to its continuous parameters; empty if there are none."""
         return ParameterGradient()
 
     @property
     def multiple(self) -> Multiple:
-        """The kernel of which this one is a multiple: the one whose structure decoders know."""
+        """The kernel as a multiple of one that decoders have a method for; by default itself."""
         return Multiple(self)
 
     # -- what everybody calls -----------------------------------------------------------------
@@ -192,7 +192,7 @@ class Kernel(BaseEstimator):
         return self._gram(A, B)
 
     def checked_gram(self, A: Items) -> Array:
-        """Return the Gram matrix after a check of its type, shape and values."""
+        """Return the Gram matrix of A after a check of its type, shape and values."""
         A = self.check(A, "A")
         K, n = self._gram(A, A), count(A)
         plain = isinstance(K, np.ndarray) and not isinstance(K, np.matrix | np.ma.MaskedArray)
@@ -206,7 +206,7 @@ class Kernel(BaseEstimator):
         return self.finite_values(K)
 
     def finite_values(self, K: Array) -> Array:
-        """Return kernel values in floating point after a check that they are finite.
+        """Return a matrix of kernel values as floats, after a check that they are finite.
 
         NumPy arrays become double precision: in single precision a kernel would seem indefinite.
         """
@@ -296,11 +296,11 @@ class Linear(VectorKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return ⟨a, b⟩ for all pairs."""
+        """Return the inner products ⟨a, b⟩ of all rows of A and B."""
         return dense(A @ B.T)
 
     def _diag(self, A: Array) -> Array:
-        """Return ‖a‖² for every vector."""
+        """Return the squared Euclidean norm of each row of A."""
         return sqnorms(A)
 
     features = Features(
@@ -347,7 +347,7 @@ def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
 
 
 def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel:
-    """Return the kernel on outputs, fields of records in units of their spread.
+    """Return the kernel on outputs; in a sum over fields of records each term gets unit variance.
 
     None stands for the linear kernel. A precomputed y is refused.
     """
@@ -365,7 +365,7 @@ def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel
 
 
 def as_float(A: Any) -> Array:
-    """Convert a matrix of kernel values to floating point."""
+    """Return a matrix of kernel values as floating-point numbers."""
     xp = namespace(A)
     A = xp.asarray(A)
     return A if xp.isdtype(A.dtype, "real floating") else xp.astype(A, xp.float64)

@@ -19,13 +19,13 @@ Function = Callable[[Any], Any]
 
 
 def then(first: Function | None, second: Function | None) -> Any:
-    """Return the second function after the first; None if one of them is missing."""
+    """Return the function A ↦ second(first(A)), or None if one of the two is None."""
     return None if first is None or second is None else lambda A: second(first(A))
 
 
 @dataclass(frozen=True)
 class Features:
-    """Finite coordinates: features(A) @ features(B).T == k(A, B).
+    """Finite-dimensional feature map of a kernel: features(A) @ features(B).T == k(A, B).
 
     Attributes
     ----------
@@ -46,28 +46,28 @@ class Features:
         return self.transform(A)
 
     def rows(self, A: Items) -> csr_array:
-        """Return the coordinates as a sparse matrix."""
+        """Return the features of a batch as a sparse matrix, one row per item."""
         return csr_array(self.transform(A) if self.sparse is None else self.sparse(A))
 
     def mapped(self, forward: Function, backward: Function | None = None) -> Features:
-        """Return the coordinates after a function of them; `backward` inverts it."""
+        """Return the feature map A ↦ forward(features(A)); `backward` inverts `forward`."""
         return Features(
             then(self.transform, forward), then(self.sparse, forward), then(backward, self.inverse)
         )
 
     def before(self, made: Function, undo: Function | None = None) -> Features:
-        """Return the coordinates of transformed items; `undo` inverts the transformation."""
+        """Return the feature map A ↦ features(made(A)); `undo` is the inverse of `made`."""
         return Features(
             then(made, self.transform), then(made, self.sparse), then(self.inverse, undo)
         )
 
     def scaled(self, scale: float) -> Features:
-        """Return the features of scale · k."""
+        """Return the feature map of the kernel scale · k."""
         root = scale**0.5
         return self.mapped(lambda F: root * F, (lambda F: F / root) if scale > 0 else None)
 
     def plus(self, other: Features) -> Features:
-        """Return the features of a sum, those of both kernels side by side."""
+        """Return the feature map of the sum of two kernels, the features of both concatenated."""
         both = self.sparse is not None or other.sparse is not None
 
         def dense(A: Items) -> Array:
@@ -82,7 +82,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Radial:
-    """k(a, b) = value(‖a - b‖²), positive and decreasing.
+    """Kernel k(a, b) = value(‖a - b‖²), with a function `value` that is positive and decreasing.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Radial:
     bending: Callable[[], float] | None = None
 
     def scaled(self, scale: float | Callable[[], float]) -> Radial:
-        """Return the function of scale · k."""
+        """Return the `Radial` of scale · k; `scale` is a number or a function that returns one."""
 
         def times(function: Any) -> Any:
             factor = scale if callable(scale) else lambda: scale
@@ -109,11 +109,11 @@ class Radial:
         return Radial(times(self.value), times(self.slope), times(self.curvature), self.bending)
 
     def over_height(self) -> Radial:
-        """Return the function of k / k(0)."""
+        """Return the `Radial` of k / k(0), whose value at distance zero is 1."""
         return self.scaled(lambda: 1.0 / float(self.value(np.zeros(1))[0]))
 
     def plus(self, other: Radial) -> Radial:
-        """Return the function of a sum of two kernels."""
+        """Return the `Radial` of the sum of two kernels."""
         left, right = self.curvature, other.curvature
         return Radial(
             lambda D2: self.value(D2) + other.value(D2),
@@ -122,7 +122,7 @@ class Radial:
         )
 
     def times(self, other: Radial) -> Radial:
-        """Return the function of a product of two kernels, by the product rule."""
+        """Return the `Radial` of the product of two kernels, by the product rule."""
         left, right = self.curvature, other.curvature
         ours, theirs = self.bending, other.bending
 
@@ -144,7 +144,7 @@ class Radial:
 
 @dataclass(frozen=True)
 class Fourier:
-    """k(a, b) = k(0) E cos⟨ω, a - b⟩, a function of the difference.
+    """Spectral measure of a shift-invariant kernel: k(a, b) = k(0) E cos⟨ω, a - b⟩.
 
     Attributes
     ----------
@@ -161,11 +161,11 @@ class Fourier:
     height: float = 1.0
 
     def scaled(self, scale: float) -> Fourier:
-        """Return the spectral measure of scale · k."""
+        """Return the spectral measure of the kernel scale · k."""
         return Fourier(self.sample, self.isotropic, scale * self.height)
 
     def plus(self, other: Fourier) -> Fourier:
-        """Return the measure of a sum: draws of either, in proportion to their heights."""
+        """Return the spectral measure of the sum of two kernels, a mixture of both measures."""
         total = self.height + other.height
 
         def sample(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -176,7 +176,7 @@ class Fourier:
         return Fourier(sample, self.isotropic and other.isotropic, total)
 
     def times(self, other: Fourier) -> Fourier:
-        """Return the measure of a product, a convolution: sums of draws of both."""
+        """Return the spectral measure of the product of two kernels, the convolution of both."""
         return Fourier(
             lambda random, shape: self.sample(random, shape) + other.sample(random, shape),
             self.isotropic and other.isotropic,
@@ -186,7 +186,7 @@ class Fourier:
 
 @dataclass(frozen=True)
 class ItemGradient:
-    """Derivatives with respect to items that are vectors.
+    """Derivatives of a kernel with respect to its items, which are vectors.
 
     Attributes
     ----------
@@ -200,11 +200,11 @@ class ItemGradient:
     diag_vjp: Callable[[Array, Array], Array]
 
     def through(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
-        """Return derivatives in the same items, computed by other functions."""
+        """Return the `ItemGradient` of the given functions, as `ParameterGradient.through` does."""
         return ItemGradient(vjp, diag_vjp)
 
     def plus(self, other: ItemGradient) -> ItemGradient:
-        """Return the derivatives of a sum of two kernels."""
+        """Return the item gradient of the sum of two kernels."""
         return ItemGradient(
             lambda A, B, C: self.vjp(A, B, C) + other.vjp(A, B, C),
             lambda A, c: self.diag_vjp(A, c) + other.diag_vjp(A, c),
@@ -213,7 +213,7 @@ class ItemGradient:
 
 @dataclass(frozen=True)
 class Multiple:
-    """k = scale · kernel on all outputs that a decoder returns: both have the same best ones.
+    """A kernel k as scale · kernel, so that decoders with a method for `kernel` also work for k.
 
     Attributes
     ----------
@@ -231,12 +231,12 @@ class Multiple:
     copies: int = 1
 
     def scaled(self, scale: float) -> Multiple:
-        """Return the multiple that scale · k is, for a scale > 0."""
+        """Return the `Multiple` that describes the kernel scale · k, for a scale > 0."""
         root = scale**0.5
         return Multiple(self.kernel, scale * self.scale, lambda F: self.read(F / root), self.copies)
 
     def plus(self, other: Multiple) -> Multiple:
-        """Return the multiple that a sum of multiples of one kernel is."""
+        """Return the `Multiple` that describes the sum of two multiples of the same kernel."""
         copies, total = self.copies + other.copies, self.scale + other.scale
 
         def read(F: Array) -> Array:

@@ -17,18 +17,18 @@ from .linear_map import InnerProduct
 
 
 class CurveKernel(InnerProduct):
-    """k(f, g) = fᵀ G g of the values on a grid, of curves or of smoothed curves."""
+    """Base class of inner products fᵀ G g of curves, or smoothed curves, given on a grid."""
 
     grid: Array | None
     smoothing: float
     grid_: Array = None
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the matrix of the inner product before smoothing, or its diagonal."""
+        """Return the matrix G of the inner product before smoothing, or the diagonal of G."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> CurveKernel:
-        """Determine the grid and factor the inner product."""
+        """Determine the grid from the curves, and factor the matrix of the inner product."""
         super().fit(A)
         self.grid_ = self._grid(*self.shape_)
         return self
@@ -36,15 +36,15 @@ class CurveKernel(InnerProduct):
     space = property(lambda k: Curves(k.grid_ if k.grid is None else k.grid))
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Return curves as rows of values on the grid."""
+        """Check curves; return an array with one row of grid values per curve."""
         return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Return outputs as rows on the grid, like predicted curves."""
+        """Check output curves; return one row of grid values per curve, the form of predictions."""
         return self.check(Y, name)
 
     def _grid(self, width: int) -> np.ndarray:
-        """Return the grid of curves; without one, equally spaced points on [0, 1]."""
+        """Return the grid of curves with `width` values, by default equally spaced on [0, 1]."""
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
@@ -52,7 +52,7 @@ class CurveKernel(InnerProduct):
     invertible = property(lambda self: not self.smoothing)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the root of the metric after smoothing."""
+        """Return R with G = Rᵀ R, where G is the matrix of the inner product of smoothed curves."""
         grid = self._grid(*shape)
         G = self._metric(grid)
         R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
@@ -63,7 +63,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def item_gradient(self) -> ItemGradient:
-        """Derivatives in the curves: those of the linear kernel on R f."""
+        """Derivatives with respect to the curves, by the chain rule through the features R f."""
 
         def of(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
@@ -72,7 +72,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of K = A G Bᵀ, by complex steps in the smoothed metric G."""
+        """Derivatives of k(A, B) = A G Bᵀ in the parameters, by complex steps in the matrix G."""
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
@@ -125,7 +125,7 @@ class L2(CurveKernel):
         self.rule = rule
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the quadrature weights."""
+        """Return the quadrature weight of each grid point."""
         return quadrature(grid, self.rule)
 
 
@@ -161,7 +161,7 @@ class Sobolev(CurveKernel):
     smoothing: float = 0.0
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the quadrature weights plus the weighted matrix of derivatives."""
+        """Return the diagonal of quadrature weights plus `weight` times the roughness matrix."""
         non_negative(np.real(self.weight), "weight")
         return np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
 
@@ -192,7 +192,9 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 
 
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """Return the matrix of ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾, exact for polynomials of degree `order`.
+    """Return M such that fᵀ M g approximates ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾ for values f, g on the grid.
+
+    The approximation is exact for polynomials of degree `order`.
 
     Second derivatives are known at inner points; the outermost two stand for the ends too, which
     makes the error of second order in the steps.
@@ -213,7 +215,7 @@ def roughness(grid: np.ndarray, order: int) -> np.ndarray:
 
 
 def smoother(grid: np.ndarray, smoothing: complex) -> np.ndarray:
-    """Return the matrix of f ↦ argmin_s ∫(f - s)² + smoothing ∫s''²."""
+    """Return the matrix S such that s = S f minimises ∫(f - s)² + smoothing ∫s''²."""
     if not smoothing:
         return np.eye(len(grid))
     w = quadrature(grid)

@@ -8,7 +8,7 @@ from .gradients import analytic
 
 
 class Decaying(Kernel):
-    """A kernel that is a polynomial in its `decay`, which is at most 1 and may be complex."""
+    """Base class of kernels that are polynomials in `decay`, a number ≤ 1 that may be complex."""
 
     decay: float
 

@@ -42,7 +42,9 @@ CANCELLED = 1e-5
 
 
 def squared(A: Array, B: Array) -> Array:
-    """Return ‖a - b‖² for all pairs: by differences for few columns, else by one product.
+    """Return the squared Euclidean distances of all rows of A and B, (n, m).
+
+    They are computed from differences if there are few columns, else from one matrix product.
 
     Differences are right to the last digits, products to about ten. Before a product both batches
     are moved by a typical row of the second: distances do not change, and data far from the origin
@@ -86,7 +88,7 @@ def squared(A: Array, B: Array) -> Array:
 
 
 def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
-    """Return ‖a‖² + ‖b‖² - 2⟨a, b⟩ as one matrix product with two further columns."""
+    """Return left + right - 2⟨a, b⟩ for all pairs; left and right are the squared norms."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)
         D2 += left[:, None]
@@ -99,7 +101,7 @@ def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
 
 
 def typical_row(B: Array) -> Array:
-    """Return a typical row, made of medians so that distant rows do not move it."""
+    """Return the median of each column over a sample of rows, which outliers do not move."""
     some = take(B, np.linspace(0, count(B) - 1, min(count(B), TYPICAL_ROWS)).astype(int))
     ordered = namespace(some).sort(some, axis=0)
     return ordered[some.shape[0] // 2, :][None, :]
@@ -108,7 +110,10 @@ def typical_row(B: Array) -> Array:
 def _recomputed(
     D2: Array, near: Array, A: Array, B: Array, squares: tuple[Array, Array], start: int
 ) -> Array:
-    """Recompute pairs that lost digits, among those marked from `start` on."""
+    """Return D2 after computing the pairs marked in `near` from differences, without cancellation.
+
+    `near` marks rows of D2 from `start` on, and `squares` are the squared norms of A and of B.
+    """
     if is_foreign(near):
         i, j = (host(index) for index in namespace(near).nonzero(near))
     else:
@@ -129,12 +134,12 @@ def _recomputed(
 
 
 def _index(positions: np.ndarray, A: Array) -> Array:
-    """Return positions as an array of the library and device of another."""
+    """Return integer positions as an array of the library and on the device of the array A."""
     return namespace(A).asarray(positions, device=device(A))
 
 
 def absolute(A: Array, B: Array) -> Array:
-    """Return ‖a - b‖₁ for all pairs."""
+    """Return the L1 distances ‖a - b‖₁ of all rows of A and B, (n, m)."""
     if issparse(A) or issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
 
@@ -150,7 +155,7 @@ def absolute(A: Array, B: Array) -> Array:
 
 
 def exp(A: Array, factor: float = 1.0) -> Array:
-    """Return exp of the entries times a factor, in place where the library allows it."""
+    """Return exp(factor · A), computed in place if the array library allows it."""
     if is_foreign(A) or A.ndim != 2 or A.size < MANY:
         A *= factor
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
@@ -165,7 +170,7 @@ def exp(A: Array, factor: float = 1.0) -> Array:
 
 
 def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
-    """Return the given length scale (or array), or the median distance of distinct pairs."""
+    """Return the given length scale or scales, or the median distance of distinct items."""
     if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
         return float(value)
     if np.ndim(value) > 0:
@@ -194,7 +199,7 @@ def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
 
 
 def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndarray:
-    """Return each feature's spread times the median distance of standardised features."""
+    """Return one length scale per feature: its spread times the median standardised distance."""
     D = host(dense(A))
     spread = np.sqrt(np.mean((D - D.mean(axis=0)) ** 2, axis=0))
     spread = np.where(spread > 0, spread, 1.0)
@@ -202,7 +207,7 @@ def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndar
 
 
 def fitted_scale(kernel: Any) -> Any:
-    """Return the length scale of a fitted kernel, or the number (or array) it was given."""
+    """Return the length scale or scales of a kernel: the fitted ones, else those given."""
     known = vars(kernel).get("length_scale_")
     if known is not None:
         return known

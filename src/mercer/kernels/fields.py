@@ -36,10 +36,10 @@ class FieldL2(InnerProduct):
     space = property(lambda self: self.fields or Fields())
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Check fields; return arrays of their own shape."""
+        """Check that items are fields; return an array whose first axis is the items."""
         return self.space.check(A, name)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the square roots of the quadrature weights, repeated for all channels."""
+        """Return the square root of the quadrature weight of each entry of a field."""
         grid = self.space.grid(shape)
         return np.repeat(np.sqrt(grid.quadrature), grid.channels)

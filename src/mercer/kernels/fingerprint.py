@@ -66,11 +66,11 @@ class Fingerprint(Kernel):
     space = Molecules()
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a number of rounds that takes too long."""
+        """Raise an error if the radius in a file is too large to compute with."""
         bounded(self.radius, "radius", 0, limits.steps)
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that SMILES strings parse; molecules are cached, so a second check is cheap."""
+        """Check that items are valid SMILES strings; the parsed molecules are cached."""
         self._check_parameters()
         items = self.space.check(A, name)
         for i, smiles in enumerate(items):
@@ -84,7 +84,7 @@ class Fingerprint(Kernel):
         return items
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the Tanimoto similarity, or the inner product, of the counts of substructures."""
+        """Return the Tanimoto similarity or inner product of substructure counts for all pairs."""
         if self.similarity == "linear":
             return inner_products(self._bags(A), self._bags(B))
         same = B is A
@@ -92,19 +92,19 @@ class Fingerprint(Kernel):
         return Tanimoto()._gram(F, G)
 
     def _diag(self, A: Items) -> Array:
-        """Return 1, or the squared length of the counts of substructures."""
+        """Return k(a, a): 1 for the Tanimoto similarity, else the squared norm of the counts."""
         return np.ones(len(A)) if self.similarity == "tanimoto" else sqnorms(self._bags(A))
 
     def _bags(self, A: Items) -> Bags:
-        """Return the substructures of all molecules."""
+        """Return the substructure counts of a batch of molecules."""
         return Bags.of(self._features(smiles) for smiles in A)
 
     def _features(self, smiles: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the substructures of a molecule, and their counts."""
+        """Return the hashes of the substructures of a molecule, and their counts."""
         return substructures(smiles, self.kind, self.radius, self.size, self.counts)
 
     def _check_parameters(self) -> None:
-        """Refuse unknown kinds and similarities, and numbers that are too small."""
+        """Raise an error for an unknown kind or similarity, or a number that is too small."""
         for value, name, known in (
             (self.kind, "kind", KINDS),
             (self.similarity, "similarity", SIMILARITIES),
@@ -138,7 +138,7 @@ def substructures(
 
 @lru_cache(maxsize=64)
 def _generator(kind: str, radius: int) -> Any:
-    """Return rdkit's generator of fingerprints of a kind."""
+    """Return the rdkit fingerprint generator of a kind of substructure and a radius."""
     from rdkit.Chem import rdFingerprintGenerator as make
 
     if kind == "functions":
@@ -154,7 +154,7 @@ def _generator(kind: str, radius: int) -> Any:
 
 
 class Unparsable(ValueError):
-    """A string that is not a molecule."""
+    """Error for a string that does not describe a molecule."""
 
 
 def molecule(smiles: str) -> Any:
@@ -202,7 +202,7 @@ def molecule_graph(smiles: str) -> Any:
 
 
 def _implied_hydrogens(mol: Any) -> list[int]:
-    """Return the hydrogens of every atom, if none were written and no electron unpaired."""
+    """Return the hydrogens that each atom would have if none were given and it had no radicals."""
     from rdkit import Chem
 
     plain = Chem.RWMol(mol)

@@ -37,12 +37,12 @@ class Function(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Function:
-        """Refuse a function whose values on the items are not those of a kernel."""
+        """Raise an error if the Gram matrix of the items is not symmetric positive semidefinite."""
         check_gram(self(A), "Gram matrix of the kernel function")
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the function after a check of their shape."""
+        """Return the values of the function for all pairs, after a check that they are finite."""
         if self.of_items:
             return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
@@ -61,7 +61,7 @@ class Function(Kernel):
 
 
 def _finite(K: Array) -> Array:
-    """Refuse kernel values that are not finite."""
+    """Return kernel values after a check that all of them are finite."""
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
     return K
@@ -91,7 +91,7 @@ class Precomputed(Kernel):
         self.gram = gram
 
     def _unfitted(self) -> Precomputed:
-        """Return a copy that shares the Gram matrix."""
+        """Return an unfitted copy that shares the Gram matrix with this kernel."""
         return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
 
     # Items are indices into the Gram matrix, or rows of kernel values.
@@ -100,12 +100,12 @@ class Precomputed(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Precomputed:
-        """Refuse a matrix that is not symmetric and positive semidefinite on the items."""
+        """Raise an error if the matrix is not symmetric positive semidefinite on the items."""
         check_gram(self(A), "precomputed Gram matrix")
         return self
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return the given values: entries of the Gram matrix, or the rows themselves."""
+        """Return entries of the given Gram matrix, or the given rows of kernel values."""
         if not self.pairwise:
             return take(take(self._values(), A).T, B).T
         if A.shape[1] != count(B):
@@ -116,12 +116,12 @@ class Precomputed(Kernel):
         return A + 0.0  # a copy: Gram matrices are factored in place
 
     def _diag(self, A: Array) -> Array:
-        """Return diagonal entries of the Gram matrix."""
+        """Return the diagonal entries of the Gram matrix at the given indices."""
         if self.pairwise:
             raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
         diagonal = namespace(self.gram).linalg.diagonal(self._values())
         return take(diagonal, A)
 
     def _values(self) -> Array:
-        """Return the Gram matrix in floating point."""
+        """Return the given Gram matrix as floating-point numbers."""
         return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))

@@ -51,7 +51,11 @@ class ParameterGradient:
         diag: Callable[[Items], Values],
         most: Mapping[str, float] | None = None,
     ) -> ParameterGradient:
-        """Make the derivatives from the matrices ∂k(A, B)/∂θ of scalar parameters."""
+        """Return the gradient, given functions for ∂k(A, B)/∂θ and ∂k(a, a)/∂θ of scalars θ.
+
+        gram(A, B) returns a matrix and diag(A) a vector for each parameter name; `values` are the
+        parameters and `most` their upper bounds.
+        """
         return cls(
             values,
             lambda A, B, C: {name: total(C * D) for name, D in gram(A, B).items()},
@@ -60,16 +64,16 @@ class ParameterGradient:
         )
 
     def under(self, part: str) -> ParameterGradient:
-        """Return the derivatives under names that begin with that of a part."""
+        """Return the gradient with the prefix `part__` before each parameter name."""
         return ParameterGradient(
-            prefixed(part, self.values),
-            lambda A, B, C: prefixed(part, self.vjp(A, B, C)),
-            lambda A, c: prefixed(part, self.diag_vjp(A, c)),
-            prefixed(part, self.most),
+            prefix_names(part, self.values),
+            lambda A, B, C: prefix_names(part, self.vjp(A, B, C)),
+            lambda A, c: prefix_names(part, self.diag_vjp(A, c)),
+            prefix_names(part, self.most),
         )
 
     def on(self, form: Callable[[Items], Items]) -> ParameterGradient:
-        """Return the derivatives for items that are converted first."""
+        """Return the gradient of the kernel k(form(a), form(b))."""
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left = form(A)
@@ -78,7 +82,7 @@ class ParameterGradient:
         return self.through(vjp, lambda A, c: self.diag_vjp(form(A), c))
 
     def plus(self, other: ParameterGradient) -> ParameterGradient:
-        """Add the derivatives of two kernels, or of further parameters."""
+        """Return the sum of two gradients; a parameter of only one of them is kept."""
         return ParameterGradient(
             self.values | other.values,
             lambda A, B, C: added(self.vjp(A, B, C), other.vjp(A, B, C)),
@@ -87,22 +91,22 @@ class ParameterGradient:
         )
 
     def through(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
-        """Return derivatives in the same parameters, computed by other functions."""
+        """Return a gradient in the same parameters that is computed by the given functions."""
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
 
 
-def prefixed(part: str, values: Mapping[str, Any]) -> Values:
-    """Prefix the names of values by the name of a part."""
+def prefix_names(part: str, values: Mapping[str, Any]) -> Values:
+    """Return the values with the prefix `part__` before each name."""
     return {f"{part}__{name}": value for name, value in values.items()}
 
 
 def total(A: Array) -> float:
-    """Return the sum of all entries as a float."""
+    """Return the sum of all entries of an array as a float."""
     return float(namespace(A).sum(A))
 
 
 def added(left: Values, right: Values, scale: float = 1.0) -> Values:
-    """Add scale · right to left, name by name; a missing name is zero."""
+    """Return left + scale · right, name by name; a missing name counts as zero."""
     out = dict(left)
     for name, value in right.items():
         out[name] = out[name] + scale * value if name in out else scale * value
@@ -110,18 +114,18 @@ def added(left: Values, right: Values, scale: float = 1.0) -> Values:
 
 
 def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
-    """Return the derivative of an analytic function, exact to rounding."""
+    """Return the derivative of an analytic function at a point, by a complex step."""
     return function(complex(at, TINY)).imag / TINY
 
 
 def slope(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
-    """Return the derivative of a function of a kernel in one of its parameters."""
+    """Return the derivative of function(kernel) with respect to the kernel's parameter `name`."""
     at = float(kernel.get_params(deep=False)[name])
     return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
 def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
-    """Return the derivatives of a kernel in parameters in which its values are analytic.
+    """Return the `ParameterGradient` of a kernel whose values are analytic in the named parameters.
 
     Its `_gram` and `_diag` are called on copies that have one complex parameter.
     """
@@ -140,7 +144,7 @@ def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) 
 
 
 def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
-    """Return Σ_ij M_ij (a_i - b_j)² for each feature, by one matrix product."""
+    """Return Σ_ij M_ij (A_ip - B_jp)² for each feature p, by one matrix product."""
     xp = namespace(A)
     shift = xp.mean(B, axis=0)[None, :]
     A, B = A - shift, B - shift
@@ -150,14 +154,14 @@ def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
 
 
 def absolutes_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
-    """Return Σ_ij M_ij |a_i - b_j| for each feature, one after the other."""
+    """Return Σ_ij M_ij |A_ip - B_jp| for each feature p."""
     xp = namespace(A)
     columns = range(int(A.shape[1]))
     return np.array([total(M * xp.abs(A[:, p, None] - B[None, :, p])) for p in columns])
 
 
 def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
-    """Return an unfitted copy of a kernel with other parameters, named as `set_params` names them.
+    """Return an unfitted copy of a kernel with new parameter values, named as in `set_params`.
 
     Examples
     --------
@@ -173,7 +177,7 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _set(part: Any, path: list[str], value: Any) -> None:
-    """Set a parameter of a part, or of a kernel inside it, by its path of names."""
+    """Set a nested parameter of a kernel; `path` is its name, split at the double underscores."""
     if len(path) == 1:
         setattr(part, path[0], value)
         return

@@ -8,13 +8,13 @@ from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded
 from .._base.parameters import integer, parameters
 from ..spaces import Graphs
-from ._bags import Bags, inner_products, scrambled, sqnorms
+from ._bags import Bags, inner_products, scramble, sqnorms
 from ._graphs import GraphUnion, checked_graphs
 from .base import Kernel
 
 
 class GraphKernel(Kernel):
-    """k(a, b) = Σ_f a_f b_f with a_f the number of times that feature f occurs in graph a.
+    """Base class of kernels Σ_f a_f b_f, where a_f is the number of features f in graph a.
 
     A subclass implements `union_bags`: the hashed features of a batch of graphs.
     """
@@ -23,30 +23,30 @@ class GraphKernel(Kernel):
     edge_label: str | None
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that graphs can be read under the labels of this kernel."""
+        """Check that this kernel can read the labels of graphs; return `CheckedGraph` objects."""
         return checked_graphs(A, name, self.node_label, self.edge_label)
 
     space = Graphs()
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the inner products of the counts of features."""
+        """Return the inner products of the feature counts of all pairs of graphs."""
         left = self._bags(A)
         return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
-        """Return the squared length of the counts of features."""
+        """Return the squared norm of the feature counts of each graph."""
         return sqnorms(self._bags(A))
 
     def _union(self, A: Items) -> GraphUnion:
-        """Return the graphs of a batch as one graph."""
+        """Return a batch of graphs as a `GraphUnion`."""
         return GraphUnion([graph.view(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
-        """Return the hashed features of a batch of graphs."""
+        """Return the feature counts of each graph of a batch."""
         return self.union_bags(self._union(A))
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return the hashed features of a batch of graphs that is joined into one graph."""
+        """Return the feature counts of each graph of a `GraphUnion`."""
         raise NotImplementedError
 
 
@@ -94,31 +94,31 @@ class WeisfeilerLehman(GraphKernel):
     edge_label: str | None = "label"
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that graphs can be read under the labels of this kernel."""
+        """Check that this kernel can read the labels of graphs; return `CheckedGraph` objects."""
         integer(self.iterations, "iterations", 0)
         return super().check(A, name)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a number of rounds that takes too long."""
+        """Raise an error if a file has more iterations than can be computed."""
         bounded(self.iterations, "iterations", 0, limits.steps)
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return the labels of all rounds."""
+        """Return the counts of the node labels of each graph in all rounds of relabelling."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
-            rounds.append(scrambled(label, seed=h))  # equal labels of different rounds never match
+            rounds.append(scramble(label, seed=h))  # equal labels of different rounds never match
             label = self._relabelled(union, label)
         owner, key = np.tile(union.owner, len(rounds)), np.concatenate(rounds)
         return Bags(owner, key, np.ones(len(key)), union.n)
 
     @staticmethod
     def _relabelled(union: GraphUnion, label: np.ndarray) -> np.ndarray:
-        """Return hashes of each node's label and the labels around it."""
-        arriving = scrambled(label[union.target] ^ scrambled(union.edge, seed=1), seed=2)
+        """Return a hash of each node's label and the labels of its neighbours and edges."""
+        arriving = scramble(label[union.target] ^ scramble(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)
         with np.errstate(over="ignore"):
             np.add.at(total, union.source, arriving)  # a sum of hashes names the multiset
-            return scrambled(scrambled(label, seed=3) + total, seed=4)
+            return scramble(scramble(label, seed=3) + total, seed=4)
 
 
 class ShortestPath(GraphKernel):
@@ -158,13 +158,13 @@ class ShortestPath(GraphKernel):
         self.edge_label = edge_label
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return pairs of nodes with the paths between them."""
+        """Return the counts of (label, path, label) over the pairs of nodes of each graph."""
         from ._paths import path_features
 
         u = union
-        edge = scrambled(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
+        edge = scramble(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):
-            ends = scrambled(u.label[first], seed=6) + scrambled(u.label[last], seed=7)
-            key = scrambled(ends + scrambled(path, seed=8), seed=9)
+            ends = scramble(u.label[first], seed=6) + scramble(u.label[last], seed=7)
+            key = scramble(ends + scramble(path, seed=8), seed=9)
         return Bags(owner, key, np.ones(len(key)), u.n)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, Items, dense, host, is_foreign, like, namespace
-from ._bags import over_shared
+from ._bags import sums_over_shared
 from .base import VectorKernel
 from .capabilities import Features
 
@@ -21,7 +21,7 @@ class HistogramKernel(VectorKernel):
         return _nonnegative(super().check(A, name), name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Check outputs and keep their shape."""
+        """Check that outputs have entries ≥ 0, and return them in their own shape."""
         return _nonnegative(super().as_outputs(Y, name), name, type(self).__name__)
 
 
@@ -69,12 +69,12 @@ class ChiSquare(HistogramKernel):
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return Σ_j 2 a_j b_j / (a_j + b_j) for all pairs."""
-        from ._bag_loops import harmonic
+        from ._bag_loops import add_harmonic_means
 
-        return _over_shared(harmonic, A, B)
+        return _sums_over_shared(add_harmonic_means, A, B)
 
     def _diag(self, A: Array) -> Array:
-        """Return the sum of each histogram."""
+        """Return k(a, a), the sum of each histogram."""
         return _totals(A)
 
 
@@ -95,17 +95,17 @@ class Intersection(HistogramKernel):
         return _minima(A, B)
 
     def _diag(self, A: Array) -> Array:
-        """Return the sum of each histogram."""
+        """Return k(a, a), the sum of each histogram."""
         return _totals(A)
 
 
 def _totals(A: Array) -> Array:
-    """Return the sum of each row."""
+    """Return the sum of each row of A."""
     return A.sum(axis=1) if issparse(A) else namespace(A).sum(A, axis=1)
 
 
 def _nonnegative(A: Array, name: str, owner: str) -> Array:
-    """Refuse vectors with a negative entry."""
+    """Return A after a check that no entry is negative; `name` and `owner` are for the message."""
     values = A.data if issparse(A) else A
     if bool(namespace(values).any(values < 0)):
         rows = (A < 0).nonzero()[0] if issparse(A) else np.nonzero(host(A) < 0)[0]
@@ -133,7 +133,7 @@ class Tanimoto(HistogramKernel):
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j) for all pairs; 1 for two empty ones."""
-        least = dense(A @ B.T) if _binary(A) and _binary(B) else _minima(A, B)
+        least = dense(A @ B.T) if _is_binary(A) and _is_binary(B) else _minima(A, B)
         total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
         largest = total - least
         empty = largest <= 0
@@ -146,20 +146,20 @@ class Tanimoto(HistogramKernel):
         return A.sum(axis=1) * 0.0 + 1.0
 
 
-def _binary(A: Array) -> bool:
-    """Return whether all entries are 0 or 1."""
+def _is_binary(A: Array) -> bool:
+    """Return whether all entries of A are 0 or 1."""
     values = A.data if issparse(A) else A
     return bool(((values == 0) | (values == 1)).all())
 
 
 def _minima(A: Array, B: Array) -> Array:
-    """Return Σ_j min(a_j, b_j) for all pairs, over the entries that are not zero."""
-    from ._bag_loops import minima
+    """Return Σ_j min(a_j, b_j) for all rows a of A and b of B."""
+    from ._bag_loops import add_minima
 
-    return _over_shared(minima, A, B)
+    return _sums_over_shared(add_minima, A, B)
 
 
-def _over_shared(loop: Any, A: Array, B: Array) -> Array:
-    """Run a compiled loop over the entries that are positive in both rows."""
-    found = over_shared(loop, host(A), host(B))
+def _sums_over_shared(loop: Any, A: Array, B: Array) -> Array:
+    """Return the (n, m) sums of a compiled loop over the entries that are positive in both rows."""
+    found = sums_over_shared(loop, host(A), host(B))
     return like(found, A) if is_foreign(A) else found

@@ -59,7 +59,7 @@ class Labels(Wrapper):
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 
     def fit(self, A: Items) -> Labels:
-        """Learn the labels, and fit the kernel on the indicators."""
+        """Determine the set of labels, and fit the inner kernel on indicator rows."""
         A = self.space.check(A, "A")
         classes = list(_labels(A) if self.classes is None else self.classes)
         self.columns_ = {label: column for column, label in enumerate(classes)}
@@ -83,7 +83,7 @@ class Labels(Wrapper):
         return self._indicators(A, name) if "columns_" in vars(self) else A
 
     def _indicators(self, A: Items, name: str) -> Array:
-        """Return checked label sets as indicator rows that the kernel inside takes."""
+        """Return label sets as indicator rows that are checked by the inner kernel."""
         if isinstance(A, np.ndarray) and A.dtype == object:
             A = self._encoded(A, name)
         elif A.shape[1] != len(self.columns_):
@@ -94,7 +94,7 @@ class Labels(Wrapper):
         return self.inner.check(A if self.inner.accepts_sparse else dense(A), name)
 
     def _encoded(self, sets: np.ndarray, name: str) -> csr_array:
-        """Return sets of labels as a sparse matrix of indicators."""
+        """Return label sets as a sparse indicator matrix, one column per label of the fit."""
         rows = [sorted({self._column(v, i, name) for v in s}) for i, s in enumerate(sets)]
         ends = np.cumsum([0, *map(len, rows)])
         columns = np.fromiter(chain.from_iterable(rows), int, ends[-1])
@@ -114,7 +114,7 @@ class Labels(Wrapper):
         return column
 
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
-        """Convert indicator rows to the form of other items."""
+        """Convert indicator rows to label sets in the form of the items `like`."""
         if issparse(like):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):
@@ -126,11 +126,11 @@ class Labels(Wrapper):
         return object_array([form(labels) for labels in sets])
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return the values of the kernel inside on indicators."""
+        """Return the values of the inner kernel on indicators."""
         return self.inner._gram(A, B)
 
     def _diag(self, A: Array) -> Array:
-        """Return the diagonal of the kernel inside on indicators."""
+        """Return the diagonal of the inner kernel on indicators."""
         return self.inner._diag(A)
 
     parameter_gradient = property(lambda self: self.inner.parameter_gradient.under("kernel"))
@@ -143,7 +143,7 @@ class Labels(Wrapper):
 
 
 def _labels(A: Items) -> Iterable:
-    """Return the labels of a batch, sorted if possible; the columns of indicator rows."""
+    """Return the distinct labels of a batch, sorted if possible; the columns of indicator rows."""
     if not (isinstance(A, np.ndarray) and A.dtype == object):
         return range(A.shape[1])
     labels = dict.fromkeys(label for item in A for label in item)
@@ -154,7 +154,7 @@ def _labels(A: Items) -> Iterable:
 
 
 class Delta(Kernel):
-    """k(a, b) = 1 where a and b are the same class, else 0: one label out of several.
+    """Kernel on classes: k(a, b) = 1 where a and b are the same class, else 0.
 
     As an output kernel it makes a classifier: g(x) estimates the probability of every class, and
     the best candidate is the likeliest class.
@@ -189,13 +189,13 @@ class Delta(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Delta:
-        """Keep the classes."""
+        """Store the distinct classes of the items."""
         A = self.check(A if self.classes is None else self.classes, "classes")
         self.classes_ = A[np.sort(self.space.unique(A)[0])]
         return self
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return 1 for equal classes, else 0."""
+        """Return a matrix with 1 for each pair of equal classes, else 0."""
         number: dict[Hashable, int] = {}
         left, right = (
             [number.setdefault(key, len(number)) for key in self.space.keys(batch)]
@@ -204,16 +204,16 @@ class Delta(Kernel):
         return (np.array(left)[:, None] == np.array(right)[None, :]).astype(float)
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
-        """Return 1 for every class."""
+        """Return k(a, a) = 1 for each item."""
         return np.ones(len(A))
 
     @property
     def features(self) -> Features:
-        """Indicators of the classes of the fit; zero for other classes."""
+        """One-hot vectors over the classes of the fit; zero vectors for other classes."""
         return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
 
     def _one_hot(self, A: Items) -> csr_array:
-        """Return indicators of the classes of the fit as a sparse matrix."""
+        """Return one-hot rows over the classes of the fit as a sparse matrix."""
         if "classes_" not in self.__dict__:
             raise ValueError(f"{self} numbers classes at fit: call fit(A) on it first.")
         column = {key: j for j, key in enumerate(self.space.keys(self.classes_))}

@@ -92,7 +92,7 @@ class LaplacianRegularized(Wrapper):
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
 
     def with_unlabelled(self, unlabelled: Items) -> LaplacianRegularized:
-        """Return a copy that learns from these inputs too."""
+        """Return a copy that uses these unlabelled inputs too when it is fitted."""
         copy = clone(self)
         copy.unlabelled = unlabelled
         return copy
@@ -100,7 +100,7 @@ class LaplacianRegularized(Wrapper):
     depends_on_data = True
 
     def fit(self, A: Items) -> LaplacianRegularized:
-        """Fit the kernel inside on all known inputs, and build the graph of them."""
+        """Fit the inner kernel on all known inputs, and build their neighbour graph."""
         non_negative(self.gamma, "gamma")
         inner = clone(as_kernel(self.kernel))
         if inner.pairwise:
@@ -126,6 +126,8 @@ class LaplacianRegularized(Wrapper):
     def _correction(self) -> Array:
         """Return B = (I + γLK)⁻¹ γL; the kernel is k(a, b) - k(a, known) B k(known, b).
 
+        K is the Gram matrix of the known inputs, and L the Laplacian of their neighbour graph.
+
         It is symmetric, because it equals γL^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2}.
         """
         K = self.inner._gram(self.known_, self.known_)
@@ -135,7 +137,7 @@ class LaplacianRegularized(Wrapper):
         return (bend + bend.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the kernel inside minus the correction by the graph."""
+        """Return the matrix of the inner kernel minus the correction by the neighbour graph."""
         K = self.inner._gram(A, B)
         if self._fitted_correction() is None:
             return K
@@ -147,7 +149,7 @@ class LaplacianRegularized(Wrapper):
         return K - G
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the kernel inside minus the correction by the graph."""
+        """Return the diagonal of the inner kernel minus the correction by the neighbour graph."""
         diagonal = self.inner._diag(A)
         if self._fitted_correction() is None:
             return diagonal
@@ -156,7 +158,7 @@ class LaplacianRegularized(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in gamma and in the kernel inside, with the graph held fixed.
+        """Derivatives in gamma and in the inner kernel, with the graph held fixed.
 
         With T = (I + γLK)⁻¹γL: dT = -T dK T, and ∂T/∂γ = (I - TK) L (I - KT).
         """
@@ -189,14 +191,16 @@ class LaplacianRegularized(Wrapper):
         return own.plus(inner).through(vjp, diag_vjp)
 
     def _fitted_correction(self) -> Array | None:
-        """Return the correction matrix of the fit; None if gamma is zero."""
+        """Return the fitted correction matrix B, or None if gamma is zero."""
         if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized knows no inputs yet: fit it first.")
         return self.correction_
 
 
 def laplacian(K: np.ndarray, neighbors: int) -> np.ndarray:
-    """Return the Laplacian I - D^{-1/2} W D^{-1/2} of the nearest neighbours of a Gram matrix.
+    """Return the normalised Laplacian of the nearest-neighbour graph of a Gram matrix K.
+
+    It is I - D^{-1/2} W D^{-1/2}, with W the weights of the graph and D its degrees.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from .capabilities import Features, Fourier, ItemGradient
 
 @dataclass(frozen=True)
 class LinearMap:
-    """A matrix R that is applied to rows.
+    """The linear map f ↦ R f, applied to the rows of an array.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class LinearMap:
         return A * R if R.ndim == 1 else A @ R.T
 
     def adjoint(self, F: Array) -> Array:
-        """Return Rᵀ f for every row."""
+        """Return Rᵀ f for every row f of F."""
         R = like(self.matrix, F)
         return F * R if R.ndim == 1 else F @ R
 
     def inverse(self, F: Array) -> Array:
-        """Return R⁻¹ f for every row, of a diagonal or upper triangular R; 0 over 0 is 0."""
+        """Return R⁻¹ f for each row f of F, for a diagonal or upper triangular R; 0 / 0 is 0."""
         R = self.matrix
         if R.ndim == 1:
             return F / like(np.where(R > 0, R, 1.0), F)
@@ -43,19 +43,22 @@ class LinearMap:
         return like(solved, F) if is_foreign(F) else solved
 
     def gradient(self, inner: ItemGradient) -> ItemGradient:
-        """Return the derivatives of a kernel after the map, by the chain rule."""
+        """Return the item gradient of the kernel k(R a, R b), given that of k."""
         return ItemGradient(
             lambda A, B, C: self.adjoint(inner.vjp(self(A), self(B), C)),
             lambda A, c: self.adjoint(inner.diag_vjp(self(A), c)),
         )
 
     def fourier(self, inner: Fourier) -> Fourier:
-        """Return the frequencies of a kernel after the map: ⟨ω, R(a - b)⟩ = ⟨Rᵀω, a - b⟩."""
+        """Return the spectral measure of the kernel k(R a, R b), given that of k.
+
+        Its frequencies are Rᵀω, because ⟨ω, R(a - b)⟩ = ⟨Rᵀω, a - b⟩.
+        """
         return Fourier(lambda *drawn: self.adjoint(inner.sample(*drawn)), False, inner.height)
 
 
 class InnerProduct(VectorKernel):
-    """k(f, g) = ⟨R f, R g⟩ of arrays of one shape: finite features R f with an inverse."""
+    """Base class of kernels k(f, g) = ⟨R f, R g⟩ on arrays of one shape, with features R f."""
 
     shape_ = tuple[int, ...]()
     root_: np.ndarray | None = None
@@ -64,22 +67,22 @@ class InnerProduct(VectorKernel):
     """Whether R has an inverse."""
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return R for items of a shape; its diagonal where it is diagonal."""
+        """Return the matrix R for items of a shape, or its diagonal if R is diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> InnerProduct:
-        """Store the shape of the items, which `features.inverse` restores, and R."""
+        """Store the shape of the items, which `features.inverse` restores, and the map R."""
         self.shape_ = _shape(self.check(A, "A"))
         self.root_ = self._root(self.shape_)
         return self
 
     def _map(self, shape: tuple[int, ...]) -> LinearMap:
-        """Return R for items of a shape: that of the fit if there was one."""
+        """Return the linear map R for items of a shape; the fitted one if there is one."""
         return LinearMap(self._root(shape) if self.root_ is None else self.root_)
 
     @property
     def features(self) -> Features:
-        """The features R f, and their inverse if R has one."""
+        """The features R f, with an inverse if R is invertible."""
 
         def forth(A: Items) -> Array:
             A = self.check(A, "A")
@@ -93,5 +96,5 @@ class InnerProduct(VectorKernel):
 
 
 def _shape(A: Array) -> tuple[int, ...]:
-    """Return the shape of one item."""
+    """Return the shape of one item of a batch."""
     return tuple(int(size) for size in A.shape[1:])

@@ -50,18 +50,21 @@ class LocalWindow(Decaying):
         self.decay = decay
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a radius with too many windows: their number is quadratic in it."""
+        """Raise an error if the radius in a file gives too many windows, about its square."""
         bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of every window, (windows, 2), and the weights of their features."""
+        """Return the first and last offset of each window, (windows, 2), and its weight."""
         r = integer(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
         return ends, np.sqrt(self._checked_decay() ** span)
 
     def keys(self, codes: Codes, rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return a 64-bit key for each item and window, (items, windows)."""
+        """Return a 64-bit key of each window around each position, (positions, windows).
+
+        Position i is at positions[i] in sequence rows[i] of `codes`; equal windows have equal keys.
+        """
         from ._window_loops import window_keys
 
         lengths = np.diff(codes.starts)[rows]
@@ -82,7 +85,7 @@ class LocalWindow(Decaying):
         return items
 
     def _gram(self, A: Items, B: Items) -> np.ndarray:
-        """Return the weighted number of equal windows around two positions."""
+        """Return the weighted number of equal windows around each pair of positions."""
         sequences = [item[0] for item in (*A, *B)]
         codes = Alphabet.of(sequences).encode(sequences)
         positions = np.array([item[1] for item in (*A, *B)], dtype=np.int64)
@@ -99,7 +102,7 @@ class LocalWindow(Decaying):
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
-    """Check one item, a sequence and a position in it."""
+    """Return item i as (sequence, position), after a check; `name` is for the error message."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

@@ -39,56 +39,56 @@ TRANSFORMERS = {
 
 
 class After(Wrapper):
-    """A kernel on transformed items, which are checked before the transformation."""
+    """Base class of kernels on transformed items; items are checked before the transformation."""
 
     def _apply(self, A: Items) -> Items:
         """Transform checked items."""
         raise NotImplementedError
 
     def _undo(self) -> Callable[[Items], Items] | None:
-        """Return the inverse of the transformation, or None."""
+        """Return the inverse of the transformation, or None if there is none."""
         return None
 
-    def _called(self) -> str:
-        """Return the name of transformed items in messages."""
+    def _message_name(self) -> str:
+        """Return the name of the transformed items in error messages."""
         return f"what {type(self).__name__} made of the items"
 
     accepts_sparse = False
     check, as_outputs = Kernel.check, Kernel.as_outputs  # of the items before it
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside on transformed items."""
+        """Fit the inner kernel on transformed items."""
         return super().fit(self._apply(self.check(A, "A")))
 
-    def _after(self, A: Items) -> Items:
-        """Return checked items after the transformation, checked by the kernel inside."""
+    def _transformed(self, A: Items) -> Items:
+        """Return checked items after the transformation and a check by the inner kernel."""
         made = self._apply(A)
         if count(made) != count(A):
             raise ValueError(
                 f"the function of {type(self).__name__} made {count(made)} items of {count(A)}: "
                 "it gets a batch and must return as many."
             )
-        return self.inner.check(made, self._called())
+        return self.inner.check(made, self._message_name())
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the kernel inside on transformed items."""
-        left = self._after(A)
-        return self.inner._gram(left, left if A is B else self._after(B))
+        """Return the values of the inner kernel on transformed items."""
+        left = self._transformed(A)
+        return self.inner._gram(left, left if A is B else self._transformed(B))
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the kernel inside on transformed items."""
-        return self.inner._diag(self._after(A))
+        """Return the diagonal of the inner kernel on transformed items."""
+        return self.inner._diag(self._transformed(A))
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the kernel on transformed items."""
-        return self.inner.parameter_gradient.under("kernel").on(self._after)
+        """Derivatives of the inner kernel, on transformed items, in its parameters."""
+        return self.inner.parameter_gradient.under("kernel").on(self._transformed)
 
     @property
     def features(self) -> Features | None:
-        """Features of transformed items, with an inverse if both steps have one."""
+        """Features of the transformed items; invertible if both steps are."""
         inner = self.inner.features
-        return inner and inner.before(lambda A: self._after(self.check(A, "A")), self._undo())
+        return inner and inner.before(lambda A: self._transformed(self.check(A, "A")), self._undo())
 
 
 class Mapped(After, Reducible):
@@ -133,14 +133,14 @@ class Mapped(After, Reducible):
         self.inverse = inverse
 
     def _unfitted(self) -> Mapped:
-        """Return a copy that shares the function."""
+        """Return an unfitted copy that shares the function."""
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
 
     @property
     def function(self) -> Any:
-        """The function or transformer; one that a file describes is made again."""
-        return _made(self.__dict__["function"])
+        """The function or transformer; a transformer from a file is rebuilt when it is used."""
+        return _rebuilt(self.__dict__["function"])
 
     @function.setter
     def function(self, function: Any) -> None:
@@ -157,19 +157,19 @@ class Mapped(After, Reducible):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether the transformer is yet to be fitted, or the kernel behind it depends on data."""
-        return _unfitted(self.function) or self._given().depends_on_data
+        """Whether the transformer is not fitted yet, or the inner kernel depends on data."""
+        return _is_unfitted(self.function) or self._given().depends_on_data
 
     def fit(self, A: Items) -> Kernel:
         """Fit the transformer if it is not fitted, and the kernel on transformed items."""
-        if _unfitted(self.function):
+        if _is_unfitted(self.function):
             self.function_ = _without_side_effects(clone(self.function)).fit(self.check(A, "A"))
         return super().fit(A)
 
     @property
     def _function(self) -> Any:
-        """The function in use: the fitted transformer, or a network as a function of a batch."""
-        function = _made(self.__dict__.get("function_")) or self.function
+        """The function that is applied to a batch: the fitted transformer, or a PyTorch network."""
+        function = _rebuilt(self.__dict__.get("function_")) or self.function
         if not is_module(function):
             return _without_side_effects(function)
         if "network_" not in self.__dict__:
@@ -182,28 +182,28 @@ class Mapped(After, Reducible):
         return function.transform(A) if hasattr(function, "transform") else function(A)
 
     def _undo(self) -> Callable[[Items], Items] | None:
-        """Return the inverse that was given, or that of the transformer."""
+        """Return the given inverse, or that of the transformer; None if there is none."""
         if self.inverse is True:
             return self._function.inverse_transform
         return self.inverse or None
 
     def without_training_data(self) -> Any:
-        """Return a copy whose transformer is parameters and arrays, which a file can hold."""
+        """Return a copy whose transformer is stored as parameters and arrays, for files."""
         bare = super().without_training_data()
         for name in {"function", "function_"} & vars(bare).keys():
-            bare.__dict__[name] = _by_arrays(bare.__dict__[name])
+            bare.__dict__[name] = _as_array_transformer(bare.__dict__[name])
         bare.__dict__.pop("network_", None)
         return bare
 
 
 class ArrayTransformer:
-    """A transformer of scikit-learn by its name and state, made when it is used."""
+    """A scikit-learn transformer stored as class name and state, and rebuilt when it is used."""
 
     def __init__(self, name: str, state: dict[str, Any]):
         self.name, self.state = name, state
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse parameters that would make a transformation long or large."""
+        """Raise an error for parameters whose transformation takes too much time or memory."""
         must(_module_of(self.name), f"{self.name!r:.40} is not a transformer that a file may hold")
         must(isinstance(self.state, dict), "state must be a dictionary")
         for name in {"max_iter", "sample_steps"} & self.state.keys():
@@ -217,41 +217,43 @@ class ArrayTransformer:
 
     @cached_property
     def made(self) -> Any:
-        """The transformer, which must be one of `TRANSFORMERS`."""
+        """The rebuilt transformer, whose class must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
-        transformer.__dict__.update({k: _made(value) for k, value in self.state.items()})
+        transformer.__dict__.update({k: _rebuilt(value) for k, value in self.state.items()})
         return transformer
 
 
 def _module_of(name: str) -> str | None:
-    """Return the module of a transformer that a file may hold."""
+    """Return the module of a scikit-learn class that files may contain, or None for other names."""
     return next((module for module, names in TRANSFORMERS.items() if name in names), None)
 
 
-def _made(function: Any) -> Any:
-    """Return the transformer that a file described; everything else is unchanged."""
+def _rebuilt(function: Any) -> Any:
+    """Return the transformer that an `ArrayTransformer` describes; other objects are unchanged."""
     return function.made if isinstance(function, ArrayTransformer) else function
 
 
-def _by_arrays(function: Any) -> Any:
-    """Return a transformer in the form that a file can hold; all else is unchanged."""
+def _as_array_transformer(function: Any) -> Any:
+    """Return a scikit-learn transformer as an `ArrayTransformer`; other objects are unchanged."""
     name = type(function).__name__
     if not f"{type(function).__module__}.".startswith(f"{_module_of(name)}."):
         return function
-    state = {k: _by_arrays(v) for k, v in vars(function).items() if not k.startswith("_skl")}
+    state = {
+        k: _as_array_transformer(v) for k, v in vars(function).items() if not k.startswith("_skl")
+    }
     return ArrayTransformer(name, state)
 
 
 def _without_side_effects(function: Any) -> Any:
-    """Return a transformer that leaves its inputs unchanged, a copy of one with copy=False."""
+    """Return a transformer that does not modify its inputs: a copy=True copy where needed."""
     if not isinstance(function, BaseEstimator) or function.get_params().get("copy", True):
         return function
     changed = copy.copy(function)
     return changed.set_params(copy=True)
 
 
-def _unfitted(function: Any) -> bool:
-    """Return whether something is an estimator that is not fitted."""
+def _is_unfitted(function: Any) -> bool:
+    """Return whether an object is a scikit-learn estimator that is not fitted."""
     if not isinstance(function, BaseEstimator):
         return False
     try:
@@ -294,12 +296,12 @@ class On(After):
 
     space = property(lambda self: Records({self.column: self.inner.space}))
 
-    def _called(self) -> str:
-        """Return the name of the column in messages."""
+    def _message_name(self) -> str:
+        """Return the name of the column in error messages."""
         return f"column {self.column!r}"
 
     def _apply(self, A: Items) -> Items:
-        """Return the values of the column; numbers as vectors of length one."""
+        """Return the values of the column, one per row; numbers become vectors of length one."""
         values, inner = [row[self.column] for row in A], self.inner
         vectors = inner.on_vectors or isinstance(inner.multiple.kernel, Mapped)
         if vectors and all(isinstance(value, Real) for value in values):

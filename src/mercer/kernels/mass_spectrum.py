@@ -60,7 +60,7 @@ class MassSpectrum(Kernel):
     space = Spectra()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check spectra and sort their peaks by mass."""
+        """Check spectra; return them with their peaks sorted by mass."""
         positive(self.width, "width")
         if self.of not in SIDES:
             raise ValueError(f"of must be one of {SIDES}, got {self.of!r}.")
@@ -88,14 +88,14 @@ class MassSpectrum(Kernel):
     parameter_gradient = property(lambda self: analytic(self, "width", "power"))
 
     def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return where each spectrum starts among all peaks, their masses and weights."""
-        parts = [self._of(item) for item in A]
+        """Return (starts, masses, weights) of a batch; spectrum i is starts[i]:starts[i + 1]."""
+        parts = [self._compared_masses(item) for item in A]
         starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
         masses = np.concatenate([m for m, _ in parts])
         return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
 
-    def _of(self, item: SortedSpectrum) -> tuple[np.ndarray, np.ndarray]:
-        """Return the masses that are compared, and their weights: peaks, losses or differences."""
+    def _compared_masses(self, item: SortedSpectrum) -> tuple[np.ndarray, np.ndarray]:
+        """Return the masses that are compared (peaks, losses or differences), and their weights."""
         if self.of == "differences":
             return item.differences(np.real(self.width), self.strongest)
         return item.peaks if self.of == "peaks" else item.losses(np.real(self.width))
@@ -106,7 +106,7 @@ LEAST = 0.5
 
 
 class SortedSpectrum:
-    """A spectrum with its peaks in order of mass."""
+    """A mass spectrum with its peaks sorted by mass."""
 
     __slots__ = ("intensity", "mz", "precursor")
 
@@ -115,7 +115,7 @@ class SortedSpectrum:
         self.mz, self.intensity, self.precursor = mz[order], intensity[order], precursor
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that peaks are finite, in order, and have an intensity each."""
+        """Check that the masses are finite and sorted, and the intensities positive."""
         n = len(array(self.mz, "mz", np.float64, None))
         array(self.intensity, "intensity", np.float64, n)
         must(np.isfinite(self.mz).all() and (np.diff(self.mz) >= 0).all(), "mz is not in order")
@@ -125,17 +125,23 @@ class SortedSpectrum:
 
     @property
     def peaks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Masses and intensities."""
+        """The masses and the intensities of the peaks."""
         return self.mz, self.intensity
 
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the neutral losses in increasing order, without that of the precursor itself."""
+        """Return the sorted neutral losses (precursor minus peak mass), and their intensities.
+
+        Losses up to `width` are left out: they are peaks of the precursor itself.
+        """
         losses = self.precursor - self.mz[::-1]
         kept = losses > max(width, LEAST)
         return losses[kept], self.intensity[::-1][kept]
 
     def differences(self, width: float, strongest: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return mass differences of the strongest peaks, merged within half a width, in order."""
+        """Return the sorted mass differences of the `strongest` peaks, and their weights.
+
+        Peaks nearer to each other than half of `width` are merged first.
+        """
         if not len(self.mz):
             return self.peaks
         first = np.flatnonzero(np.diff(self.mz, prepend=-np.inf) > 0.5 * width)

@@ -15,7 +15,7 @@ from .wrapper import OfValues
 
 
 class Scaled(OfValues):
-    """scale · k(a, b).
+    """Kernel times a number, scale · k(a, b).
 
     Parameters
     ----------
@@ -39,38 +39,38 @@ class Scaled(OfValues):
         return f"{self.scale:g} * {self.kernel}"
 
     def _factor(self) -> float:
-        """Return the scale after a check."""
+        """Return the scale after a check that it is a finite number ≥ 0."""
         if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a number ≥ 0, got {self.scale!r}.")
         return float(self.scale)
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the kernel inside, scaled."""
+        """Return the matrix of the inner kernel times the scale."""
         return self._factor() * self.inner._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the kernel inside, scaled."""
+        """Return the diagonal of the inner kernel times the scale."""
         return self._factor() * self.inner._diag(A)
 
-    def _mapped(self, capability: Any) -> Any:
-        """Return an ability of the kernel inside, scaled; None stays None."""
+    def _scaled_capability(self, capability: Any) -> Any:
+        """Return capability.scaled(scale), or None if the inner kernel lacks the capability."""
         return None if capability is None else capability.scaled(self._factor())
 
-    features = property(lambda self: self._mapped(self.inner.features))
-    radial = property(lambda self: self._mapped(self.inner.radial))
-    fourier = property(lambda self: self._mapped(self.inner.fourier))
+    features = property(lambda self: self._scaled_capability(self.inner.features))
+    radial = property(lambda self: self._scaled_capability(self.inner.radial))
+    fourier = property(lambda self: self._scaled_capability(self.inner.fourier))
 
-    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
-        """Return the derivatives in the values of the kernel inside."""
+    def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
         return self._factor() * C, None, None
 
-    def _diag_pull(self, A: Items, c: Array) -> Array:
-        """Return the derivatives in the diagonal values of the kernel inside."""
+    def _diag_value_vjp(self, A: Items, c: Array) -> Array:
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the inner kernel."""
         return self._factor() * c
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the scale, and those of the kernel inside, scaled."""
+        """Derivatives in the scale, and in the parameters of the inner kernel."""
         inner, scale = super().parameter_gradient, self._factor()
         if scale == 0:
             return inner
@@ -83,12 +83,12 @@ class Scaled(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The multiple of the kernel inside, scaled; of this kernel if the scale is zero."""
+        """The `Multiple` of the inner kernel, scaled; of this kernel if the scale is zero."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 
 class Power(OfValues):
-    """k(a, b)^exponent for a positive integer.
+    """Power of a kernel, k(a, b)^exponent, for an exponent that is a positive integer.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Power(OfValues):
         return f"{self.kernel} ** {self.exponent}"
 
     def _degree(self) -> int:
-        """Return the exponent after a check."""
+        """Return the exponent after a check that it is a positive integer."""
         if not isinstance(self.exponent, Real) or self.exponent < 1 or self.exponent % 1:
             raise ValueError(
                 f"a kernel is raised to a positive integer power (others need not be kernels), "
@@ -128,28 +128,28 @@ class Power(OfValues):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return powers of the values of the kernel inside."""
+        """Return the matrix of the inner kernel, each entry to the power of the exponent."""
         return power(self.inner._gram(A, B), self._degree())
 
     def _diag(self, A: Items) -> Array:
-        """Return powers of the diagonal of the kernel inside."""
+        """Return the diagonal of the inner kernel, each entry to the power of the exponent."""
         return power(self.inner._diag(A), self._degree())
 
-    def _product(self, capability: Any) -> Any:
-        """Return a capability of the inner kernel to the power of the exponent."""
+    def _capability_power(self, capability: Any) -> Any:
+        """Return the product of `exponent` copies of a capability of the inner kernel, or None."""
         if capability is None:
             return None
         return reduce(lambda x, y: x.times(y), [capability] * self._degree())
 
-    radial = property(lambda self: self._product(self.inner.radial))
-    fourier = property(lambda self: self._product(self.inner.fourier))
+    radial = property(lambda self: self._capability_power(self.inner.radial))
+    fourier = property(lambda self: self._capability_power(self.inner.fourier))
 
-    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
-        """Return the derivatives in the values of the kernel inside."""
+    def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
         p = self._degree()
         return C * p * self.inner._gram(A, B) ** (p - 1), None, None
 
-    def _diag_pull(self, A: Items, c: Array) -> Array:
-        """Return the derivatives in the diagonal values of the kernel inside."""
+    def _diag_value_vjp(self, A: Items, c: Array) -> Array:
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the inner kernel."""
         p = self._degree()
         return c * p * self.inner._diag(A) ** (p - 1)

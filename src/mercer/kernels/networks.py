@@ -16,7 +16,7 @@ BATCH = 2048
 
 
 class Network:
-    """A module of PyTorch as a function of a batch: numbers in, rows of features out.
+    """A PyTorch module as a function that maps a batch of arrays to rows of features.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class Network:
 
 
 def is_module(function: Any) -> bool:
-    """Return whether something is a module of PyTorch, without importing it."""
+    """Return whether an object is a PyTorch module, without importing PyTorch."""
     return any(kind.__module__.startswith("torch.nn") for kind in type(function).__mro__)
 
 
 def with_arrays(module: Any, state: Any) -> Any:
-    """Return a copy of a module with the weights and buffers that a file has, by name."""
+    """Return a copy of a module whose weights and buffers are taken from `state`, by name."""
     if not is_module(module):
         raise TypeError(f"network must be a module of PyTorch, got {type(module).__name__}.")
     import torch

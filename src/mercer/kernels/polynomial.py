@@ -54,7 +54,7 @@ class Polynomial(VectorKernel):
         return self
 
     def _affine(self, inner: Array) -> Array:
-        """Return gamma · inner + coef0 after a check of the parameters."""
+        """Return gamma · inner + coef0 after a check of gamma, coef0 and degree."""
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree must be a positive integer, got {self.degree!r}.")
         if np.real(self.coef0) < 0:
@@ -76,18 +76,18 @@ class Polynomial(VectorKernel):
     parameter_gradient = property(lambda self: analytic(self, "gamma", "coef0"))
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Return Σ_j C_ij degree (gamma ⟨a_i, b_j⟩ + coef0)^(degree - 1) gamma b_j."""
+        """Return the gradient of Σ_ij C_ij k(a_i, b_j) with respect to each a_i."""
         base = self._affine(dense(A @ B.T)) ** (int(self.degree) - 1)
         return (self.degree * self.gamma) * ((C * base) @ B)
 
     def _diag_vjp(self, A: Array, c: Array) -> Array:
-        """Return the derivative of the diagonal: twice that in a at b = a."""
+        """Return the gradient of Σ_i c_i k(a_i, a_i) with respect to each a_i."""
         base = self._affine(sqnorms(A)) ** (int(self.degree) - 1)
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
 
 
 def warn_if_far(kernel: Kernel, A: Array, degree: int, level: float = 0.0) -> None:
-    """Warn if rounding hides the differences of items in (⟨a, b⟩ + level)^degree."""
+    """Warn if rounding hides the differences of the rows of A in (⟨a, b⟩ + level)^degree."""
     size, spread = _size_and_spread(A)
     near = spread / max(size + level, np.finfo(float).tiny)
     if spread > 0 and np.finfo(float).eps > DIGITS * near**degree:
@@ -99,7 +99,7 @@ def warn_if_far(kernel: Kernel, A: Array, degree: int, level: float = 0.0) -> No
 
 
 def _size_and_spread(A: Array) -> tuple[float, float]:
-    """Return the mean of ‖a‖², and of ‖a - m‖² with m the mean of the items."""
+    """Return the mean of ‖a‖² and of ‖a - m‖² over the rows a of A, with m their mean."""
     size = float(np.mean(host(sqnorms(A))))
     if issparse(A):
         mean = A.mean(axis=0)

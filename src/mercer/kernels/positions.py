@@ -69,13 +69,13 @@ class Positions(Kernel):
 
     @property
     def inner(self) -> Kernel:
-        """The kernel on vectors: fitted where this one is, else as given."""
+        """The kernel on vectors; the fitted one if this kernel is fitted."""
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
         return self.kernel_ or as_kernel(self.kernel)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse positions that no sequence can have: they take time and memory."""
+        """Raise an error if a file has more positions than can be computed with."""
         alphabet = self.alphabet_ or Alphabet(())
         must(isinstance(alphabet, Alphabet), "alphabet_ is not an Alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
@@ -93,7 +93,7 @@ class Positions(Kernel):
         return Y
 
     def _codes(self, A: np.ndarray, name: str) -> Any:
-        """Return sequences as numbers of symbols; raise an error for an unknown symbol."""
+        """Return sequences as symbol numbers; raise an error for an unknown symbol."""
         alphabet = self.alphabet_ or Alphabet(self.letters or ())
         codes = alphabet.encode(A)
         if len(codes.flat) and codes.flat.min() < 0:
@@ -126,11 +126,11 @@ class Positions(Kernel):
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
-        """Return the sum over positions of equal symbols, or of kernel values of vectors."""
+        """Return the number of equal symbols, or the sum of kernel values, over all positions."""
         return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
 
     def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the number of positions at which two sequences have equal symbols."""
+        """Return the number of positions with equal symbols for each pair of sequences."""
         ours, theirs = encoded(A, B)
         size = 1 + max(codes.flat.max(initial=0) for codes in (ours, theirs))
         longest = max(codes.lengths.max() for codes in (ours, theirs))
@@ -138,7 +138,7 @@ class Positions(Kernel):
         return inner_products(left, left if A is B else _one_hot(theirs, size, longest))
 
     def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Sum one Gram matrix per position over the items that are long enough, longest first."""
+        """Return the sum over positions of the Gram matrices of the vectors at that position."""
         ours = _by_length(A)
         theirs = ours if A is B else _by_length(B)
         K = np.zeros((len(A), len(B)))
@@ -159,7 +159,7 @@ class Positions(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the kernel on vectors, summed over positions."""
+        """Derivatives in the parameters of the kernel on vectors, summed over positions."""
         if self.kernel is None:
             return ParameterGradient()
         inner = self.inner.parameter_gradient.under("kernel")
@@ -183,25 +183,25 @@ class Positions(Kernel):
 
     @property
     def features(self) -> Features | None:
-        """One-hot vectors of symbols, up to the longest sequence of the fit."""
+        """One-hot vectors of (position, symbol), up to the longest sequence of the fit."""
         if self.kernel is not None:
             return None
         return Features(lambda A: self._one_hot_rows(A).toarray(), self._one_hot_rows)
 
     def _one_hot_rows(self, A: Items) -> sparse.csr_array:
-        """Return one-hot features of checked sequences as a sparse matrix."""
+        """Return the one-hot features of checked sequences as a sparse matrix."""
         if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")
         codes = self._codes(self.check(A, "A"), "A")
         return count_matrix(_one_hot(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Any) -> Any:
-        """Convert numbers of symbols to a sequence in a container like another."""
+        """Convert symbol numbers to a sequence in a container of the type of `like`."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
 
 
 def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
-    """Return one-hot features of positions, up to the longest, and symbols."""
+    """Return the (position, symbol) features of each sequence, for positions below `longest`."""
     inside = codes.positions < longest
     columns = (codes.positions * size + codes.flat)[inside]
     n = len(codes.lengths)
@@ -209,5 +209,5 @@ def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
 
 
 def _by_length(A: np.ndarray) -> np.ndarray:
-    """Return the positions of items in order of falling length."""
+    """Return the indices of the items in order of decreasing length."""
     return np.argsort([-len(item) for item in A], kind="stable")

@@ -12,7 +12,7 @@ from .capabilities import Features
 
 
 class Ranking(Kernel):
-    """A kernel on rankings of m labels, by finite features of unit length for full rankings.
+    """Base class of kernels on rankings of m labels; features of full rankings have unit length.
 
     An item is a row of ranks: the rank of label j in column j, 0 for the best. Equal ranks are
     ties; a negative rank or NaN is a label that was not ranked. Only the order of the ranks within
@@ -35,24 +35,24 @@ class Ranking(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Ranking:
-        """Keep the number of labels."""
+        """Store the number of labels."""
         self.n_labels_ = int(as_rankings(A, "A").shape[1])
         return self
 
     features = property(lambda self: Features(self._embedded))
 
     def _embedded(self, A: Items) -> np.ndarray:
-        """Return the features of rankings, of length one for full rankings."""
+        """Return the features of rankings, normalised to length one for full rankings."""
         R = self.check(A, "A")
         full = self._embed(np.arange(R.shape[1], dtype=float)[None, :])
         return self._embed(R) / np.linalg.norm(full)
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
-        """Return the features of ranks before they are normalised."""
+        """Return the features of the ranks R, (n, m), before normalisation."""
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the labels' mean positions, up to a common scale, at points given by features."""
+        """Return the mean position of each label, up to scale, at the points F of feature space."""
         raise NotImplementedError
 
 
@@ -80,7 +80,7 @@ class Kendall(Ranking):
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
 
     def preferences(self, F: np.ndarray) -> np.ndarray:
-        """Return the gains W_ij of ranking i before j, antisymmetric, (points, m, m)."""
+        """Return the gain W_ij of ranking label i before label j at each point, (points, m, m)."""
         m = round((1.0 + np.sqrt(1.0 + 8.0 * F.shape[1])) / 2.0)
         i, j = np.triu_indices(m, 1)
         W = np.zeros((len(F), m, m))
@@ -88,7 +88,7 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the total loss of each label against all others, a measure of its position."""
+        """Return the sum of the preferences of other labels over each label, as its position."""
         return self.preferences(F).sum(axis=1)
 
 
@@ -114,7 +114,7 @@ class Spearman(Ranking):
         return np.where(ranked, ranks - centre, 0.0)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the features, which are positions."""
+        """Return F itself: the features are the positions."""
         return F
 
 
@@ -134,19 +134,19 @@ class Hamming(Ranking):
     """
 
     def _embed(self, R: np.ndarray) -> np.ndarray:
-        """Return indicators of label and position; ties are spread over their positions."""
+        """Return indicators of (label, position); tied labels are spread over their positions."""
         before, equal = (c[:, :, None] for c in _counts(R))
         places = np.arange(R.shape[1])
         there = (places >= before) & (places < before + equal) & ~np.isnan(R)[:, :, None]
         return (there / np.maximum(equal, 1)).reshape(len(R), -1)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position under the weights of the positions."""
+        """Return the mean position of each label, with its features as the weights of positions."""
         m = round(np.sqrt(F.shape[1]))
         return F.reshape(len(F), m, m) @ np.arange(m)
 
 
 def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count for each label the labels ranked before it, and those of equal rank."""
+    """Return for each label how many labels have a lower rank, and how many an equal rank."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)

@@ -51,33 +51,33 @@ class UnitVariance(Scaled):
     depends_on_data = True
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside and determine the spread of the items."""
+        """Fit the inner kernel, and compute the variance v of the items in its feature space."""
         super().fit(A)
         self.variance_ = _variance(self.inner, self.inner.check(A, "A")) or 1.0
         return self
 
     def _factor(self) -> float:
-        """Return 1 / v, or 1 before the fit."""
+        """Return one over the variance of the fit, or 1 before the fit."""
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the kernel inside, over the variance of the fit."""
+        """Return the matrix of the inner kernel divided by the variance of the fit."""
         self._require_fit()
         return super()._gram(A, B)
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the kernel inside, over the variance of the fit."""
+        """Return the diagonal of the inner kernel divided by the variance of the fit."""
         self._require_fit()
         return super()._diag(A)
 
     def _require_fit(self) -> None:
-        """Raise an error before the fit, which determines the unit."""
+        """Raise an error if the kernel is not fitted: the variance is unknown."""
         if "variance_" not in vars(self):
             raise ValueError(f"{self} determines its unit at fit: call fit(A) on it first.")
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """No derivatives, because the unit changes with the parameters of the kernel inside."""
+        """An empty gradient, because the variance depends on the inner kernel's parameters too."""
         return ParameterGradient()
 
 
@@ -111,7 +111,7 @@ def field_kernels(kernel: Kernel) -> dict[Any, Kernel] | None:
 
 
 def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
-    """Return the field and the number of features of every term of a sum, in their order."""
+    """Return (field, number of features) of each term of a sum of kernels on fields, in order."""
     return [
         (column, int(On(column, own).features(record).shape[1]))  # type: ignore[misc]
         for column, own in _terms(kernel, 1.0) or []
@@ -119,7 +119,7 @@ def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
 
 
 def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
-    """Return (column, kernel) of every term of a sum of kernels on columns; None for others."""
+    """Return (column, scale · kernel) of each term of a sum of `On` kernels; None for others."""
     if isinstance(kernel, On):
         own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
         return [(kernel.column, own)]
@@ -132,21 +132,21 @@ def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
 
 
 def in_units_of_spread(kernel: Kernel) -> Kernel:
-    """Return a sum of kernels on fields with each of them in units of its spread.
+    """Return a sum of kernels on fields with each term divided by the variance of its field.
 
     Kernels that are not such sums are returned unchanged, and so are factors: ``3 * On(...)``
     counts three times.
     """
     if _terms(kernel, 1.0) is None or kernel.frozen_:
         return kernel
-    return _in_units(kernel)
+    return _with_unit_variance(kernel)
 
 
-def _in_units(kernel: Any) -> Kernel:
-    """Return a sum with the kernel of each field divided by its variance."""
+def _with_unit_variance(kernel: Any) -> Kernel:
+    """Return a sum of `On` kernels with `UnitVariance` around the kernel of each field."""
     if isinstance(kernel, Sum):
-        return Sum(*map(_in_units, (kernel.left, kernel.right)))
+        return Sum(*map(_with_unit_variance, (kernel.left, kernel.right)))
     if isinstance(kernel, On):
         own = kernel.kernel
         return kernel if isinstance(own, UnitVariance) else On(kernel.column, UnitVariance(own))
-    return Scaled(_in_units(kernel.kernel), kernel.scale)
+    return Scaled(_with_unit_variance(kernel.kernel), kernel.scale)

@@ -85,7 +85,7 @@ class Spectrum(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Spectrum:
-        """Assign numbers to the n-grams of the batch, for `features`."""
+        """Assign numbers to the n-grams of the batch, which are the columns of `features`."""
         A = self.check(A, "A")
         self.lengths()
         self.ngrams_ = NGrams(A, integer(self.n, "n"))
@@ -93,7 +93,7 @@ class Spectrum(Kernel):
         return self
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse lengths that no sequence can have: they take time and memory."""
+        """Raise an error if a file has n-grams longer than can be computed with."""
         bounded(self.n, "n", 1, limits.steps)
         bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
         if "ngrams_" in vars(self):
@@ -105,7 +105,7 @@ class Spectrum(Kernel):
     # -- n-grams ------------------------------------------------------------------------------
 
     def lengths(self) -> dict[int, float]:
-        """Return the lengths that count, with their weights w_m."""
+        """Return the weight w_m of each n-gram length m that this kernel compares."""
         n = integer(self.n, "n")
         lengths = range(1, n + 1) if self.blended else range(n, n + 1)
         weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights, float)
@@ -119,7 +119,7 @@ class Spectrum(Kernel):
         return dict(zip(lengths, weights.tolist(), strict=True))
 
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return item, number and positions from both ends of all n-grams that count.
+        """Return item, n-gram number and positions from front and back of all n-gram occurrences.
 
         N-grams of all lengths are numbered in one row.
         """
@@ -131,14 +131,14 @@ class Spectrum(Kernel):
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def worths(self, ngrams: NGrams) -> np.ndarray:
-        """Return w_m of every n-gram."""
+        """Return the weight of every n-gram, which depends on its length."""
         lengths = self.lengths()
         return np.repeat(list(lengths.values()), [ngrams.size(m) for m in lengths])
 
     # -- Gram matrices ------------------------------------------------------------------------
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the weighted number of shared n-grams; near each other, if positions count."""
+        """Return the weighted number of shared n-grams, at near positions if `width` is given."""
         ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))  # others are not shared
         if self.width is not None:
             return self._by_position(ngrams, A, B)
@@ -146,8 +146,8 @@ class Spectrum(Kernel):
         return inner_products(left, left if A is B else self._bags(ngrams, B))
 
     def _by_position(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the kernel of sequences if positions count, by comparing occurrences."""
-        from ._string_loops import placed
+        """Return the weighted number of n-grams that pairs of sequences share at near positions."""
+        from ._string_loops import add_shared_ngrams
 
         rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
         their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
@@ -158,17 +158,17 @@ class Spectrum(Kernel):
         kappa = np.maximum(0.0, 1.0 - np.arange(span) / integer(self.width, "width"))
         out = np.zeros((len(A), len(B)))
         theirs = their_rows, their_front, their_back
-        placed(starts, ids, front, back, worth, columns, *theirs, kappa, out)
+        add_shared_ngrams(starts, ids, front, back, worth, columns, *theirs, kappa, out)
         return out
 
     def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
-        """Return the occurrences of n-grams, sorted by n-gram or by item."""
+        """Return item, n-gram, front and back of all occurrences, sorted by n-gram or by item."""
         rows, ids, front, back = self.occurrences(ngrams, A)
         order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
         return [column[order] for column in (rows, ids, front, back)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
-        """Return the kernel of each sequence with itself, by the faster of two ways."""
+        """Return k(s, s) for each sequence s, by the faster of two methods."""
         codes = Alphabet.of(A).encode(A)
         if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
             return self._diag_of_short(codes)
@@ -190,13 +190,13 @@ class Spectrum(Kernel):
 
     def _diag_of_short(self, codes: Codes) -> np.ndarray:
         """Return k(s, s) by comparing all pairs of positions, which is fast for short sequences."""
-        from ._string_loops import repeats
+        from ._string_loops import fill_self_matches
 
         worth = np.zeros(1 + integer(self.n, "n"))
         for m, weight in self.lengths().items():
             worth[m:] += weight
         out = np.empty(len(codes.lengths))
-        repeats(codes.flat, codes.starts, worth, out)
+        fill_self_matches(codes.flat, codes.starts, worth, out)
         return out
 
     @property
@@ -219,16 +219,16 @@ class Spectrum(Kernel):
     # -- features -----------------------------------------------------------------------------
 
     def cells(self, longest: int) -> int:
-        """Return the number of positions that features distinguish from one end."""
+        """Return how many positions, counted from one end, the features distinguish."""
         return longest + integer(self.width, "width") - 1
 
     @property
     def features(self) -> Features:
-        """N-grams of the fit, times cells from the front and the back."""
+        """Counts of the n-grams of the fit; with `width`, by their positions from both ends."""
         return Features(lambda A: self._counts(A).toarray(), self._counts)
 
     def _counts(self, A: Items) -> sparse.csr_array:
-        """Return features of checked sequences over the n-grams of the fit."""
+        """Return the features of sequences over the n-grams of the fit, as a sparse matrix."""
         if "ngrams_" not in vars(self):
             raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
         return count_matrix(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))

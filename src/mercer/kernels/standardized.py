@@ -66,7 +66,7 @@ class Standardized(After):
     depends_on_data = True
 
     def fit(self, A: Items) -> Kernel:
-        """Determine the units, and fit the kernel on rows in these units."""
+        """Determine mean and unit of each column, and fit the inner kernel on standardised rows."""
         A = self.check(A, "A")
         self.mean_, spread = _moments(A)
         self.spread_ = self._spread(spread)
@@ -82,7 +82,7 @@ class Standardized(After):
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
     def _spread(self, spread: np.ndarray) -> np.ndarray:
-        """Return the unit of each column, given its standard deviation."""
+        """Return the unit of each column: as given, or from its standard deviation `spread`."""
         if not isinstance(self.units, str):
             given = np.asarray(self.units, dtype=float)
             if given.shape != spread.shape or not (given > 0).all():
@@ -93,7 +93,7 @@ class Standardized(After):
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
-        """Return rows in units of the columns, centred unless only differences count."""
+        """Return standardised rows, not centred if the inner kernel compares differences."""
         if issparse(A) and not self.slopes and (self._invariant or not self.mean_.any()):
             return self._scaled(A)
         A = dense(A)
@@ -103,12 +103,12 @@ class Standardized(After):
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
     def _scaled(self, A: Array) -> csr_array:
-        """Divide sparse rows by the units of the columns, without a shift."""
+        """Return sparse rows divided by the units of the columns, without centring."""
         return csr_array(A @ diags_array(1.0 / self.spread_))
 
     @property
     def _invariant(self) -> bool:
-        """Whether the kernel inside compares differences, which a shift does not change."""
+        """Whether the inner kernel depends on differences only, so that centring has no effect."""
         return self.inner.fourier is not None or self.inner.radial is not None
 
     def _corrects_products(self, A: Array) -> bool:
@@ -121,7 +121,7 @@ class Standardized(After):
         return issparse(A) and near and linear
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return the values of the kernel inside on rows in units of the columns."""
+        """Return the matrix of the inner kernel on standardised rows."""
         if issparse(A) != issparse(B):  # or only one of them would be shifted
             A, B = dense(A), dense(B)
         if not self._corrects_products(A):
@@ -132,7 +132,7 @@ class Standardized(After):
         return self.inner.multiple.scale * K
 
     def _diag(self, A: Array) -> Array:
-        """Return the diagonal of the kernel inside on rows in units of the columns."""
+        """Return the diagonal of the inner kernel on standardised rows."""
         if not self._corrects_products(A):
             return super()._diag(A)
         shift = self.mean_ / self.spread_
@@ -140,7 +140,7 @@ class Standardized(After):
         return self.inner.multiple.scale * (sqnorms(U) - 2.0 * (U @ shift) + shift @ shift)
 
     def _undo(self) -> Callable[[Array], Array]:
-        """Return the function from rows in units of the columns back to the data."""
+        """Return the function that maps standardised rows back to the original units."""
 
         def undone(A: Array) -> Array:
             values = A[:, : len(self.spread_)]
@@ -150,7 +150,7 @@ class Standardized(After):
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
-    """Return units of columns that differ only by powers of ten.
+    """Return a unit for each column, such that units differ only by powers of ten.
 
     In these units the mean square of the spreads is one.
     """
@@ -165,7 +165,7 @@ def common_units(spread: np.ndarray) -> np.ndarray:
 
 
 def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of every column, 0 where it does not vary."""
+    """Return the mean and the standard deviation of each column; 0 if the column is constant."""
     if issparse(A):
         top = abs(A).max(axis=0).toarray().ravel()
         unit = np.where(top > 0, top, 1.0)
@@ -182,7 +182,7 @@ def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Smoothed(After):
-    """k(Sa, Sb), where S blurs images by a Gaussian: pixels near each other match.
+    """Kernel on blurred images, k(Sa, Sb), with S a Gaussian blur: pixels near each other match.
 
     Pixels outside the image are zero.
 
@@ -217,7 +217,7 @@ class Smoothed(After):
     space = Vectors()
 
     def check(self, A: Items, name: str = "X") -> Array:
-        """Check images; return them as float64 rows."""
+        """Check images; return them as float64 rows, one per image."""
         return self.space.check(A, name, "Smoothed", rows=True)
 
     def _apply(self, A: Array) -> Array:
@@ -225,12 +225,12 @@ class Smoothed(After):
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
-        """Return the symmetric map S, a blur along columns times one along rows."""
+        """Return the Gaussian blur S as a linear map of images with this many pixels."""
         if self._pixels != pixels:
             raise ValueError(
                 f"shape={self.shape} has {self._pixels} pixels, but the images have {pixels}."
             )
-        return LinearMap(_blurred(*self.shape, positive(self.width, "width")))
+        return LinearMap(_image_blur(*self.shape, positive(self.width, "width")))
 
     @property
     def _pixels(self) -> int:
@@ -240,26 +240,26 @@ class Smoothed(After):
 
     @property
     def fourier(self) -> Fourier | None:
-        """Frequencies of the kernel inside, blurred."""
+        """The spectral measure of the kernel on blurred images, or None."""
         inner = self.inner.fourier
         return inner and self._map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Derivatives of the kernel inside after the blur."""
+        """Derivatives in the images before the blur, or None if the inner kernel lacks them."""
         inner = self.inner.item_gradient
         return inner and self._map(self._pixels).gradient(inner)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the kernel inside; in the width too, if it has item gradients."""
+        """Derivatives of the inner kernel; in the width too, if it has item gradients."""
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside
         sigma = positive(self.width, "width")
 
         def moved(A: Array) -> Array:
-            return A @ like(by_complex_step(lambda x: _blurred(*self.shape, x), sigma), A)
+            return A @ like(by_complex_step(lambda x: _image_blur(*self.shape, x), sigma), A)
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
             U, W, Ct = self._apply(A), self._apply(B), C.T
@@ -273,13 +273,13 @@ class Smoothed(After):
         return own.plus(inside)
 
 
-def _blurred(height: int, width: int, sigma: complex) -> np.ndarray:
-    """Return S of an image, the blur along columns times that along rows."""
-    return np.kron(_blur(height, sigma), _blur(width, sigma))
+def _image_blur(height: int, width: int, sigma: complex) -> np.ndarray:
+    """Return the blur matrix S of flat images, the Kronecker product of the blurs of both axes."""
+    return np.kron(_line_blur(height, sigma), _line_blur(width, sigma))
 
 
-def _blur(size: int, sigma: complex) -> np.ndarray:
-    """Return the weight of every pixel of a line in every other; they sum to one inside."""
+def _line_blur(size: int, sigma: complex) -> np.ndarray:
+    """Return the (size, size) matrix of Gaussian weights that blurs a line of pixels."""
     reach = int(np.ceil(8 * np.real(sigma)))
     far = np.arange(-reach, reach + 1)
     at = np.arange(size)

@@ -25,7 +25,7 @@ ROUGHEST, SMOOTHEST = 0.5, 20.5
 
 @parameters
 class Stationary(VectorKernel):
-    """A kernel of the distance over a length scale: one for all features, or one for each."""
+    """Base class of kernels of the distance over a length scale, common to all features or not."""
 
     accepts_sparse = True
     euclidean = True
@@ -43,12 +43,12 @@ class Stationary(VectorKernel):
         return given == "ard" if isinstance(given, str) else np.ndim(given) > 0
 
     @property
-    def _ell(self) -> float:
-        """The length scale of what `_scaled` returns."""
+    def _common_scale(self) -> float:
+        """The length scale of the arrays that `_scaled` returns: 1 if each feature has its own."""
         return 1.0 if self.by_feature else fitted_scale(self)
 
     def _divided(self, A: Array) -> Array:
-        """Divide features by their length scales, if each has its own."""
+        """Return A with each feature divided by its own length scale, if it has one."""
         if not self.by_feature:
             return A
         scales = fitted_scale(self)
@@ -60,7 +60,7 @@ class Stationary(VectorKernel):
         return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
 
     def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
-        """Divide both batches by the features' length scales; return the common one too."""
+        """Return both batches divided by the scales of their features, and the common scale."""
         ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
@@ -68,7 +68,7 @@ class Stationary(VectorKernel):
         return left, left if A is B else self._divided(B), 1.0
 
     def distance(self, A: Array, B: Array) -> Array:
-        """Return the distance whose median is the default length scale."""
+        """Return the distances of all pairs, whose median is the default length scale."""
         largest = abs(A).max() if issparse(A) else namespace(A).max(namespace(A).abs(A))
         unit = float(largest) or 1.0  # squares of tiny or huge entries overflow
         D2 = squared(A / unit, B / unit)
@@ -80,7 +80,7 @@ class Stationary(VectorKernel):
         return isinstance(self.length_scale, str)
 
     def fit(self, A: Items) -> Stationary:
-        """Determine the length scale from the items where it is "median" or "ard"."""
+        """Determine the length scale from the items if it is "median" or "ard"."""
         A = self.check(A, "A")
         if isinstance(self.length_scale, str) and self.length_scale == "ard":
             self.length_scale_ = scales_by_feature(A, self.distance)
@@ -89,22 +89,22 @@ class Stationary(VectorKernel):
         return self
 
     def _diag(self, A: Array) -> Array:
-        """Return 1 for every vector."""
+        """Return k(a, a) = 1 for every vector."""
         return np.ones(A.shape[0]) if issparse(A) else namespace(A).ones_like(A[:, 0])
 
     @property
     def fourier(self) -> Fourier:
-        """The spectral measure; isotropic if all features have one scale."""
+        """The spectral measure; isotropic if all features have the same length scale."""
         return Fourier(self._frequencies, self.euclidean and not self.by_feature)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Σ_j 2 C_ij slope(‖a_i - b_j‖²) (b_j - a_i); k(a, a) = 1 is constant."""
+        """Derivatives with respect to the items; None if the kernel has a kink at distance zero."""
         known = self._of_squares is not None
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
-        """Return the derivative of Σ_ij C_ij k(a_i, b_j) in the items a_i."""
+        """Return the gradient of Σ_ij C_ij k(a_i, b_j) with respect to each a_i."""
         assert self._of_squares is not None
         U, W, _ = self._scaled(A, B)
         M = C * self._of_squares.slope(squared(U, W))
@@ -112,28 +112,32 @@ class Stationary(VectorKernel):
 
     @property
     def _of_squares(self) -> Radial | None:
-        """The function of squared distances of scaled items; None where it has a kink at zero."""
+        """The kernel as a function of squared distances of scaled items; None if it has a kink."""
         if self.nu == ROUGHEST:
             return None
         if self.nu == inf:  # derivatives are multiples of the kernel, by powers of 1/2ℓ²
-            return gaussian(lambda: 0.5 / self._ell**2)
+            return gaussian(lambda: 0.5 / self._common_scale**2)
         orders = range(3 if self.nu > 2 else 2)  # below nu = 2.5 there is no curvature at zero
         return Radial(*(partial(self._derivative, order) for order in orders))
 
     @property
     def radial(self) -> Radial | None:
-        """The function of ‖a - b‖², where all features have one length scale."""
+        """The kernel as a function of ‖a - b‖²; None if features have their own length scales."""
         return None if self.by_feature else self._of_squares
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the length scale or scales; k(a, a) = 1 is constant."""
+        """Derivatives with respect to the length scale or scales; zero for k(a, a) = 1."""
         return ParameterGradient(
             {"length_scale": fitted_scale(self)}, self._scale_vjp, lambda A, c: {}
         )
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        """Return 2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in d²."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the length scale, or in each of them.
+
+        They are 2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in the squared
+        distance d² of scaled items.
+        """
         U, W, ell = self._scaled(A, B)
         D2 = squared(U, W)
         M = 2.0 * C * self._rate(D2)
@@ -142,20 +146,20 @@ class Stationary(VectorKernel):
         return {"length_scale": squares_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _rate(self, D2: Array) -> Array:
-        """Return minus the derivative in squared distances, any finite value at zero."""
+        """Return minus the derivative of k in the squared distance, a finite value at zero."""
         if self._of_squares is not None:
             return self._of_squares.slope(D2)
         r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
-        return namespace(D2).exp(-r / self._ell) / (2.0 * r * self._ell)
+        return namespace(D2).exp(-r / self._common_scale) / (2.0 * r * self._common_scale)
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return the function of the distance for all pairs."""
+        """Return k(a, b) for all pairs, as a function of their distance."""
         A, B, ell = self._scaled(A, B)
         D2 = squared(A, B)
         return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Draw from Student's t with 2nu degrees of freedom, scale 1/ℓ; Gaussian for nu = inf."""
+        """Draw frequencies of the spectral measure: Student's t / ℓ, Gaussian for nu = inf."""
         self._scale()
         omega = random.normal(size=shape) / fitted_scale(self)
         if self.nu == inf:
@@ -163,7 +167,7 @@ class Stationary(VectorKernel):
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
     def _derivative(self, order: int, D2: Array) -> Array:
-        """Return (-d/ds)^order of the kernel as a function of s = d².
+        """Return (-d/ds)^order of the kernel as a function of the squared distance s, at s = D2.
 
         That is a multiple of the Matérn function of nu - order, since (r^ν K_ν)' = -r^ν K_(ν-1).
         """
@@ -173,13 +177,13 @@ class Stationary(VectorKernel):
         return factor * found if order else found
 
     def _scale(self) -> float:
-        """Return √(2nu) / ℓ."""
+        """Return √(2 nu) / ℓ, the factor of the distance in the Matérn function."""
         half = isinstance(self.nu, Real) and ROUGHEST <= self.nu <= SMOOTHEST
         if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
             raise ValueError(
                 f"nu must be one of 0.5, 1.5, 2.5, …, {SMOOTHEST} or inf, got {self.nu!r}."
             )
-        return sqrt(2.0 * self.nu) / self._ell
+        return sqrt(2.0 * self.nu) / self._common_scale
 
 
 class RBF(Stationary):
@@ -228,7 +232,7 @@ class Matern(Stationary):
 
 
 def _matern(r: Array, nu: float) -> Array:
-    """Return exp(-r) times a polynomial of degree nu - 1/2, by Horner's rule."""
+    """Return the Matérn function of smoothness nu at r: exp(-r) times a polynomial in r."""
     p = round(nu - 0.5)
     polynomial: Array = None
     for k in reversed(range(p)):
@@ -258,7 +262,7 @@ class Laplacian(Stationary):
     nu = 0.5
 
     def distance(self, A: Array, B: Array) -> Array:
-        """Return the sum of absolute differences."""
+        """Return the L1 distances of all pairs."""
         return absolute(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
@@ -267,7 +271,7 @@ class Laplacian(Stationary):
         return exp(absolute(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        """Return Σ_ij C_ij k(a_i, b_j) |a_i - b_j|_p / ℓ_p² for every feature p, or for all."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the length scale or scales."""
         U, W, ell = self._scaled(A, B)
         D = absolute(U, W)
         M = C * namespace(D).exp(D * (-1.0 / ell))
@@ -276,12 +280,12 @@ class Laplacian(Stationary):
         return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-        """Draw from a Cauchy distribution of scale 1/ℓ in every dimension."""
+        """Draw frequencies of the spectral measure: Cauchy of scale 1/ℓ in every dimension."""
         return random.standard_cauchy(size=shape) / fitted_scale(self)
 
 
 def gaussian(rate: Callable[[], float]) -> Radial:
-    """Return exp(-rate ‖a - b‖²) as a function of the squared distance."""
+    """Return the `Radial` of the Gaussian kernel exp(-rate ‖a - b‖²)."""
 
     def value(D2: Array) -> Array:
         return namespace(D2).exp(D2 * -rate())
@@ -290,5 +294,5 @@ def gaussian(rate: Callable[[], float]) -> Radial:
 
 
 def zeros_like(A: Array) -> Array:
-    """Return zeros in the shape of an array, of its own library."""
+    """Return an array of zeros of the shape and array library of A."""
     return namespace(A).zeros_like(A)

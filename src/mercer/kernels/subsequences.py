@@ -49,30 +49,30 @@ class Subsequences(Decaying):
         self.blended = blended
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse lengths that no sequence can have: they take time."""
+        """Raise an error if a file has subsequences longer than can be computed with."""
         bounded(self.n, "n", 1, limits.steps)
 
     def _lengths(self) -> tuple[int, int]:
-        """Return the longest and the shortest length that counts."""
+        """Return the longest and the shortest length of subsequences that are compared."""
         n = integer(self.n, "n")
         return n, 1 if self.blended else n
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the weighted number of shared subsequences for all pairs."""
-        from ._string_loops import subsequences
+        from ._string_loops import fill_subsequence_gram
 
         (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._checked_decay()
         out = np.empty((len(A), len(B)), type(decay))
-        subsequences(
+        fill_subsequence_gram(
             ours.flat, ours.starts, theirs.flat, theirs.starts, n, decay, first, A is B, out
         )
         return out
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
         """Return the weighted number of pairs of equal subsequences in each sequence."""
-        from ._string_loops import subsequences_alone
+        from ._string_loops import fill_subsequence_diag
 
         (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._checked_decay()
         out = np.empty(len(A), type(decay))
-        subsequences_alone(codes.flat, codes.starts, n, decay, first, out)
+        fill_subsequence_diag(codes.flat, codes.starts, n, decay, first, out)
         return out

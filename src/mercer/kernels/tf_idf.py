@@ -67,7 +67,7 @@ class TfIdf(Kernel):
         return A
 
     def fit(self, A: Items) -> TfIdf:
-        """Count in how many texts each piece occurs, and find principal directions."""
+        """Count the texts in which each piece occurs, and find the principal directions if used."""
         C = self._counts(self.check(A, "A"))
         documents = np.bincount(C.indices, minlength=C.shape[1])
         self.idf_ = 1.0 + np.log((1.0 + C.shape[0]) / (1.0 + documents))
@@ -81,7 +81,7 @@ class TfIdf(Kernel):
         return self
 
     def _counts(self, A: Items) -> csr_array:
-        """Return the hashed pieces of texts; those of the last batch are cached.
+        """Return the counts of the hashed pieces of texts, sparse; the last batch is cached.
 
         Strings know their hash, so that knowing a batch again takes no time.
         """
@@ -107,38 +107,38 @@ class TfIdf(Kernel):
         return {name: value for name, value in state.items() if name != "_last"}
 
     def _weighted(self, C: csr_array) -> csr_array:
-        """Return counts as weights: logarithms, times the rarity of pieces, of length one."""
+        """Return tf-idf rows of length one, given a sparse matrix of counts."""
         W = csr_array((1.0 + np.log(C.data), C.indices, C.indptr), shape=C.shape)
         W = csr_array(W @ diags_array(self.idf_))
         lengths = np.sqrt(np.asarray(W.multiply(W).sum(axis=1)).ravel())
         return csr_array(diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ W)
 
     def _rows(self, A: Items) -> csr_array:
-        """Return the weights of texts as a sparse matrix."""
+        """Return the tf-idf rows of texts as a sparse matrix."""
         if "idf_" not in vars(self):
             raise ValueError("TfIdf weighs pieces by how rare they are: call fit first.")
         return self._weighted(self._counts(self.check(A, "A")))
 
     def _projected(self, A: Items) -> np.ndarray:
-        """Return the weights of texts along the principal directions."""
+        """Return the coordinates of tf-idf rows along the principal directions."""
         return csr_array(self._rows(A)[:, self.columns_]) @ self.directions_
 
     @property
     def features(self) -> Features:
-        """The weights, or their principal directions."""
+        """The tf-idf rows of texts, or their coordinates along the principal directions."""
         if self.rank is not None:
             return Features(self._projected)
         return Features(lambda A: self._rows(A).toarray(), self._rows)
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the cosine of the weights of texts, or of their principal directions."""
+        """Return the inner products of the tf-idf rows, or of their principal coordinates."""
         if self.rank is not None:
             return super()._gram(A, B)
         left = self._rows(A)
         return (left @ (left if A is B else self._rows(B)).T).toarray()
 
     def _diag(self, A: Items) -> Array:
-        """Return the squared length of each text: 0 or 1, less in principal directions."""
+        """Return k(a, a): 0 for an empty text, else 1, or less along principal directions."""
         if self.rank is not None:
             return super()._diag(A)
         return (self._rows(A).power(2).sum(axis=1) > 0).astype(float) if count(A) else np.zeros(0)
@@ -193,5 +193,5 @@ class Words(After):
 
 
 def _words(text: str | tuple) -> tuple:
-    """Return the words of a text in small letters; a sequence of tokens unchanged."""
+    """Return the words of a text in lower case; a sequence of tokens is unchanged."""
     return tuple(WORD.findall(text.lower())) if isinstance(text, str) else tuple(text)

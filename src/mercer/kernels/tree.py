@@ -12,26 +12,26 @@ from .decaying import Decaying
 
 
 class TreeKernel(Decaying):
-    """A kernel on trees with a `decay` for larger fragments."""
+    """Base class of kernels on trees, with a `decay` for larger fragments."""
 
     space = Trees()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check trees; return them in flat form."""
+        """Check trees; return them as `FlatTree` objects."""
         self._checked_decay()
         return flattened(A, name)
 
     def _bags(self, A: Items) -> Bags:
-        """Return the hashed features of a batch of trees."""
+        """Return the feature counts of each tree of a batch."""
         raise NotImplementedError
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the inner products of the counts of features."""
+        """Return the inner products of the feature counts of all pairs of trees."""
         left = self._bags(A)
         return inner_products(left, left if B is A else self._bags(B))
 
     def _diag(self, A: Items) -> Array:
-        """Return the squared length of the counts of features."""
+        """Return the squared norm of the feature counts of each tree."""
         return sqnorms(self._bags(A))
 
 
@@ -68,13 +68,13 @@ class Subtree(TreeKernel):
         self.decay = decay
 
     def _bags(self, A: Items) -> Bags:
-        """Return complete subtrees, weighted by the decay to the power of half their size."""
+        """Return the counts of complete subtrees, weighted by decay^(size / 2)."""
         parts = (tree.subtrees() for tree in A)
         return Bags.of((hashes, self._checked_decay() ** (size / 2.0)) for hashes, size in parts)
 
 
 class Productions(TreeKernel):
-    r"""Productions, and pairs of a production and one below it.
+    r"""Weighted number of shared productions, and of shared pairs of a production and one below.
 
     :math:`k(a, b) = \sum_p c_p(a) c_p(b) + \text{decay} \sum_q c_q(a) c_q(b)`, with :math:`c_p` the
     number of nodes of a production :math:`p` (a label and the labels of its children in order) and
@@ -102,13 +102,13 @@ class Productions(TreeKernel):
         self.height = height
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check trees; return them in flat form."""
+        """Check trees; return them as `FlatTree` objects."""
         if self.height not in (1, 2):
             raise ValueError(f"height must be 1 or 2, got {self.height!r}.")
         return super().check(A, name)
 
     def _bags(self, A: Items) -> Bags:
-        """Return the productions of all trees, and pairs of them."""
+        """Return the productions of each tree of a batch, and pairs of them, with weights."""
         return Bags.of(self._bag(tree) for tree in A)
 
     def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +123,7 @@ class Productions(TreeKernel):
 
 
 class SubsetTree(TreeKernel):
-    r"""Fragments of trees that keep whole productions (Collins and Duffy).
+    r"""Weighted number of shared fragments that keep whole productions (Collins and Duffy).
 
     :math:`k(a, b) = \sum_{u \in a, v \in b} C(u, v)`, where :math:`C(u, v) = 0` unless :math:`u`
     and :math:`v` are the same production (the same label, and children of the same labels in the
@@ -158,21 +158,21 @@ class SubsetTree(TreeKernel):
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the weighted number of shared fragments for all pairs."""
-        from ._fragments import fragments
+        from ._fragments import subset_tree_gram
 
         left = _flat_batch(A)
         right = left if B is A else _flat_batch(B)
-        return np.asarray(fragments(*left, *right, self._checked_decay(), A is B))
+        return np.asarray(subset_tree_gram(*left, *right, self._checked_decay(), A is B))
 
     def _diag(self, A: Items) -> Array:
         """Return the weighted number of pairs of equal fragments in each tree."""
-        from ._fragments import own_fragments
+        from ._fragments import subset_tree_diag
 
-        return np.asarray(own_fragments(*_flat_batch(A), self._checked_decay()))
+        return np.asarray(subset_tree_diag(*_flat_batch(A), self._checked_decay()))
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first inner node of each tree, and all productions and inner children.
+    """Return the inner nodes of a batch as arrays: starts of trees, productions, inner children.
 
     Leaves count for nothing in the recursion and are left out.
     """

@@ -10,7 +10,7 @@ from .base import Kernel
 
 
 class WeightedDegree(Kernel):
-    r"""Equal blocks at equal positions, or at positions a few symbols apart.
+    r"""Weighted number of equal blocks at equal positions, or at positions a few symbols apart.
 
     .. math::
 
@@ -53,31 +53,31 @@ class WeightedDegree(Kernel):
         self.shifts = shifts
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse lengths that no sequence can have: they take time."""
+        """Raise an error if a file has blocks longer than can be computed with."""
         bounded(self.degree, "degree", 1, limits.steps)
         bounded(self.shifts, "shifts", 0, limits.steps)
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gain of a run of equal symbols at each length, and the weights γ of shifts."""
+        """Return the weight that a run adds at each of its symbols, and the weights of shifts."""
         degree = integer(self.degree, "degree")
         shifts = np.arange(integer(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
         return np.concatenate([[0.0], np.cumsum(beta)]), np.where(shifts, 0.5 / (shifts + 1), 1.0)
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the total weight of equal blocks at equal or near positions."""
-        from ._string_loops import weighted_degree
+        """Return the total weight of equal blocks at equal or near positions, for all pairs."""
+        from ._string_loops import fill_weighted_degree
 
         ours, theirs = encoded(A, B)
         out = np.empty((len(A), len(B)))
-        weighted_degree(
+        fill_weighted_degree(
             ours.flat, ours.starts, theirs.flat, theirs.starts, *self._tables(), A is B, out
         )
         return out
 
 
 def encoded(A: np.ndarray, B: np.ndarray) -> tuple[Codes, Codes]:
-    """Encode two batches with one numbering of their symbols."""
+    """Return both batches as symbol numbers, with the same numbering."""
     alphabet = Alphabet.of(A if A is B else np.concatenate([A, B]))
     ours = alphabet.encode(A)
     return ours, ours if A is B else alphabet.encode(B)

@@ -14,7 +14,7 @@ from .gradients import ParameterGradient, Values, added
 
 
 class Wrapper(Kernel):
-    """A kernel made of another one, which it clones and fits."""
+    """Base class of kernels made of an inner kernel, which they clone and fit."""
 
     kernel_: Kernel | None = None
 
@@ -23,28 +23,28 @@ class Wrapper(Kernel):
 
     @property
     def inner(self) -> Kernel:
-        """The kernel inside: fitted where this one is, else as given."""
+        """The inner kernel; the fitted one if this kernel is fitted."""
         return self.kernel_ or self._given()
 
     def _given(self) -> Kernel:
-        """Return the kernel inside as given, not fitted."""
+        """Return the inner kernel as it was given, not fitted."""
         return as_kernel(self.kernel)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Check items by the kernel inside."""
+        """Check items by the inner kernel."""
         return self.inner.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check outputs by the kernel inside."""
+        """Check outputs by the inner kernel."""
         return self.inner.as_outputs(Y, name)
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside."""
+        """Fit the inner kernel."""
         self.kernel_ = clone(self._given()).fit(A)
         return self
 
     def frozen(self) -> Kernel:
-        """Return a fitted copy whose parameter is the fitted kernel: a file holds it once."""
+        """Return a fitted copy whose parameter is the fitted kernel, so files store it once."""
         other: Any = super().frozen()
         other.kernel = self.inner.frozen()
         vars(other).pop("kernel_", None)
@@ -56,52 +56,55 @@ class Wrapper(Kernel):
 
 
 class OfValues(Wrapper):
-    """A kernel that is a function of the values k(a, b), k(a, a) and k(b, b) of the one inside.
+    """Base class of kernels computed from the values k(a, b), k(a, a), k(b, b) of another kernel.
 
-    A subclass says how derivatives pass through that function: `_pull` takes weights C of its
-    values to weights of the three, None for the last two where they do not enter; `_diag_pull`
+    A subclass says how derivatives pass through that function: `_value_vjp` takes weights C of its
+    values to weights of the three, None for the last two where they do not enter; `_diag_value_vjp`
     takes weights of its diagonal to weights of k(a, a).
     """
 
-    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array | None, Array | None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the kernel inside."""
+    def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array | None, Array | None]:
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel.
+
+        They are those in the inner k(a, b), k(a, a) and k(b, b); None stands for zero.
+        """
         raise NotImplementedError
 
-    def _diag_pull(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the kernel inside."""
+    def _diag_value_vjp(self, A: Items, c: Array) -> Array:
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the inner kernel."""
         return 0.0 * c  # of a diagonal of ones
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Derivatives of the kernel inside, by the chain rule."""
+        """Derivatives in the items, by the chain rule through the values of the inner kernel."""
         inner = self.inner.item_gradient
         if inner is None:
             return None
 
         def vjp(A: Array, B: Array, C: Array) -> Array:
-            M, left, _ = self._pull(A, B, C)
+            M, left, _ = self._value_vjp(A, B, C)
             found = inner.vjp(A, B, M)
             return found if left is None else found + inner.diag_vjp(A, left)
 
-        return ItemGradient(vjp, lambda A, c: inner.diag_vjp(A, self._diag_pull(A, c)))
+        return ItemGradient(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the parameters of the kernel inside, by the chain rule."""
+        """Derivatives in the parameters of the inner kernel, by the chain rule."""
         inner = self.inner.parameter_gradient.under("kernel")
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
-            M, left, right = self._pull(A, B, C)
+            M, left, right = self._value_vjp(A, B, C)
             found = inner.vjp(A, B, M)
             if left is None or right is None:
                 return found
             return added(added(found, inner.diag_vjp(A, left)), inner.diag_vjp(B, right))
 
-        return inner.through(vjp, lambda A, c: inner.diag_vjp(A, self._diag_pull(A, c)))
+        return inner.through(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
 
 
 class OnDevice(Wrapper):
-    """The same kernel with its values on a device, so that the linear algebra runs there.
+    """The inner kernel with its values on a device, so that the linear algebra runs there.
 
     Vectors are moved first and compared on the device; strings, graphs and the like are compared
     on the host, and their Gram matrices moved.
@@ -128,7 +131,7 @@ class OnDevice(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the kernel inside, with its own parameter names."""
+        """Derivatives of the inner kernel, with its own parameter names."""
         inner = self.inner.parameter_gradient
         back = (lambda C: C) if self.on_vectors else host
         return inner.through(
@@ -143,43 +146,43 @@ class OnDevice(Wrapper):
         return torch.asarray(dense(A), device=self.device)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Check items by the kernel inside, and move vectors to the device."""
+        """Check items by the inner kernel, and move vectors to the device."""
         checked = self.inner.check(A, name)
         return self._moved(checked) if self.on_vectors else checked
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check outputs by the kernel inside, and move vectors to the device."""
+        """Check outputs by the inner kernel, and move vectors to the device."""
         outputs = self.inner.as_outputs(Y, name)
         return self._moved(outputs) if self.on_vectors else outputs
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the kernel inside, on the device where it takes vectors."""
+        """Fit the inner kernel, on the device where it takes vectors."""
         return super().fit(self._moved(A) if self.on_vectors else A)
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the kernel inside on the device."""
+        """Return the values of the inner kernel on the device."""
         return self._moved(self.inner._gram(A, B))
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the kernel inside on the device."""
+        """Return the diagonal of the inner kernel on the device."""
         return self._moved(self.inner._diag(A))
 
     @property
     def features(self) -> Features | None:
-        """Features of the kernel inside on the device; vectors are inverted there too."""
+        """Features of the inner kernel on the device; vectors are inverted there too."""
         inner = self.inner.features
         return inner and inner.mapped(self._moved, self._back)
 
     @property
     def multiple(self) -> Multiple:
-        """The multiple that the kernel inside is."""
+        """The `Multiple` of the inner kernel, for features that are on the device."""
         inner = self.inner.multiple
         return Multiple(
             inner.kernel, inner.scale, lambda F: inner.read(self._back(F)), inner.copies
         )
 
     def _back(self, F: Array) -> Array:
-        """Return features where the kernel inside needs them."""
+        """Return features in the form of the inner kernel: on the device only for vectors."""
         return F if self.on_vectors else host(F)
 
 

@@ -69,27 +69,27 @@ class Normalized(OfValues):
 
     @property
     def radial(self) -> Radial | None:
-        """The function of k, divided by k(0)."""
+        """The inner kernel as a function of ‖a - b‖², divided by its value at zero."""
         inner = self.inner.radial
         return None if inner is None else inner.over_height()
 
     @property
     def fourier(self) -> Fourier | None:
-        """The spectral measure of k, with height one."""
+        """The spectral measure of the inner kernel, scaled to k(0) = 1."""
         inner = self.inner.fourier
         return None if inner is None else Fourier(inner.sample, inner.isotropic)
 
     @property
     def multiple(self) -> Multiple:
-        """The multiple of the kernel inside if its outputs have unit length, else this kernel."""
+        """The `Multiple` of the inner kernel if its outputs have unit length, else of itself."""
         inner = self.inner.multiple
         if not inner.kernel.unit_norm:
             return Multiple(self)
         root = inner.scale**0.5
         return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
 
-    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives in k(a, b), k(a, a) and k(b, b)."""
+    def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M, xp = C * left[:, None] * right[None, :], namespace(C)
         pull = -0.5 * M * self.inner._gram(A, B)
@@ -121,11 +121,11 @@ class Gaussian(OfValues):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether the length scale is a rule, or the kernel inside depends on data."""
+        """Whether the length scale is a rule, or the inner kernel depends on data."""
         return isinstance(self.length_scale, str) or self._given().depends_on_data
 
     def fit(self, A: Items) -> Gaussian:
-        """Fit the kernel inside and determine the length scale."""
+        """Fit the inner kernel and determine the length scale."""
         super().fit(A)
         self.length_scale_ = length_scale(
             self.length_scale, self.check(A, "A"), lambda a, b: _sqrt(self._squared(a, b))
@@ -133,7 +133,7 @@ class Gaussian(OfValues):
         return self
 
     def _squared(self, A: Items, B: Items) -> Array:
-        """Return squared distances in the feature space of the kernel inside."""
+        """Return the squared distances of all pairs in the feature space of the inner kernel."""
         if _has_few_features(self.inner, A):
             features = self.inner.features
             F = features(A)
@@ -146,23 +146,23 @@ class Gaussian(OfValues):
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return exp(-d² / 2ℓ²) for all pairs."""
+        """Return exp(-d² / 2ℓ²) for all pairs, d their distance in feature space."""
         D2 = self._squared(A, B)
         D2 *= -0.5 / fitted_scale(self) ** 2
         return exp(D2)
 
     def _diag(self, A: Items) -> Array:
-        """Return 1 for every item."""
+        """Return k(a, a) = 1 for every item."""
         return self.inner._diag(A) * 0.0 + 1.0
 
-    def _pull(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives in k(a, b), k(a, a) and k(b, b)."""
+    def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
         M, xp = C * self._gram(A, B) / fitted_scale(self) ** 2, namespace(C)
         return M, -0.5 * xp.sum(M, axis=1), -0.5 * xp.sum(M, axis=0)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the length scale and in the parameters of the distance."""
+        """Derivatives in the length scale and in the parameters of the inner kernel."""
         ell = fitted_scale(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
@@ -173,12 +173,12 @@ class Gaussian(OfValues):
 
 
 def _sqrt(A: Any) -> Array:
-    """Return the square roots of the entries; a NumPy array is changed in place."""
+    """Return the square roots of the entries of A; a NumPy array is changed in place."""
     return namespace(A).sqrt(A) if not isinstance(A, np.ndarray) else np.sqrt(A, out=A)
 
 
 def _has_few_features(kernel: Kernel, A: Items) -> bool:
-    """Return whether vectors are compared by finite features, which are precise far from zero.
+    """Return whether distances are best computed from features, which are precise far from zero.
 
     Not by those of products, which are many.
     """

@@ -15,7 +15,7 @@ from .moments import Moments, Terms
 
 
 class Operator(BaseEstimator):
-    """How outputs couple: a symmetric positive semidefinite operator on the output feature space.
+    """Symmetric positive semidefinite operator on the output feature space that couples outputs.
 
     ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. A custom operator
     implements `matrix`; `mercer.testing.check_operator` checks it.
@@ -47,7 +47,7 @@ class Operator(BaseEstimator):
     __array_ufunc__ = None
 
     def matrix(self, moments: Moments) -> Array:
-        """Return B in output coordinates, (q, q), or (q,) for the diagonal of a diagonal one."""
+        """Return the matrix B in output coordinates, (q, q), or its diagonal if B is diagonal."""
         raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
@@ -55,16 +55,16 @@ class Operator(BaseEstimator):
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; none by default."""
+        """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; no terms by default."""
         return []
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
-        """Return the operator at a ridge: itself, unless it is `learnt`."""
+        """Return the operator learnt at the ridge `alpha`; itself unless it is `learnt`."""
         return self
 
     def __add__(self, other: Any) -> Operator:
         if isinstance(other, Operator):
-            return SumOperator(_combinable(self), _combinable(other))
+            return SumOperator(_check_combinable(self), _check_combinable(other))
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __radd__(self, other: Any) -> Operator:
@@ -79,15 +79,15 @@ class Operator(BaseEstimator):
 
     def __mul__(self, other: Any) -> Operator:
         if isinstance(other, Real):
-            return ScaledOperator(_combinable(self), float(other))
+            return ScaledOperator(_check_combinable(self), float(other))
         raise TypeError(
             f"an operator is multiplied by a number, or by a kernel from the left "
             f"(kernel * operator); got {other!r} on its right."
         )
 
 
-def _combinable(operator: Operator) -> Operator:
-    """Check that an operator can be added and scaled, as learnt ones cannot."""
+def _check_combinable(operator: Operator) -> Operator:
+    """Return the operator; raise an error if it is learnt and cannot be added or scaled."""
     if operator.learnt:
         raise TypeError(
             f"{operator} stands alone: it finds its scale and its directions itself, so that it is "
@@ -97,7 +97,7 @@ def _combinable(operator: Operator) -> Operator:
 
 
 class SumOperator(Operator):
-    """B = left + right."""
+    """Sum of two operators, B = left + right."""
 
     def __init__(self, left: Operator, right: Operator):
         self.left = left
@@ -111,21 +111,21 @@ class SumOperator(Operator):
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The sum of the numbers that both operators are; None if one is not a number."""
+        """The sum of both scalars if both operators are multiples of the identity, else None."""
         left, right = self.left.uniform, self.right.uniform
         return None if left is None or right is None else left + right
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the sum of the two matrices."""
+        """Return the sum of the matrices of both operators."""
         return add(self.left.matrix(moments), self.right.matrix(moments))
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the terms of both operators."""
+        """Return the derivative terms of both operators."""
         return [*self.left.gram_terms(moments, G), *self.right.gram_terms(moments, G)]
 
 
 class ScaledOperator(Operator):
-    """B = scale · operator."""
+    """Operator times a number, B = scale · operator."""
 
     def __init__(self, operator: Operator, scale: float):
         self.operator = operator
@@ -139,25 +139,25 @@ class ScaledOperator(Operator):
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The number, scaled; None at zero, by which a ridge cannot be divided."""
+        """The scalar c > 0 if B = c I, else None."""
         inner = self.operator.uniform
         return None if inner is None or not self.scale > 0 else self.scale * inner
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the matrix, scaled."""
+        """Return the matrix of the operator times the scale."""
         return self._factor() * self.operator.matrix(moments)
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues, scaled, and the eigenvectors."""
+        """Return the eigenvalues of the operator times the scale, and the eigenvectors."""
         b, Q = self.operator.eigh(moments)
         return self._factor() * b, Q
 
     def _factor(self) -> float:
-        """Return the scale after a check."""
+        """Return the scale after a check that it is ≥ 0."""
         if not self.scale >= 0:
             raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
         return self.scale
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the terms of the operator, scaled."""
+        """Return the derivative terms of the operator times the scale."""
         return self.operator.gram_terms(moments, self.scale * G)

@@ -12,7 +12,7 @@ from .slots import Slots
 
 
 class BlockGram:
-    """K(a_i, b_j) for all pairs: a linear map of coefficients (m, q) to points (n, q).
+    """The Gram matrix of an operator-valued kernel as a linear map of (m, q) to (n, q) arrays.
 
     ``gram @ C`` is Σ_j K(a_i, b_j) c_j. A custom one implements `apply`; `matrix` follows
     from it, and is worth overriding where the kernel is cheaper written out.
@@ -33,28 +33,28 @@ class BlockGram:
     """Whether one matrix over slots is the best way at any size: each product computes it again."""
 
     def apply(self, D: Array) -> Array:
-        """Apply the map to rows of slots, (columns.size, any) to (rows.size, any)."""
+        """Return the matrix over slots times D, (columns.size, any) to (rows.size, any)."""
         raise NotImplementedError(f"{type(self).__name__} must implement apply(D)")
 
     def matrix(self) -> Array:
-        """Return the matrix over slots, (rows.size, columns.size)."""
+        """Return the Gram matrix over slots, (rows.size, columns.size)."""
         return self.apply(np.eye(self.columns.size))
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the slots and the matrix of each part of a batch that couples with no other.
+        """Return (slots, matrix) of each diagonal block, whose slots couple with no others.
 
-        All in one, unless the kernel knows better.
+        By default, one block with all slots.
         """
         return [(np.arange(self.rows.size), self.matrix())]
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return some columns of the matrix, (rows.size, number of columns)."""
+        """Return the columns `index` of the Gram matrix, (rows.size, len(index))."""
         unit = np.zeros((self.columns.size, len(index)))
         unit[index, np.arange(len(index))] = 1.0
         return self.apply(unit)
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Return items that represent all, reproducibly; by default drawn at random."""
+        """Return the indices of `number` representative items, by default a fixed random sample."""
         return np.sort(np.random.RandomState(0).permutation(self.columns.n)[:number])
 
     def __matmul__(self, C: Array) -> Array:
@@ -66,7 +66,7 @@ class BlockGram:
         return self @ put(C, [j], d[None, :])
 
     def joint(self, V: Array) -> Array:
-        """Return ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], the joint kernel with points V."""
+        """Return ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], where v_c and v_d are rows of V."""
         xp = namespace(V)
         every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
         columns = [self.column(j, V[d, :]) @ V.T for j, d in every]
@@ -74,7 +74,7 @@ class BlockGram:
         return xp.reshape(xp.stack(columns, axis=-1), shape)
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), of points V (n, q) and W (m, q)."""
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), v_i and w_j rows of V and W."""
         V, W = self.rows.split(V), self.columns.split(W)
         P = self.matrix() * (V @ W.T)
         left = np.equal.outer(np.arange(self.rows.n), self.rows.owners)
@@ -82,7 +82,7 @@ class BlockGram:
         return like(left.astype(float), P) @ P @ like(right.astype(float), P)
 
     def blocks(self) -> np.ndarray:
-        """Return every K(a_i, b_j) in full, (n, m, q, q), for tests and inspection."""
+        """Return all blocks K(a_i, b_j), (n, m, q, q), for tests and inspection."""
         rows, columns = self.rows, self.columns
         q, p = rows.width * rows.repeats, columns.width * columns.repeats
         units = np.eye(columns.n * p).reshape(-1, columns.n, p)
@@ -92,7 +92,7 @@ class BlockGram:
 
 
 class DenseGram(BlockGram):
-    """A Gram matrix that is given as a matrix over slots.
+    """A block Gram matrix that is stored as a dense matrix over slots.
 
     Parameters
     ----------
@@ -106,20 +106,20 @@ class DenseGram(BlockGram):
         self.G, self.rows, self.columns = G, rows, columns
 
     def apply(self, D: Array) -> Array:
-        """Multiply by the matrix."""
+        """Return the stored matrix times D."""
         return self.G @ D
 
     def matrix(self) -> Array:
-        """Return the matrix."""
+        """Return the stored matrix."""
         return self.G
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return columns of the matrix."""
+        """Return the columns `index` of the stored matrix."""
         return take(self.G.T, index).T
 
 
 class KroneckerGram(BlockGram):
-    """K(a_i, b_j) = k(a_i, b_j) B, multiplied by its two factors."""
+    """The Gram matrix K(a_i, b_j) = k(a_i, b_j) B of a separable kernel, stored as K and B."""
 
     def __init__(self, K: Array, B: Array):
         n, m = (int(size) for size in K.shape)
@@ -129,11 +129,11 @@ class KroneckerGram(BlockGram):
 
     @property
     def terms(self) -> tuple[tuple[Array, Array], ...]:  # type: ignore[override]
-        """The only term."""
+        """The pair (K, B), the only term of the sum of Kronecker products."""
         return ((self.K, self.B),)
 
     def apply(self, D: Array) -> Array:
-        """Return K C B for every column of D."""
+        """Return the Kronecker product times D: K C B for each column of D as an (m, q) array C."""
         xp, (n, m, q) = namespace(D), (self.rows.n, self.columns.n, self.columns.width)
         C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
         if self.B.ndim == 1:
@@ -142,7 +142,7 @@ class KroneckerGram(BlockGram):
         return xp.reshape(xp.permute_dims(xp.reshape(C, (n, -1, q)), (0, 2, 1)), (n * q, -1))
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return products of columns of K and of B."""
+        """Return the columns `index` of the Kronecker product of K and B."""
         xp, q = namespace(self.K), self.columns.width
         Kt = take(self.K.T, np.asarray(index) // q)
         B = take(full(self.B), np.asarray(index) % q)  # B is symmetric
@@ -150,22 +150,22 @@ class KroneckerGram(BlockGram):
         return xp.reshape(G, (self.rows.size, len(index)))
 
     def matrix(self) -> Array:
-        """Return the Kronecker product."""
+        """Return the Kronecker product of K and B as a dense matrix."""
         xp = namespace(self.K)
         G = self.K[:, None, :, None] * full(self.B)[None, :, None, :]
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
     def column(self, j: int, d: Array) -> Array:
-        """Return K_·j times B d."""
+        """Return K[i, j] B d for every i, (n, q)."""
         return self.K[:, j][:, None] * multiply(d, self.B)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return K ∘ (V B Wᵀ)."""
+        """Return K[i, j] ⟨B w_j, v_i⟩ for all pairs, with the rows v_i of V and w_j of W."""
         return self.K * (V @ multiply(W, self.B).T)
 
 
 class OverComponents(BlockGram):
-    """A map over components in place of slots."""
+    """A block Gram matrix with one slot for each output component."""
 
     def __init__(self, gram: BlockGram):
         self.gram = gram
@@ -174,14 +174,17 @@ class OverComponents(BlockGram):
         )
 
     def apply(self, D: Array) -> Array:
-        """Apply the map to one column of components after another."""
+        """Return the wrapped Gram matrix times D, one column after the other."""
         xp, shape = namespace(D), (self.columns.n, self.columns.width)
         parts = [self.gram @ xp.reshape(D[:, r], shape) for r in range(D.shape[1])]
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
 
 
 class SumGram(BlockGram):
-    """A sum of maps times a number, over components where the slots of the maps differ."""
+    """A sum of block Gram matrices times a number.
+
+    Where the slots of the terms differ, each output component is a slot of the sum.
+    """
 
     def __init__(self, *grams: BlockGram, scale: float = 1.0):
         first = grams[0]
@@ -191,14 +194,14 @@ class SumGram(BlockGram):
         self.rows, self.columns = self.grams[0].rows, self.grams[0].columns
 
     def _total(self, values: Callable[[BlockGram], Array]) -> Array:
-        """Return the values of all terms, added and scaled."""
+        """Return scale · Σ values(gram) over all terms."""
         first, *others = map(values, self.grams)
         total = sum(others, start=first)
         return total if self.scale == 1 else self.scale * total
 
     @property
     def terms(self) -> tuple[tuple[Array, Array], ...] | None:  # type: ignore[override]
-        """The terms of all maps; None if one map is not such a sum."""
+        """The pairs (K, B) of all terms; None if one term is not a sum of Kronecker products."""
         every = [gram.terms for gram in self.grams]
         if None in every:
             return None
@@ -206,31 +209,31 @@ class SumGram(BlockGram):
         return tuple(known if self.scale == 1 else ((self.scale * K, B) for K, B in known))
 
     def apply(self, D: Array) -> Array:
-        """Return the sum over all terms."""
+        """Return the sum of all terms times D."""
         return self._total(lambda gram: gram.apply(D))
 
     def matrix(self) -> Array:
-        """Return the sum of the matrices of all terms."""
+        """Return the scaled sum of the matrices of all terms."""
         return self._total(lambda gram: gram.matrix())
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the parts of a single term, scaled; several terms are one part."""
+        """Return the diagonal blocks of a single term, scaled; several terms are one block."""
         if len(self.grams) > 1:
             return super().parts()
         return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]
 
     def column(self, j: int, d: Array) -> Array:
-        """Return the sum over all terms."""
+        """Return K(a_i, b_j) d for every a_i, (n, q), summed over all terms."""
         return self._total(lambda gram: gram.column(j, d))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return the sum over all terms."""
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), summed over all terms."""
         return self._total(lambda gram: gram.pairings(V, W))
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Return the landmarks of the first term."""
+        """Return the indices of `number` representative items, those of the first term."""
         return self.grams[0].landmarks(number)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return the sum of the columns of all terms."""
+        """Return the columns `index` of the sum of all terms."""
         return self._total(lambda gram: gram.some_columns(index))

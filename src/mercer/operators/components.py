@@ -39,19 +39,19 @@ class ComponentGram(BlockGram):
         return int(self.labels.max()) + 1
 
     def by_scalar(self) -> Iterator[tuple[np.ndarray, Array]]:
-        """Yield the components of each scalar kernel, and its matrix."""
+        """Yield for each scalar kernel the output components that use it, and its Gram matrix."""
         for label in range(self.number):
             yield np.flatnonzero(self.labels == label), self.scalar(label)
 
     def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
-        """Yield the slots and the matrix of each component, which no other couples with."""
+        """Yield the slots and the Gram matrix of each component; components do not couple."""
         for own, K in self.by_scalar():
             for component in own:
                 # A copy: it is factored in place, and others share it.
                 yield np.arange(self.rows.n) * self.rows.width + component, K + 0.0
 
     def apply(self, D: Array) -> Array:
-        """Multiply by one scalar kernel after the other."""
+        """Return the Gram matrix times D, one scalar kernel after the other."""
         xp, q = namespace(D), len(self.labels)
         by_component = xp.permute_dims(xp.reshape(D, (self.columns.n, q, -1)), (1, 0, 2))
         done, order = [], []
@@ -68,12 +68,12 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 
     def column(self, j: int, d: Array) -> Array:
-        """Return K(a_i, b_j) d, each component by its own scalar kernel."""
+        """Return K(a_i, b_j) d for every a_i, (n, q)."""
         xp = namespace(d)
         return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
     def joint(self, V: Array) -> Array:
-        """Return the joint kernel by one product over the scalar kernels."""
+        """Return ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], where v_c and v_d are rows of V."""
         xp, m = namespace(V), int(V.shape[0])
         own = [take(V.T, columns) for columns, _ in self.by_scalar()]
         S = xp.stack([part.T @ part for part in own])
@@ -82,14 +82,14 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(J, (1, 3, 0, 2))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return Σ over scalar kernels of K ∘ (V Wᵀ), each over its own components."""
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), v_i and w_j rows of V and W."""
         total: Array = 0.0
         for own, K in self.by_scalar():
             total = total + K * (take(V.T, own).T @ take(W.T, own))
         return total
 
     def scaled(self, factor: float) -> ComponentGram:
-        """Return the Gram matrices times a number."""
+        """Return a copy with all Gram matrices multiplied by `factor`."""
         n, m = self.rows.n, self.columns.n
         return ComponentGram(self.labels, lambda label: factor * self.scalar(label), n, m)
 
@@ -106,7 +106,7 @@ class ComponentGram(BlockGram):
 
 
 class ComponentKernel(CoupledKernel):
-    """A kernel diagonal in output components: each is a separate ridge regression.
+    """Base class of kernels diagonal in output components, each a separate ridge regression.
 
     A custom kernel implements `by_component` (and `fit`).
 
@@ -133,7 +133,7 @@ class ComponentKernel(CoupledKernel):
     componentwise = True
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the values of `by_component`."""
+        """Return the block Gram matrix that `by_component` computes."""
         return self.by_component(A, B)
 
 
@@ -171,7 +171,7 @@ class Pointwise(ComponentKernel):
     depends_on_data = False
 
     def scaled(self, factor: float) -> Pointwise:
-        """Return the kernel with its scale times a number."""
+        """Return a copy with the scale multiplied by `factor`."""
         return Pointwise(factor * self.scale)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Pointwise:
@@ -188,7 +188,7 @@ class Pointwise(ComponentKernel):
         return self
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return a matrix of rank one for each component."""
+        """Return the Gram matrix scale · A[:, c] B[:, c]ᵀ for each component c."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
 

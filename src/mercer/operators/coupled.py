@@ -17,7 +17,7 @@ from .slots import Slots
 
 
 class CoupledKernel(OperatorKernel):
-    """An operator-valued kernel over the components of the outputs.
+    """Base class of operator-valued kernels over the components of the outputs.
 
     Components are the finite features of the output kernel: the entries of vectors, the pixels of
     images, the letters at the positions of a word. A custom kernel implements `fit` (which
@@ -40,23 +40,23 @@ class CoupledKernel(OperatorKernel):
     inputs_: Any = None
 
     def _input_kernel(self) -> Kernel:
-        """Return the kernel that checks inputs; `Linear` takes vectors."""
+        """Return the scalar kernel that checks inputs; by default `Linear`, for vectors."""
         return Linear()
 
     @property
     def inputs(self) -> Kernel:
-        """The kernel that checks inputs: fitted where this one is, else as given."""
+        """The scalar kernel that checks inputs; the fitted one if this kernel is fitted."""
         return self.inputs_ or self._input_kernel()
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> CoupledKernel:
-        """Keep the number of components, and fit the kernel that checks inputs."""
+        """Store the number of output components, and fit the kernel that checks inputs."""
         self.width_ = int(V.shape[1])
         self.inputs_ = clone(self._input_kernel()).fit(X)
         return self
 
 
 class Blocks(CoupledKernel):
-    """K(a_i, b_j) given by a function.
+    """Operator-valued kernel whose blocks K(a_i, b_j) a function computes.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ class Blocks(CoupledKernel):
     depends_on_data = False  # inputs are checked by the kernel, and values are the function's
 
     def _input_kernel(self) -> Kernel:
-        """Return the given kernel, or `Linear`."""
+        """Return the given kernel that checks inputs, by default `Linear`."""
         return self.kernel or Linear()
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the values of the function as one matrix."""
+        """Return the blocks that the function computes as a dense Gram matrix."""
         alone, B = B is None, A if B is None else B
         q, n, m = self.width_, count(A), count(B)
         values = np.asarray(self.function(A, B))

@@ -40,18 +40,18 @@ class Covariance(Operator):
 
     @property
     def unexplained_at(self) -> float | None:  # type: ignore[override]
-        """Infinity: nothing is subtracted from S_vv."""
+        """The ε at which B = `moments.unexplained(ε)` / n: infinity if power is 1, else None."""
         return inf if self.power == 1 else None
 
     def matrix(self, moments: Moments) -> Array:
-        """Return S_vv / n to the power."""
+        """Return the output covariance S_vv / n to the power of `power`."""
         if self.power == 1:
             return moments.covariance
         b, Q = self.eigh(moments)
         return b if Q is None else (Q * b) @ Q.T
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the powers of the eigenvalues of S_vv / n, and its eigenvectors."""
+        """Return the eigenvalues of S_vv / n to the power of `power`, and the eigenvectors."""
         power = non_negative(self.power, "power")
         values, vectors = eigh(moments.covariance, "output covariance", drop=False)
         xp = namespace(values)  # a power of 0 is the identity on what the outputs span
@@ -92,18 +92,21 @@ class ConditionalCovariance(Operator):
 
     @property
     def unexplained_at(self) -> float:  # type: ignore[override]
-        """The regulariser ε."""
+        """The ε at which B = `moments.unexplained(ε)` / n."""
         return positive(self.epsilon, "epsilon")
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the Schur complement of the (regularised) input moment, over n."""
+        """Return (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n, a Schur complement."""
         return moments.unexplained(self.unexplained_at) / moments.n
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the spectrum; what the inputs explain up to the rounding of S_vv is zero."""
+        """Return the eigenvalues and eigenvectors of B; values within rounding error are zero."""
         size = trace(moments.covariance)
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return -ε W G Wᵀ with W = (K + nεI)⁻¹V, because B = ε Vᵀ(K + nεI)⁻¹V."""
+        """Return the term -ε W G Wᵀ, W = (K + nεI)⁻¹V, of the derivative of ⟨G, B⟩ in K.
+
+        The derivative follows from B = ε Vᵀ(K + nεI)⁻¹V.
+        """
         return [(moments.n * self.epsilon, -self.epsilon * G)]

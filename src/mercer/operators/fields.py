@@ -16,7 +16,7 @@ from .slots import Slots
 
 
 class FieldKernel(CoupledKernel):
-    """A kernel of vector fields, made of second derivatives of a smooth kernel φ(‖x - x'‖²).
+    """Base class of kernels of vector fields, by second derivatives of a kernel φ(‖x - x'‖²).
 
     Inputs are points and outputs vectors at them, both of dimension d.
     """
@@ -29,13 +29,13 @@ class FieldKernel(CoupledKernel):
         self.kernel = kernel
 
     def _input_kernel(self) -> Kernel:
-        """Return the kernel of the potential."""
+        """Return the scalar kernel φ of the potential."""
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
     depends_on_data = property(lambda self: self._input_kernel().depends_on_data)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
-        """Determine the length scale; check that outputs are vectors at the points."""
+        """Fit the kernel φ, and check that outputs are vectors of the dimension of the points."""
         potential = self._input_kernel()
         if potential.radial is None or potential.radial.curvature is None:
             raise ValueError(
@@ -52,7 +52,7 @@ class FieldKernel(CoupledKernel):
         return self
 
     def _check_dimensions(self, d: int) -> None:
-        """Refuse outputs of another dimension than the points."""
+        """Raise an error if the number d of output dimensions is not that of the points."""
         if d != self.width_:
             raise ValueError(
                 f"{type(self).__name__} learns vectors at points of the same space: X has {d} "
@@ -60,14 +60,14 @@ class FieldKernel(CoupledKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        """Return the factors of I and of δδᵀ, functions of the squared distance.
+        """Return the coefficients of I and of δδᵀ in K(x, x'), δ = x - x', given D2 = ‖δ‖².
 
         The first may be a number: what it is of the second.
         """
         raise NotImplementedError
 
     def gram(self, A: Items, B: Items | None = None) -> FieldGram:
-        """Return the Gram matrix by the factors of I and of δδᵀ."""
+        """Return the Gram matrix as the coefficients of I and of δδᵀ for all pairs of points."""
         A = dense(A)
         B = A if B is None else dense(B)
         shift = typical_row(B)  # far from the mean where one row is far from all others
@@ -78,14 +78,14 @@ class FieldKernel(CoupledKernel):
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Return frequencies of the potential, and the directions of waves of each frequency."""
+        """Draw random waves whose mean is the kernel: frequencies of φ, and directions."""
         omega = self.potential_.fourier.sample(random, (number, width))
         source, along = self._polarizations(omega)
         height = self.potential_.fourier.height
         return omega, source, along * np.sqrt(self.scale_ * height / number)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the frequency and the direction of every wave."""
+        """Return the index of the frequency, and the direction, of every wave."""
         raise NotImplementedError
 
 
@@ -127,7 +127,7 @@ class CurlFree(FieldKernel):
     """
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        """Return the factors of I and of δδᵀ of minus the Hessian."""
+        """Return the coefficients of I and of δδᵀ in minus the Hessian of φ, given D2 = ‖δ‖²."""
         radial = self.potential_.radial
         if radial.bending is not None:  # of one matrix, φ
             bend = radial.slope(D2)
@@ -136,7 +136,7 @@ class CurlFree(FieldKernel):
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return one wave for each frequency, along ω: gradients point along their waves."""
+        """Return one wave for each frequency ω, in the direction of ω."""
         return np.arange(len(omega)), omega
 
 
@@ -178,7 +178,7 @@ class DivergenceFree(FieldKernel):
     """
 
     def _check_dimensions(self, d: int) -> None:
-        """Refuse one dimension, and outputs of another dimension than the points."""
+        """Raise an error for one dimension, or if points have another number of dimensions."""
         super()._check_dimensions(d)
         if d == 1:
             raise ValueError(
@@ -187,7 +187,7 @@ class DivergenceFree(FieldKernel):
             )
 
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
-        """Return the factors of I and of δδᵀ of the Hessian minus the Laplacian."""
+        """Return the coefficients of I and of δδᵀ in the Hessian minus the Laplacian of φ."""
         radial = self.potential_.radial
         slope = radial.slope(D2)
         bend = radial.curvature(D2) if radial.bending is None else slope * radial.bending()
@@ -197,7 +197,10 @@ class DivergenceFree(FieldKernel):
         return slope, bend
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return d - 1 waves for each frequency, across ω: their sum is ‖ω‖²I - ωωᵀ."""
+        """Return d - 1 waves for each frequency ω, in directions orthogonal to ω.
+
+        The sum of their outer products is ‖ω‖²I - ωωᵀ.
+        """
         number, d = omega.shape
         basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
         across = basis * np.linalg.norm(omega, axis=1)[:, None, None]
@@ -211,7 +214,7 @@ EXPANDED = 6
 
 
 class FieldGram(BlockGram):
-    """K(a_i, b_j) = level_ij I + bend_ij δδᵀ with δ = a_i - b_j.
+    """The block Gram matrix K(a_i, b_j) = level_ij I + bend_ij δδᵀ with δ = a_i - b_j.
 
     Parameters
     ----------
@@ -239,7 +242,7 @@ class FieldGram(BlockGram):
         self.rows, self.columns = Slots(int(A.shape[0]), width), Slots(int(B.shape[0]), width)
 
     def apply(self, D: Array) -> Array:
-        """Multiply one column of D after the other."""
+        """Return the Gram matrix times D, one column after the other."""
         xp = namespace(D)
         shape = (self.columns.n, self.columns.width)
         product = self._expanded if self.columns.width <= EXPANDED else self._blocked
@@ -247,7 +250,7 @@ class FieldGram(BlockGram):
         return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
 
     def _expanded(self, C: Array) -> Array:
-        """Multiply by one product with expanded columns, the fastest in few dimensions."""
+        """Return the Gram matrix times C by one product with more columns, for few dimensions."""
         xp, (m, d), A = namespace(C), C.shape, self.A
         s = xp.sum(self.B * C, axis=1)[:, None]
         pairs = xp.reshape(self.B[:, :, None] * C[:, None, :], (m, d * d))
@@ -255,10 +258,10 @@ class FieldGram(BlockGram):
         bent, pulled = M[:, :d], M[:, d + 1 : 2 * d + 1]
         turned = xp.reshape(M[:, 2 * d + 1 :], (-1, d, d)) @ A[:, :, None]
         along = xp.sum(A * bent, axis=1)[:, None] - M[:, d : d + 1]
-        return self._levelled(C, bent) + along * A + pulled - turned[:, :, 0]
+        return self._level_times(C, bent) + along * A + pulled - turned[:, :, 0]
 
     def _blocked(self, C: Array) -> Array:
-        """Multiply by blocks of rows, the fastest in many dimensions."""
+        """Return the Gram matrix times C by blocks of rows; fast in many dimensions."""
         xp = namespace(C)
         s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
@@ -268,16 +271,16 @@ class FieldGram(BlockGram):
             T -= s
             T *= self.bend[rows, :]
             out.append(xp.sum(T, axis=1)[:, None] * A - T @ self.B)
-        return self._levelled(C, None) + xp.concat(out)
+        return self._level_times(C, None) + xp.concat(out)
 
-    def _levelled(self, C: Array, bent: Array | None) -> Array:
-        """Return level times C; `bent` is bend times C if known."""
+    def _level_times(self, C: Array, bent: Array | None) -> Array:
+        """Return the matrix `level` times C, given `bent`, the matrix `bend` times C, if known."""
         if not isinstance(self.level, float):
             return self.level @ C
         return self.level * (self.bend @ C if bent is None else bent)
 
     def matrix(self) -> Array:
-        """Return the full matrix, filled one pair of dimensions at a time."""
+        """Return the dense Gram matrix, filled one pair of dimensions at a time."""
         n, m, d = self.rows.n, self.columns.n, self.rows.width
         G = like(np.empty((n, d, m, d)), self.bend)
         for p in range(d):
@@ -289,11 +292,11 @@ class FieldGram(BlockGram):
         return namespace(G).reshape(G, (n * d, m * d))
 
     def _differences(self, p: int) -> Array:
-        """Return the differences of all points along one dimension."""
+        """Return a_ip - b_jp for all pairs of points, along dimension p."""
         return self.A[:, p][:, None] - self.B[:, p][None, :]
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Choose points far from each other: the next is the least similar to those chosen."""
+        """Return the indices of `number` points far from each other, chosen one after the other."""
         xp, chosen = namespace(self.bend), [0]
         nearest = xp.abs(self.bend[0, :])
         while len(chosen) < number:
@@ -302,7 +305,7 @@ class FieldGram(BlockGram):
         return np.unique(chosen)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return some columns of the Gram matrix."""
+        """Return the columns `index` of the Gram matrix."""
         d = self.columns.width
         points, place = np.unique(np.asarray(index) // d, return_inverse=True)
         level = self.level if isinstance(self.level, float) else _columns(self.level, points)
@@ -313,6 +316,6 @@ class FieldGram(BlockGram):
 
 
 def _columns(M: Array, index: np.ndarray) -> Array:
-    """Return some columns of a matrix."""
+    """Return the columns `index` of a matrix M."""
     xp = namespace(M)
     return xp.matrix_transpose(take(M.T, index))

@@ -74,7 +74,7 @@ class JointKernel(Kernel):
         return self
 
     def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
-        """Return checked inputs and outputs of pairs."""
+        """Return the checked inputs and the checked outputs of an array of pairs."""
         X = inputs.check([x for x, _ in pairs], "inputs")
         return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
 
@@ -142,22 +142,22 @@ class FromJoint(CoupledKernel):
         self.kernel = kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a width whose blocks, (width, width) for every two inputs, are too large."""
+        """Raise an error if the blocks, (width, width) for each pair of inputs, are too large."""
         bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
-        """Return the given kernel, or `Linear`."""
+        """Return the given kernel that checks inputs, by default `Linear`."""
         return _output(self.kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
-        """Fit the joint kernel on the pairs, and refuse one that is not linear in outputs."""
+        """Fit the joint kernel on the pairs, and check that it is linear in outputs."""
         super().fit(X, V)
         self.joint_ = clone(as_kernel(self.joint)).fit(_pairs(X, V))
         self._refuse_nonlinear(X, np.asarray(V))
         return self
 
     def _refuse_nonlinear(self, X: Items, V: np.ndarray) -> None:
-        """Refuse a joint kernel that is not linear in the output of a pair."""
+        """Raise an error if the joint kernel is not linear in the output of a pair."""
         x, first, last = take(X, [0]), V[:1], V[-1:]
         against = _pairs(X, V)
         both, one, other = (
@@ -185,10 +185,10 @@ class FromJoint(CoupledKernel):
 
 
 def _pairs(X: Items, V: Array) -> np.ndarray:
-    """Return pairs of inputs and outputs in an object array."""
+    """Return the pairs (X[i], V[i]) as an object array."""
     return object_array(list(zip(X, V, strict=True)))
 
 
 def _output(kernel: Any) -> Kernel:
-    """Return a kernel on vectors; the default is `Linear`."""
+    """Return the kernel on output vectors, by default `Linear`."""
     return Linear() if kernel is None else as_kernel(kernel)

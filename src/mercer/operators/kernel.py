@@ -76,14 +76,14 @@ class OperatorKernel(BaseEstimator):
     __array_ufunc__ = None
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
-        """Return the kernel for outputs of a shape; itself where that does not matter."""
+        """Return the kernel for outputs of this shape; itself if the shape does not matter."""
         if self.get_params(deep=False).get("output_shape", shape) is not None:
             return self
         return clone(self).set_params(output_shape=tuple(shape))
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs: fitted where this one is, else as given."""
+        """The scalar kernel that checks inputs; the fitted one if this kernel is fitted."""
         raise NotImplementedError(f"{type(self).__name__} must name its kernel on inputs")
 
     @property
@@ -92,15 +92,15 @@ class OperatorKernel(BaseEstimator):
         return self.separable and self.separated().operator.learnt
 
     def separated(self) -> Separable:
-        """Return the kernel as one scalar kernel times one operator, if it is `separable`."""
+        """Return the kernel as a scalar kernel times an operator, if it is `separable`."""
         raise NotSupported(f"{type(self).__name__} is not a scalar kernel times an operator")
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> OperatorKernel:
-        """Determine what depends on data, such as a length scale, from inputs and outputs."""
+        """Determine parameters, such as a length scale, from inputs X and output coordinates V."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the values K(a_i, b_j) as one linear map; None for B is A."""
+        """Return the block Gram matrix with the blocks K(a_i, b_j); B=None means B=A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
@@ -111,12 +111,12 @@ class OperatorKernel(BaseEstimator):
         return self.gram(A, B).pairings(V, W)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return a scalar kernel for each component, if the kernel is `componentwise`."""
+        """Return the Gram matrix of each output component, if the kernel is `componentwise`."""
         raise NotSupported(f"{type(self).__name__} couples the components of outputs")
 
     @property
     def component_gradient(self) -> ParameterGradient:
-        """Derivatives of a fitted kernel in its parameters, if it is `differentiable`.
+        """Derivatives of the fitted kernel in its parameters, if it is `differentiable`.
 
         Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
         """
@@ -147,7 +147,7 @@ class OperatorKernel(BaseEstimator):
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def scaled(self, factor: float) -> OperatorKernel:
-        """Return the kernel times a number."""
+        """Return the kernel times `factor`."""
         from .sums import ScaledKernel
 
         return ScaledKernel(self, factor)

@@ -20,17 +20,17 @@ SMOOTHING = 1e-9
 
 
 class LearntOfMoments(Operator):
-    """An operator that is learnt at a ridge from the moments of the data, before it is used."""
+    """Base class of operators that are learnt at a given ridge from the moments of the data."""
 
     learnt = True
     B_: Array = None
 
     def unit(self, square: float) -> float:
-        """Return the natural ridge for outputs of a mean square, relative to the identity's."""
+        """Return the natural ridge over that of the identity, given the outputs' mean square."""
         return 1.0
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the matrix that was learnt."""
+        """Return the learnt matrix B; raise an error if it is not learnt yet."""
         if self.B_ is None:
             name = type(self).__name__
             raise ValueError(
@@ -120,7 +120,7 @@ class LearnedOperator(LearntOfMoments):
     n_iter_: int = field(init=False)
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
-        """Return a copy with B learnt at a ridge."""
+        """Return a copy with the matrix B learnt at the ridge `alpha`."""
         self._check()
         learnt = clone(self)
         learnt.objective_ = []
@@ -140,7 +140,7 @@ class LearnedOperator(LearntOfMoments):
         return learnt
 
     def unit(self, square: float) -> float:
-        """Return the ridge at which α = k(x, x) B, over k(x, x), for outputs of a mean square."""
+        """Return the ridge α = k(x, x) B over k(x, x), given the outputs' mean square."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
@@ -168,13 +168,13 @@ class LearnedOperator(LearntOfMoments):
             yield (Q * b) @ Q.T, misfit + price
 
     def _converged(self, objective: list[float]) -> bool:
-        """Return whether the objective fell by less than the tolerance."""
+        """Return whether the last round lowered the objective by less than the tolerance."""
         if len(objective) < 2:
             return False
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
     def _check(self) -> None:
-        """Refuse parameters that are not positive."""
+        """Raise an error if a parameter is not positive."""
         for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
             positive(value, name)
         integer(self.max_iter, "max_iter")
@@ -228,7 +228,7 @@ class ReducedRank(LearntOfMoments):
         self.rank = rank
 
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
-        """Return a copy with the directions of a ridge."""
+        """Return a copy with the leading directions of the ridge predictions at `alpha`."""
         learnt, rank = clone(self), integer(self.rank, "rank")
         s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)

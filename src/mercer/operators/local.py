@@ -41,13 +41,16 @@ class Boxes(BaseEstimator):
         self.overlap = overlap
 
     def lay_out(self, inputs: Grid, outputs: Grid) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the input locations of every box, and the boxes of every output location.
+        """Return the input locations in each box, and which boxes contain each output location.
 
         An output location is in the boxes that contain it after scaling to the input grid. Boxes
         hold the whole of an input axis that outputs do not have.
         """
         number = len(inputs.shape)
-        size, overlap = each(self.size, "size", number), each(self.overlap, "overlap", number)
+        size, overlap = (
+            per_axis(self.size, "size", number),
+            per_axis(self.overlap, "overlap", number),
+        )
         begins, lengths = [], []
         for axis, (name, n) in enumerate(zip(inputs.axes, inputs.shape, strict=True)):
             known = name in outputs.axes
@@ -126,7 +129,7 @@ class Local(ComponentKernel):
         return FieldL2(self.fields)
 
     def scaled(self, factor: float) -> Local:
-        """Return a copy with the kernel of neighbourhoods times a number."""
+        """Return a copy whose kernel on neighbourhoods is multiplied by `factor`."""
         copy: Local = clone(self)
         return copy.set_params(kernel=factor * self._given())
 
@@ -137,7 +140,7 @@ class Local(ComponentKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Local:
-        """Find the neighbourhood of each location, and fit the kernel on them."""
+        """Determine the neighbourhood of each output location, and fit the kernel on them."""
         super().fit(X, V)
         inputs, outputs = self._grids(X)
         if outputs.size * outputs.channels != self.width_:
@@ -158,11 +161,11 @@ class Local(ComponentKernel):
             self.patches_ = [_with_channels(box, inputs.channels) for box in boxes]
             self.members_, labels = np.unique(member, axis=0, return_inverse=True)
         self.labels_ = np.repeat(labels.reshape(-1), outputs.channels)
-        self.kernel_ = clone(self._given()).fit(self._every(self._flat(X)))
+        self.kernel_ = clone(self._given()).fit(self._neighbourhood_rows(self._flat(X)))
         return self
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
-        """Return the grids of inputs and outputs."""
+        """Return the grid of the inputs X and the grid of the outputs."""
         shape = tuple(int(s) for s in X.shape[1:])
         given = self.output_shape
         if given is None:
@@ -171,24 +174,24 @@ class Local(ComponentKernel):
         return inputs, (self.output_fields or Fields()).grid(tuple(int(s) for s in given))
 
     def _windows(self) -> Boxes | None:
-        """Return the boxes, or None if neighbourhoods are weighted."""
+        """Return the boxes that are the neighbourhoods, or None if these are weights."""
         return self.windows
 
     # -- values -------------------------------------------------------------------------------
 
     def _flat(self, X: Array) -> Array:
-        """Return fields as rows."""
+        """Return fields as rows, one per field."""
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _view(self, X: Array, v: int) -> Array:
-        """Return a neighbourhood of flat fields: weighted values, or those in a box."""
+        """Return neighbourhood v of flat fields: all values, weighted, or the values in a box."""
         if self.roots_ is not None:
             return X * like(self.roots_[v], X)
         xp = namespace(X)
         return xp.take(X, like_index(self.patches_[v], X), axis=1)
 
-    def _every(self, X: Array) -> Array:
-        """Return all boxes of all fields, or some of the weighted neighbourhoods."""
+    def _neighbourhood_rows(self, X: Array) -> Array:
+        """Return neighbourhoods of all fields as rows: all boxes, or some of the weighted ones."""
         if self.roots_ is None:
             views = np.arange(len(self.patches_))
         else:
@@ -197,7 +200,10 @@ class Local(ComponentKernel):
         return namespace(X).concat([self._view(X, int(v)) for v in views])
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return one matrix per neighbourhood; those of boxes are computed once and summed."""
+        """Return the Gram matrix of each component, by the kernel on its neighbourhood.
+
+        A location in several boxes has the sum of their kernels.
+        """
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
         A = like(A, B) if is_foreign(B) and not is_foreign(A) else A  # learnt on a device
@@ -223,7 +229,7 @@ class Local(ComponentKernel):
 
     @property
     def component_gradient(self) -> ParameterGradient:
-        """Derivatives in the parameters of the kernel, in width and in floor."""
+        """Derivatives in the parameters of the kernel on neighbourhoods, in width and in floor."""
         inner, own = self.kernel_.parameter_gradient.under("kernel"), self._own_parameters()
 
         def vjp(X: Array, label: int, C: Array) -> Values:
@@ -237,14 +243,17 @@ class Local(ComponentKernel):
         return ParameterGradient(own | inner.values, vjp, most=inner.most)
 
     def _own_parameters(self) -> Values:
-        """Return width and floor, if they are positive and in use."""
+        """Return `width` and `floor` by name, as far as they are positive and in use."""
         if self.roots_ is None or self.width is None:
             return {}
         floor = {"floor": float(self.floor)} if self.floor > 0 else {}
         return {"width": float(self.width)} | floor
 
     def _slopes(self, own: Values, flat: Array, label: int, C: Array) -> Values:
-        """Return derivatives in width and floor, through the items √ω ∘ x."""
+        """Return the derivatives of Σ_ij C_ij k(x_i, x_j) in width and floor, at one neighbourhood.
+
+        It is the chain rule through the items √ω ∘ x; `label` is the number of the neighbourhood.
+        """
         if not own or self.roots_ is None:
             return {}
         items = self.kernel_.item_gradient
@@ -263,12 +272,12 @@ class Local(ComponentKernel):
 
 
 def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
-    """Return the indices of some locations in flat arrays whose last axis is of channels."""
+    """Return the indices of all channels of some locations in flattened fields."""
     return (places[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
 def patch_starts(length: int, size: int, overlap: int) -> list[int]:
-    """Return where patches begin along an axis; the last one ends at the border."""
+    """Return the first index of each patch along an axis; the last patch ends at the border."""
     if not 0 < size <= length:
         raise ValueError(f"patches of size {size} do not fit into an image of {length} pixels.")
     if overlap < 0:
@@ -282,8 +291,8 @@ def patch_starts(length: int, size: int, overlap: int) -> list[int]:
     return [*places, length - size]
 
 
-def each(value: Any, name: str, number: int = 2) -> tuple[int, ...]:
-    """Return an integer for each axis."""
+def per_axis(value: Any, name: str, number: int = 2) -> tuple[int, ...]:
+    """Return one integer per axis, given an integer for all axes or a sequence of `number`."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,) * number
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
     if len(values) != number or not whole:

@@ -15,7 +15,7 @@ from .moments import Moments
 
 
 class Matrix(Operator):
-    r"""B as given: a task similarity, a graph of outputs, prior knowledge of their coupling.
+    r"""Operator given as a matrix B: a task similarity, a graph of outputs, or prior knowledge.
 
     The penalty is :math:`\lVert g \rVert^2 = \sum_{st} (B^{-1})_{st} \langle g_s, g_t \rangle`,
     with one component :math:`g_t` for each task. Three constructors build B from what is usually
@@ -88,7 +88,7 @@ class Matrix(Operator):
         return cls((vectors / values) @ vectors.T)
 
     def matrix(self, moments: Moments) -> Array:
-        """Return B after a check."""
+        """Return the given B, after a check that it is (q, q) and positive semidefinite."""
         B = self.B if is_foreign(self.B) else np.asarray(self.B, dtype=np.float64)
         q = int(moments.ones.shape[0])
         if B.ndim != 2 or tuple(B.shape) != (q, q):
@@ -101,7 +101,7 @@ class Matrix(Operator):
 
 
 def _weights(A: Any, what: str) -> np.ndarray:
-    """Check a square symmetric matrix of weights ≥ 0 between tasks; return it dense."""
+    """Return a matrix of task weights as a dense array, after a check: square, symmetric, ≥ 0."""
     A = np.array(A.toarray() if issparse(A) else host(A), dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(
@@ -120,7 +120,7 @@ def _weights(A: Any, what: str) -> np.ndarray:
 
 
 class Identity(Operator):
-    """B = I: every direction of the output space on its own (Cortes et al. 2005).
+    """The identity operator B = I, without coupling of outputs (Cortes et al. 2005).
 
     Examples
     --------
@@ -134,5 +134,5 @@ class Identity(Operator):
     depends_on_data = False
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the diagonal of the identity."""
+        """Return ones, the diagonal of the identity."""
         return moments.ones

@@ -52,16 +52,18 @@ class Mixture(Operator):
     own_coordinates = property(lambda self: any(part.own_coordinates for part in self._parts()))
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the weighted sum of the normalised matrices, of parts with a positive weight."""
-        used = [(w, part) for w, part in zip(self._checked(), self.operators, strict=True) if w]
+        """Return the weighted sum of the normalised matrices of the operators."""
+        used = [
+            (w, part) for w, part in zip(self._checked_weights(), self.operators, strict=True) if w
+        ]
         matrices = (w * _normalised(part.matrix(moments), moments.vv) for w, part in used)
         return reduce(add, matrices)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the terms of the parts, through their normalisation."""
+        """Return the derivative terms of the weighted and normalised operators."""
         vv, terms = moments.vv, []
-        for weight, part in zip(self._checked(), self.operators, strict=True):
-            pulled = _pulled(weight, part.matrix(moments), vv, G)
+        for weight, part in zip(self._checked_weights(), self.operators, strict=True):
+            pulled = _normalised_vjp(weight, part.matrix(moments), vv, G)
             terms += part.gram_terms(moments, pulled)
         return terms
 
@@ -75,8 +77,8 @@ class Mixture(Operator):
                 )
         return self.operators
 
-    def _checked(self) -> list[float]:
-        """Return the weights after a check that they are a convex combination."""
+    def _checked_weights(self) -> list[float]:
+        """Return the weights after a check that they are ≥ 0 and sum to 1."""
         self._parts()
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(self.operators),):
@@ -102,21 +104,21 @@ def mixtures(operators: Sequence[Operator], steps: int = 4) -> list[Mixture]:
     """
     if len(operators) == 0:
         raise ValueError("mixtures([]) has nothing to mix: give at least one operator.")
-    shares = _shares(len(operators), integer(steps, "steps"))
+    shares = _compositions(len(operators), integer(steps, "steps"))
     return [Mixture(list(operators), tuple(i / steps for i in share)) for share in shares]
 
 
-def _shares(parts: int, total: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to distribute `total` pieces over `parts` parts."""
+def _compositions(parts: int, total: int) -> Iterator[tuple[int, ...]]:
+    """Yield all tuples of `parts` integers ≥ 0 that sum to `total`."""
     if parts == 1:
         yield (total,)
         return
     for first in range(total + 1):
-        yield from ((first, *rest) for rest in _shares(parts - 1, total - first))
+        yield from ((first, *rest) for rest in _compositions(parts - 1, total - first))
 
 
-def _pulled(weight: float, B: Array, vv: Array, G: Array) -> Array:
-    """Return the derivative in B of ⟨G, weight · `_normalised`(B)⟩."""
+def _normalised_vjp(weight: float, B: Array, vv: Array, G: Array) -> Array:
+    """Return the derivative of ⟨G, weight · `_normalised`(B, vv)⟩ with respect to B."""
     given, size = inner(B, vv), trace(vv)
     if not (given > 0 and size > 0):
         return weight * G
@@ -124,6 +126,6 @@ def _pulled(weight: float, B: Array, vv: Array, G: Array) -> Array:
 
 
 def _normalised(B: Array, vv: Array) -> Array:
-    """Return B over tr(B S_vv) / tr S_vv, its average over the outputs; zero stays zero."""
+    """Return B divided by tr(B S_vv) / tr(S_vv), where S_vv is `vv`; zero stays zero."""
     given, size = inner(B, vv), trace(vv)
     return B / (given / size) if given > 0 and size > 0 else B

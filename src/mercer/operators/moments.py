@@ -68,12 +68,12 @@ class Moments:
 
     @property
     def covariance(self) -> Array:
-        """S_vv / n."""
+        """The output covariance S_vv / n."""
         return self.vv * (1.0 / self.n)
 
     @property
     def ones(self) -> Array:
-        """The diagonal of the identity in output coordinates."""
+        """A vector of ones, the diagonal of the identity in output coordinates."""
         xp = namespace(self.vu)
         return xp.ones_like(xp.sum(self.vu, axis=1))
 
@@ -94,13 +94,13 @@ class Moments:
         return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
-        """Return the moments of the rows M'u: other input coordinates of the same data."""
+        """Return the moments of the rows Mᵀu and v, for other input coordinates."""
         uu = congruent(full(self.uu), M)
         u = None if self.u is None else self.u @ M
         return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
     def unexplained(self, epsilon: float) -> Array:
-        """Return S_vv - S_vu (S_uu + nεI)⁻¹ S_uv."""
+        """Return S_vv - S_vu (S_uu + nεI)⁻¹ S_uv, the part that inputs do not explain."""
         s, P = eigh(self.uu, "input moment", drop=False)
         xp = namespace(s)
         R = (self.vu if P is None else self.vu @ P) / xp.sqrt(s + self.n * epsilon)
@@ -125,7 +125,7 @@ def row_sums(
     squares: bool = False,
     precision: str = "float64",
 ) -> Sums:
-    """Return sums over n rows that are made in blocks, each added while it is in the cache.
+    """Return the sums over n rows, which are computed and added in blocks of `step` rows.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def row_sums(
 
 
 def _square(U: Array, before: Array | None) -> Array:
-    """Return `before` + UᵀU; a NumPy array `before` is changed in place.
+    """Return `before` + UᵀU, or UᵀU for None; a NumPy array `before` is changed in place.
 
     NumPy's product uses the symmetry of UᵀU. SciPy's product would block other threads.
     """

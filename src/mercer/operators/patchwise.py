@@ -7,7 +7,7 @@ from .._base.arrays import Array
 from ..kernels import Kernel, Linear
 from ..spaces import Fields
 from ..spaces.fields import Grid
-from .local import Boxes, Local, each
+from .local import Boxes, Local, per_axis
 
 
 class Patchwise(Local):
@@ -74,12 +74,12 @@ class Patchwise(Local):
         return Linear()
 
     def for_outputs(self, shape: tuple[int, ...]) -> Patchwise:
-        """Return the kernel itself: shapes are given, or those of squares."""
+        """Return the kernel itself: the shapes of images are parameters."""
         return self
 
     def _windows(self) -> Boxes:
         """Return the patches as boxes."""
-        return Boxes(each(self.size, "size"), each(self.overlap, "overlap"))
+        return Boxes(per_axis(self.size, "size"), per_axis(self.overlap, "overlap"))
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
         """Return the grids of input and output images."""
@@ -90,12 +90,12 @@ class Patchwise(Local):
 
 
 def _image_shape(shape: Any, pixels: int, name: str, side: str) -> tuple[int, int]:
-    """Check the shape of images; None is the shape of square ones."""
+    """Return the shape of images after a check; None stands for square images."""
     if shape is None and isqrt(pixels) ** 2 == pixels:
         return isqrt(pixels), isqrt(pixels)
     if shape is None:
         raise ValueError(f"{side} images of {pixels} pixels are not square: give {name}=(h, w).")
-    height, width = each(shape, name)
+    height, width = per_axis(shape, name)
     if height * width != pixels:
         raise ValueError(
             f"{name}={(height, width)} has {height * width} pixels, but {side} images have "

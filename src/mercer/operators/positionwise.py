@@ -93,7 +93,7 @@ class Positionwise(CoupledKernel):
     centred_outputs = False  # positions with outputs are those that are not zero
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that positions and letters together are the width."""
+        """Check that the number of positions times that of letters is the output width."""
         if self.places_:
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
@@ -121,7 +121,7 @@ class Positionwise(CoupledKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return kernel values that are computed position by position."""
+        """Return the block Gram matrix, which is computed one position at a time."""
         return PositionGram(self, A, A if B is None else B)
 
     def slots(self, A: Items) -> Slots:
@@ -144,7 +144,7 @@ class Positionwise(CoupledKernel):
             raise ValueError("mu=0 without a word_kernel leaves no kernel: give one of them.")
 
     def _letters(self, longest: int) -> int:
-        """Return the number of components per position."""
+        """Return the number of output components per position, given the longest input."""
         if longest == 0:
             raise ValueError("every sequence in X is empty: there is no position to learn from.")
         letters = self.letters
@@ -177,7 +177,7 @@ class Positionwise(CoupledKernel):
 
 
 class PositionGram(BlockGram):
-    """The values of `Positionwise`, computed for some slots of one position at a time."""
+    """The block Gram matrix of `Positionwise`, computed for slots of one position at a time."""
 
     direct = True
 
@@ -191,33 +191,33 @@ class PositionGram(BlockGram):
         self.right = self.left if A is B else _vectors(B, self.columns)
 
     def apply(self, D: Array) -> Array:
-        """Multiply strip by strip."""
+        """Return the Gram matrix times D, computed by strips of rows."""
         out = np.zeros((self.rows.size, D.shape[1]))
         for rows, columns in self._strips():
             out[rows] = self._values(rows, columns) @ D[columns]
         return out
 
     def matrix(self) -> Array:
-        """Return the matrix of all strips."""
+        """Return the dense Gram matrix over slots."""
         G = np.zeros((self.rows.size, self.columns.size))
         for rows, columns in self._strips():
             G[rows[:, None], columns] = self._values(rows, columns)
         return G
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the slots of each position and their matrix, if positions are not coupled."""
+        """Return the slots and the Gram matrix of each position, if positions are not coupled."""
         if self.shares:
             return super().parts()
-        return ((own, self._values(own, own)) for own, _ in self._by_place())
+        return ((own, self._values(own, own)) for own, _ in self._slots_by_position())
 
-    def _by_place(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the slots of either batch at each position of the first batch."""
+    def _slots_by_position(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the slots of the rows and those of the columns at each position."""
         for p in np.unique(self.rows.places):
             yield np.flatnonzero(self.rows.places == p), np.flatnonzero(self.columns.places == p)
 
     def _strips(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield slots of one position, and the slots that they couple with."""
-        for rows, columns in self._by_place():
+        """Yield some slots of one position, and all slots that they couple with."""
+        for rows, columns in self._slots_by_position():
             columns = np.arange(self.columns.size) if self.shares else columns
             for part in blocks(len(rows), ROWS) if len(columns) else ():
                 yield rows[part], columns

@@ -24,7 +24,7 @@ from .matrix import Identity
 
 @parameters
 class Separable(OperatorKernel):
-    """K(x, x') = k(x, x') B, written ``scalar * operator``.
+    """Separable kernel K(x, x') = k(x, x') B, written ``scalar * operator``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Separable(OperatorKernel):
         return Separable(other * as_kernel(self.scalar), self.operator)
 
     def scaled(self, factor: float) -> Separable:
-        """Return the kernel with its scalar kernel times a number."""
+        """Return a copy whose scalar kernel is multiplied by `factor`."""
         return self.__rmul__(factor)
 
     scalar_ = None
@@ -73,11 +73,11 @@ class Separable(OperatorKernel):
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel: fitted where this one is, else as given."""
+        """The scalar kernel; the fitted one if this kernel is fitted."""
         return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
-        """Return the kernel itself."""
+        """Return the kernel itself, which is separable."""
         return self
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
@@ -95,17 +95,21 @@ class Separable(OperatorKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the Kronecker product of the scalar Gram matrix and B."""
+        """Return the block Gram matrix, the Kronecker product of the scalar Gram matrix and B."""
         return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return the pairings; a multiple of the identity uses inner products, not coordinates."""
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+
+        The outputs y and u are given in coordinates V and W. If the operator is a multiple of the
+        identity, their inner products L are used instead.
+        """
         if self.operator.uniform is not None:
             return self.operator.uniform * self.inputs(A, B) * L
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return one scalar kernel for all components."""
+        """Return one Gram matrix for all components; the operator is a multiple of the identity."""
         K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
@@ -113,7 +117,7 @@ class Separable(OperatorKernel):
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw waves of the scalar kernel, along the rows of a root of B."""
+        """Draw random waves whose mean is the kernel, along the rows of a square root of B."""
         omega = self.inputs.fourier.sample(random, (number, width))
         height = float(self.inputs.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(host(full(self.B_)))
@@ -146,7 +150,7 @@ class SpectralMoments:
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
-        """The spectrum of the inputs, and EᵀV."""
+        """The eigenvalues s of the inputs' Gram matrix, and EᵀV with its eigenvectors E."""
         if self.gram is None:
             return self.s, self.EV
         s, E = eigh(self.gram(), "Gram matrix", drop=False)
@@ -154,33 +158,36 @@ class SpectralMoments:
 
     @property
     def uu(self) -> Array:
-        """Diagonal of S_uu."""
+        """The diagonal of the input moments S_uu."""
         return self._spectrum[0]
 
     @property
     def ones(self) -> Array:
-        """The diagonal of the identity in output coordinates."""
+        """A vector of ones, the diagonal of the identity in output coordinates."""
         xp = namespace(self.EV)
         return xp.ones_like(xp.sum(self.EV, axis=0))
 
     @cached_property
     def vu(self) -> Array:
-        """S_vu."""
+        """The cross moments S_vu of outputs and inputs."""
         s, EV = self._spectrum
         return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
     def vv(self) -> Array:
-        """S_vv."""
+        """The output moments S_vv."""
         return self.EV.T @ self.EV
 
     @property
     def covariance(self) -> Array:
-        """S_vv / n."""
+        """The output covariance S_vv / n."""
         return self.EV.T @ self.EV * (1.0 / self.n)
 
     def unexplained(self, epsilon: float) -> Array:
-        """Return (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV), a sum of non-negative terms."""
+        """Return the part of S_vv that inputs do not explain, a sum of non-negative terms.
+
+        It is (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV).
+        """
         s, EV = self._spectrum
         return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
 
@@ -211,6 +218,6 @@ def as_operator_kernel(
 
 
 def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
-    """Return a fitted clone; weights are passed only where there are any."""
+    """Return a fitted clone of the kernel; `weights` are passed to `fit` unless they are None."""
     fresh = clone(kernel)
     return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)

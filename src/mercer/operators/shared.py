@@ -33,7 +33,7 @@ AUTO = "auto"
 
 @parameters
 class Shared(CoupledKernel):
-    r"""Kernel of fields whose locations share what is learnt.
+    r"""Kernel of fields in which all locations share one learnt map of the windows around them.
 
     :math:`K((x, p), (x', q)) = k_{\text{window}}(x \text{ around } p, x' \text{ around } q) \cdot
     k_{\text{position}}(p, q)` at locations :math:`p` and :math:`q`.
@@ -122,7 +122,7 @@ class Shared(CoupledKernel):
 
     @property
     def open(self) -> list[str]:
-        """The parameters that an estimator has to choose."""
+        """The names of parameters given as "auto", which an estimator has to choose."""
         given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
         return [name for name in names if isinstance(given[name], str)]
@@ -141,13 +141,13 @@ class Shared(CoupledKernel):
         return (self.output_fields or Fields()).grid(tuple(given))
 
     def windows(self, inputs: Grid, outputs: Grid) -> Windows:
-        """Return the windows of one grid on another."""
+        """Return the windows of the input grid around the locations of the output grid."""
         return Windows.of(inputs, outputs, self.offsets_, self.relative_)
 
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
-        """Determine the windows, and the length scales from a sample of them."""
+        """Determine the offsets of windows, and fit the kernels on a sample of windows."""
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
@@ -179,7 +179,7 @@ class Shared(CoupledKernel):
         return self
 
     def _standardize(self, X: Array, inputs: Grid) -> None:
-        """Store the mean of each channel over all locations that count, and a typical deviation."""
+        """Store the mean of each channel, and one standard deviation for all channels."""
         xp = namespace(X)
         live = X if inputs.mask is None else xp.take(X, like_index(inputs.live, X), axis=1)
         mean = xp.mean(live, axis=(0, 1))
@@ -187,7 +187,10 @@ class Shared(CoupledKernel):
         self.gauge_ = float(xp.sqrt(xp.mean((live - mean) ** 2))) or 1.0
 
     def drawn(self, n: int, places: int, number: int, salt: int = 0) -> tuple:
-        """Draw examples and locations of some windows at random."""
+        """Return the fields and the locations of `number` windows that are drawn at random.
+
+        There are n fields with `places` locations; `salt` is added to the seed.
+        """
         seed = self.random_state
         random = check_random_state(seed + salt if isinstance(seed, int) else seed)
         number = min(number, n * places)
@@ -195,13 +198,13 @@ class Shared(CoupledKernel):
         return picked // places, picked % places
 
     def scaled(self, factor: float) -> Shared:
-        """Return the kernel with its operator over channels times a number."""
+        """Return a copy whose operator over channels is multiplied by `factor`."""
         given = 1.0 if self.operator is None else self.operator
         return clone(self).set_params(operator=factor * given)
 
     @property
     def scale(self) -> float:
-        """The number that the operator over channels is; 1 for a matrix."""
+        """The operator over channels if it is a number, else 1."""
         if not isinstance(self.operator, Real):
             return 1.0
         scale = float(self.operator)
@@ -210,7 +213,7 @@ class Shared(CoupledKernel):
         return scale
 
     def channel_operator(self) -> np.ndarray | None:
-        """Return B over the channels after a check; None for a number."""
+        """Return the matrix over channels after a check; None if the operator is a number."""
         if self.operator is None or isinstance(self.operator, Real):
             return None
         B, channels = np.asarray(self.operator, dtype=float), self.output_grid.channels
@@ -221,7 +224,7 @@ class Shared(CoupledKernel):
         return B
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the shapes, and refuse windows that are too many or too large."""
+        """Check shapes from a file; raise an error if windows are too many or too large."""
         if not len(self.offsets_):
             return
         shapes = {"input_shape_": self.input_shape_, "output_shape_": self.output_shape_}
@@ -236,7 +239,7 @@ class Shared(CoupledKernel):
     # -- values -------------------------------------------------------------------------------
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return all values over the locations of all fields."""
+        """Return the dense Gram matrix over all locations of all fields."""
         if self.channel_operator() is not None:
             raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
         inputs = self.input_grid
@@ -251,7 +254,7 @@ class Shared(CoupledKernel):
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:
-        """Return one slot for each location that counts; its channels are treated alike."""
+        """Return the slots of n fields: one per unmasked location, its channels are components."""
         grid = self.output_grid
         live = None
         if grid.mask is not None:

@@ -37,19 +37,19 @@ class Slots:
         return self.n * self.width if self.live is None else len(self.live)
 
     def like(self, other: Slots) -> bool:
-        """Return whether another batch has the same slots."""
+        """Return whether two `Slots` describe the same slots."""
         alike = (self.n, self.width, self.repeats) == (other.n, other.width, other.repeats)
         none = self.live is None and other.live is None
         return alike and (none or np.array_equal(self.live, other.live))  # type: ignore[arg-type]
 
     @cached_property
     def owners(self) -> np.ndarray:
-        """The item that each slot belongs to."""
+        """The index of the item that each slot belongs to."""
         every = np.repeat(np.arange(self.n), self.width)
         return every if self.live is None else every[self.live]
 
     def of_items(self, items: np.ndarray) -> np.ndarray:
-        """Return the slots of some items, item by item, as positions among the slots."""
+        """Return the indices of all slots of the given items, item by item."""
         if self.live is None:
             return (np.asarray(items)[:, None] * self.width + np.arange(self.width)).reshape(-1)
         order = np.argsort(self.owners, kind="stable")
@@ -62,11 +62,11 @@ class Slots:
         return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
 
     def centred(self, D: Array) -> Array:
-        """Subtract the mean of their position from rows of slots, as an intercept does."""
+        """Return D, one row per slot, minus the mean of the rows at the same position."""
         return D - take(self.means(D), self.places)
 
     def means(self, D: Array, weights: np.ndarray | None = None) -> Array:
-        """Return the mean of every position over the items that have it, (width, any).
+        """Return the mean row of D at each position, over the items that have it, (width, any).
 
         With a weight for each slot, the weighted mean.
         """
@@ -79,12 +79,12 @@ class Slots:
         return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]
 
     def split(self, C: Array) -> Array:
-        """Return components (n, width · repeats) as one row per slot, (size, repeats)."""
+        """Return components, (n, width · repeats), as one row per slot, (size, repeats)."""
         D = namespace(C).reshape(C, (self.n * self.width, self.repeats))
         return D if self.live is None else take(D, self.live)
 
     def join(self, D: Array) -> Array:
-        """Return components (n, width · repeats) of rows of slots, zero where there is no slot."""
+        """Return one row per slot as components (n, width · repeats); missing slots are zero."""
         if self.live is not None:
             D = put(like(np.zeros((self.n * self.width, self.repeats)), D), self.live, D)
         return namespace(D).reshape(D, (self.n, self.width * self.repeats))

@@ -15,7 +15,7 @@ from .separable import Separable, fitted
 
 
 class OperatorSum(OperatorKernel):
-    """K = left + right, two operator-valued kernels.
+    """Sum of two operator-valued kernels, K = left + right.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class OperatorSum(OperatorKernel):
         return f"{self.left} + {self.right}"
 
     def separated(self) -> Separable:
-        """Return the sum with the common scalar kernel or the common operator factored out."""
+        """Return the sum as a scalar kernel times an operator, one of which the terms share."""
         left, right = self.left.separated(), self.right.separated()
         if same(left.scalar, right.scalar):
             return Separable(left.scalar, left.operator + right.operator)
@@ -51,7 +51,7 @@ class OperatorSum(OperatorKernel):
 
     @property
     def separable(self) -> bool:  # type: ignore[override]
-        """Whether the terms share the scalar kernel or the operator."""
+        """Whether both terms have the same scalar kernel or the same operator."""
         if not (self.left.separable and self.right.separable):
             return False
         left, right = self.left.separated(), self.right.separated()
@@ -70,17 +70,17 @@ class OperatorSum(OperatorKernel):
     componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
-        """Return the sum of both terms for outputs of a shape."""
+        """Return the sum of both terms for outputs of this shape."""
         return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
 
     @property
     def terms(self) -> tuple[OperatorKernel, OperatorKernel]:
-        """The two kernels: fitted where this one is, else as given."""
+        """The left and the right kernel; the fitted ones if this kernel is fitted."""
         return self.terms_ or (self.left, self.right)
 
     @property
     def inputs(self) -> Kernel:
-        """The common scalar kernel, else the kernel on inputs of the first term."""
+        """The scalar kernel that checks inputs: the common one, else that of the left term."""
         if self.separable:
             return self.separated().inputs
         left, right = (term.inputs for term in self.terms)
@@ -93,27 +93,27 @@ class OperatorSum(OperatorKernel):
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the sum of both Gram matrices."""
+        """Return the sum of the block Gram matrices of both terms."""
         return SumGram(*(term.gram(A, B) for term in self.terms))
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return the sum of the pairings of both terms."""
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, summed over both terms."""
         left, right = (term.pairings(A, V, B, W, L) for term in self.terms)
         return left + right
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return the sum of both terms, component by component."""
+        """Return the Gram matrix of each output component, summed over both terms."""
         left, right = (term.by_component(A, B) for term in self.terms)
         return left + right
 
     def scaled(self, factor: float) -> OperatorKernel:
-        """Return the sum of both terms times a number."""
+        """Return the sum with both terms multiplied by `factor`."""
         return self.left.scaled(factor) + self.right.scaled(factor)
 
     spectral = property(lambda self: self.left.spectral and self.right.spectral)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw half of the waves from each term."""
+        """Draw random waves whose mean is the kernel, half of them from each term."""
         half = (number + 1) // 2
         left, right = (term.spectrum(random, half, width) for term in self.terms)
         source = np.concatenate([left[1], right[1] + len(left[0])])
@@ -121,7 +121,7 @@ class OperatorSum(OperatorKernel):
 
 
 class ScaledKernel(OperatorKernel):
-    """K = scale · kernel, written ``0.5 * CurlFree()``."""
+    """Operator-valued kernel times a number, written ``0.5 * CurlFree()``."""
 
     kernel_: OperatorKernel | None = None
 
@@ -142,38 +142,38 @@ class ScaledKernel(OperatorKernel):
 
     @property
     def inner(self) -> OperatorKernel:
-        """The kernel inside: fitted where this one is, else as given."""
+        """The inner kernel; the fitted one if this kernel is fitted."""
         return self.kernel_ or self.kernel
 
     def for_outputs(self, shape: tuple[int, ...]) -> ScaledKernel:
-        """Return the multiple of the kernel for outputs of a shape."""
+        """Return the scaled kernel for outputs of this shape."""
         return ScaledKernel(self.kernel.for_outputs(shape), self.scale)
 
     @property
     def inputs(self) -> Kernel:
-        """The kernel that checks inputs, of the kernel inside."""
+        """The scalar kernel with which the inner kernel checks inputs."""
         return self.inner.inputs
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> ScaledKernel:
-        """Fit the kernel inside."""
+        """Fit the inner kernel."""
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
         self.kernel_ = fitted(self.kernel, X, V, weights)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the values, scaled."""
+        """Return the block Gram matrix of the inner kernel times the scale."""
         return SumGram(self.inner.gram(A, B), scale=self.scale)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return the scalar kernel of each component, scaled."""
+        """Return the Gram matrix of each output component times the scale."""
         return self.inner.by_component(A, B).scaled(self.scale)
 
     def scaled(self, factor: float) -> ScaledKernel:
-        """Return the kernel inside times both numbers."""
+        """Return the kernel with its scale multiplied by `factor`."""
         return ScaledKernel(self.kernel, factor * self.scale)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Return the waves of the kernel inside, longer by the root of the scale."""
+        """Draw random waves of the inner kernel, multiplied by the square root of the scale."""
         omega, source, along = self.inner.spectrum(random, number, width)
         return omega, source, along * np.sqrt(self.scale)

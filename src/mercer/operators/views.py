@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LandmarkWindows:
-    """Windows that the windows of other fields are compared with.
+    """Windows of some fields, with which the windows of other fields are compared.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class LandmarkWindows:
         )
 
     def with_indicators(self, roots: np.ndarray, gauge: float) -> Array:
-        """Return windows followed by indicators of the offsets outside the field."""
+        """Return the windows as rows, with gauge · roots appended for offsets outside the field."""
         outside = (1.0 - self.inside) * like(gauge * roots, self.inside)
         return namespace(self.shown).concat([self.shown, outside], axis=1)
 
 
 class View:
-    """Fields of an input grid, as windows around the locations of an output grid."""
+    """The windows of fields on an input grid around the locations of an output grid."""
 
     def __init__(self, kernel: Shared, inputs: Grid, outputs: Grid):
         self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
@@ -57,7 +57,7 @@ class View:
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """The coordinates of the locations that count; on a circle along periodic axes."""
+        """Coordinates of the unmasked output locations; on a circle along periodic axes."""
         at, grid = self.outputs.places[self.outputs.live], self.outputs
         columns = []
         for axis, period in enumerate(grid.periods):
@@ -69,7 +69,7 @@ class View:
         return np.stack(columns, axis=1)
 
     def _centred(self, X: Array) -> Array:
-        """Subtract the means of the channels from fields."""
+        """Return fields minus the mean of each channel, in single precision if the kernel is."""
         xp = namespace(X)
         X = X - like(self.kernel.shift_, X)
         return xp.astype(X, xp.float32) if self.kernel.single_ else X
@@ -93,24 +93,24 @@ class View:
         return LandmarkWindows(shown, known, like(self.positions[places], X64))
 
     def values(self, X: Array, landmarks: LandmarkWindows) -> Iterator[tuple[int, Array]]:
-        """Yield the kernel between each location of fields and the landmarks.
+        """Yield the kernel between the windows of all fields at each location and the landmarks.
 
         Each item is the number of a location and an (n, m) array in float64. Locations that share
         a window follow one another.
         """
         kernel, windows = self.kernel, self.windows
         roots = kernel.roots_
-        apart = self._apart(landmarks)
+        apart = self._indicator_distances(landmarks)
         lengths = namespace(landmarks.shown).sum(landmarks.shown * landmarks.shown, axis=1)
         shown = namespace(X).reshape(landmarks.shown, (landmarks.shown.shape[0], len(roots), -1))
-        near = self._near(landmarks, X)
+        near = self._position_kernel(landmarks, X)
         X = self._centred(X)
         xp = namespace(X)
         radial = kernel.window_.radial
         for c, (at, own) in enumerate(windows.on(X, roots)):
             own = xp.reshape(own, (X.shape[0], -1))
             if radial is None:
-                K = self._other(own, np.flatnonzero(windows.inside[c]), c, landmarks)
+                K = self._window_kernel(own, np.flatnonzero(windows.inside[c]), c, landmarks)
             else:
                 whole = at.shape[0] == len(roots)
                 other = shown if whole else xp.take(shown, at, axis=1)
@@ -124,8 +124,8 @@ class View:
                 K64 = xp.astype(K, xp.float64)
                 yield int(p), K64 if near is None else K64 * near[int(p), :][None, :]
 
-    def _apart(self, landmarks: LandmarkWindows) -> Array:
-        """Return the squared distance of the indicators of every centre and landmark."""
+    def _indicator_distances(self, landmarks: LandmarkWindows) -> Array:
+        """Return the squared distances of outside indicators, (centres, landmarks)."""
         inside = like(self.windows.inside.astype(float), landmarks.inside)
         weights = like((self.kernel.gauge_ * self.kernel.roots_) ** 2, inside)
         xp, weighted = namespace(inside), inside * weights
@@ -134,14 +134,16 @@ class View:
         apart = own + other - 2.0 * both
         return xp.where(apart > 0, apart, xp.zeros_like(apart))
 
-    def _near(self, landmarks: LandmarkWindows, X: Array) -> Array | None:
-        """Return the position kernel between all locations and the landmarks; None without one."""
+    def _position_kernel(self, landmarks: LandmarkWindows, X: Array) -> Array | None:
+        """Return the position kernel between all locations and the landmarks, if there is one."""
         if self.kernel.position_ is None:
             return None
         return self.kernel.position_(like(self.positions, X), landmarks.positions)
 
-    def _other(self, own: Array, at: np.ndarray, c: int, landmarks: LandmarkWindows) -> Array:
-        """Return values of a window kernel that is not a function of the distance."""
+    def _window_kernel(
+        self, own: Array, at: np.ndarray, c: int, landmarks: LandmarkWindows
+    ) -> Array:
+        """Return the window kernel of fields and landmarks at centre c, if it is not radial."""
         kernel, S = self.kernel, len(self.kernel.roots_)
         xp, n = namespace(own), own.shape[0]
         full = like(np.zeros((n, S, own.shape[1] // max(1, len(at)))), own)
@@ -154,6 +156,6 @@ class View:
         return kernel.window_._gram(xp.astype(ours, xp.float64), xp.astype(theirs, xp.float64))
 
     def diagonal(self) -> np.ndarray:
-        """Return K((x, p), (x, p)) for each location p, for a stationary kernel on windows."""
+        """Return K((x, p), (x, p)) for each location p, if the kernel on windows is stationary."""
         near = self.kernel.position_
         return np.ones(len(self.positions)) if near is None else near.diag(self.positions)

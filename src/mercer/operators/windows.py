@@ -16,7 +16,7 @@ from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
-    """Return ω = exp(-d²/2·width²) + floor of squared distances; without a width, 1."""
+    """Return the weights exp(-d² / 2 width²) + floor of squared distances d²; 1 without a width."""
     if not 0 <= floor < np.inf:
         raise ValueError(f"floor must be a number ≥ 0, got {floor!r}.")
     if width is None:
@@ -27,7 +27,7 @@ def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
 
 
 def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
-    """Return squared distances of output from input locations, along the axes that both have."""
+    """Return squared distances of output and input locations, along the axes that both have."""
     total = np.zeros((outputs.size, inputs.size))
     for axis, name in enumerate(inputs.axes):
         if name in outputs.axes:
@@ -61,7 +61,7 @@ def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarr
 
 
 def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
-    """Return the offsets of a window along one axis."""
+    """Return the offsets of a window along one axis; all coordinates if not `relative`."""
     n, h, start = inputs.shape[axis], inputs.spacing[axis], inputs.origin[axis]
     if not relative:
         return start + h * np.arange(n)
@@ -95,19 +95,19 @@ class Windows:
 
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
-        """Return the windows of given offsets around the locations that count, from a cache."""
+        """Return the windows with these offsets around all unmasked output locations, cached."""
         key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
             while len(_LAST) >= KEPT:
                 _LAST.pop(next(iter(_LAST)))
-            _LAST[key] = cls._made(inputs, outputs, offsets, relative)
+            _LAST[key] = cls._computed(inputs, outputs, offsets, relative)
         return _LAST[key]
 
     @classmethod
-    def _made(
+    def _computed(
         cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray
     ) -> Windows:
-        """Compute the windows around the locations that count."""
+        """Return the windows with these offsets around all unmasked output locations."""
         names = [name for name in inputs.axes if name in outputs.axes]
         columns = [outputs.axes.index(name) for name in names]
         at = outputs.places[outputs.live][:, columns]
@@ -119,11 +119,11 @@ class Windows:
 
     @cached_property
     def inside(self) -> np.ndarray:
-        """Whether each offset of each centre has a value, (centres, offsets)."""
+        """Whether the grid has a value at each offset from each centre, (centres, offsets)."""
         return np.asarray((self.weight > 0).any(axis=-1))
 
     def on(self, X: Array, roots: np.ndarray) -> Iterator[tuple[Array, Array]]:
-        """Yield for every centre the offsets that have a value, and the values there.
+        """Yield for every centre the offsets that have a value, and the fields' values there.
 
         Values of fields (n, locations, channels) times `roots`, (n, offsets, channels).
         """
@@ -152,7 +152,7 @@ _LAST: dict[str, Windows] = {}
 
 
 def like_index(index: np.ndarray, A: Array) -> Array:
-    """Return indices as an array of the library and device of another."""
+    """Return an integer array in the array library and on the device of the array A."""
     from array_api_compat import device, is_numpy_array
 
     return index if is_numpy_array(A) else namespace(A).asarray(index, device=device(A))
