@@ -47,13 +47,13 @@ def check_scoring(scoring: Any, kind: str) -> None:
 
 
 def check_coverage(coverage: Any) -> None:
-    """Refuse a coverage that is not strictly between 0 and 1."""
+    """Raise an error unless 0 < coverage < 1."""
     if coverage is not None and not (_is_real(coverage) and 0.0 < coverage < 1.0):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
 
 
 def check_rows(inputs: Table, outputs: Table) -> None:
-    """Refuse tables of different lengths, and tables with too few rows to learn from."""
+    """Raise an error for tables of different lengths or with too few rows to learn from."""
     n = len(inputs)
     if len(outputs) != n:
         raise ValueError(f"X and y must have the same length: got {n} and {len(outputs)}.")
