@@ -168,8 +168,8 @@ def _best_stage(stages: np.ndarray, t: np.ndarray, w: np.ndarray) -> int:
 def _directions(V: np.ndarray, most: int) -> np.ndarray:
     """Return at most `most` principal directions of V, as rows scaled by their deviations.
 
-    They are the coordinates that vary, if these are at most `most`. Constant outputs have one
-    direction of length zero.
+    If V has at most `most` columns, the directions are its columns that vary. Constant outputs have
+    one direction of length zero.
     """
     if V.shape[1] > most:
         _, s, Q = np.linalg.svd(V, full_matrices=False)

@@ -57,8 +57,8 @@ AUTO = "auto"
 def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     """Return whether a search scores decoded predictions; if not, it compares squared errors.
 
-    By themselves only label sets and rankings are: for other outputs the risk says as much. To
-    choose between decoders, all are.
+    With scoring="auto", only label sets and rankings are decoded: for other outputs the squared
+    error in feature space is as informative. To choose between decoders, all outputs are decoded.
     """
     if scoring != AUTO:
         return scoring is not None

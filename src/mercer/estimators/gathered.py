@@ -238,7 +238,7 @@ def stream_trials(
 ) -> Iterator[Trial]:
     """Yield a trial for each kernel and ridge, from the moments of a stream.
 
-    They are compared by the risk on validation pairs (`others`), else by the risk of all left-out
+    Trials are compared by the risk on validation pairs (`others`), else by the risk of all left-out
     pairs, in one more reading. A generator cannot be read again: its sample is left out.
     """
     model, cache = selection.model, Cache()

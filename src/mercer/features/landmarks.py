@@ -67,9 +67,8 @@ class Spanned(LandmarkMap):
 def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
     """Return a map without its last matrix if that is stable, the matrix, and A's coordinates.
 
-    These are the map without its weights and the weights, if the weights magnify rounding errors
-    only a little (see `Gathering`); otherwise the unchanged map and None. The coordinates are
-    those of the items `A`.
+    The matrix (the weights of the map) is split off if it magnifies rounding errors only a little,
+    see `Gathering`; otherwise the map is unchanged and the matrix is None.
     """
     bare, W = map.unweighted()
     U = dense(bare.transform(A))
