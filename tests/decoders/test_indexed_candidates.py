@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mercer import KernelDependency
 from mercer.decoders import Candidates, _scan
-from mercer.decoders._scan import merged
+from mercer.decoders._scan import merge_best
 from mercer.embedding import Embedding, OrthonormalFrame, SpanFrame
 from mercer.features import Explicit, IncompleteCholesky, RandomFourier
 from mercer.kernels import RBF, Linear
@@ -38,7 +38,7 @@ def test_running_best_is_the_stable_sort(seed, rows, columns, k, size, values):
     for convert in (np.asarray, xp.asarray):
         held = None
         for start in range(0, columns, size):
-            held = merged(held, convert(S[:, start : start + size]), start, k)
+            held = merge_best(held, convert(S[:, start : start + size]), start, k)
         assert_array_equal(np.asarray(held[1]), scores)
         real = scores > -np.inf  # a candidate that is passed over has no rank
         assert_array_equal(np.asarray(held[0])[real], wanted[real])

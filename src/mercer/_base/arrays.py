@@ -28,7 +28,7 @@ def is_foreign(A: Items) -> bool:
 
 
 def namespace(*arrays: Items) -> Any:
-    """Return the array-API namespace of the arrays among the arguments, else numpy's."""
+    """Return the array-API namespace of the arguments that are arrays; numpy if there are none."""
     for A in arrays:
         if is_foreign(A):
             return array_api_compat.array_namespace(*filter(is_foreign, arrays))
@@ -42,7 +42,7 @@ def count(A: Items) -> int:
 
 
 def refuse_masked(A: Items, name: str) -> None:
-    """Refuse masked entries: numpy would silently use the values under the mask."""
+    """Raise an error for masked entries, whose hidden values numpy would use silently."""
     parts = A if isinstance(A, list | tuple) else [A]
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(
@@ -52,7 +52,7 @@ def refuse_masked(A: Items, name: str) -> None:
 
 
 def refuse_things(A: Items, name: str, owner: str) -> None:
-    """Refuse dictionaries, strings, graphs or ragged lists where vectors are needed."""
+    """Raise an error for dictionaries, strings, graphs or ragged lists instead of vectors."""
     if sparse.issparse(A):
         return  # scikit-learn's own message names sparse input and the way out
     if isinstance(A, dict):
@@ -79,18 +79,18 @@ def is_batch(A: Any) -> bool:
 
 
 def refuse_scalar(A: Items, name: str) -> None:
-    """Refuse a single number where a batch of items is needed."""
+    """Raise an error for a single number where a batch of items is needed."""
     if not is_batch(A):
         raise ValueError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
 
 
 def _is_row(a: Any) -> bool:
-    """Return whether an item is a list, tuple or array without texts."""
+    """Return whether an item is a list, a tuple or an array that has no strings."""
     return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
 
 
 def foreign_vectors(A: Array, name: str) -> Array:
-    """Check real finite vectors of another library; return them in float64."""
+    """Check finite real vectors in an array of another library; return them in float64."""
     xp = namespace(A)
     if A.ndim < 2:
         raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
@@ -105,7 +105,7 @@ def foreign_vectors(A: Array, name: str) -> Array:
 
 
 def as_items(A: Items, name: str = "X") -> Items:
-    """Return items of any kind as an array, or as a one-dimensional array of objects."""
+    """Return a batch of any kind as an array, objects in a one-dimensional object array."""
     refuse_masked(A, name)
     if is_foreign(A) or isinstance(A, np.ndarray):
         items = A
@@ -123,13 +123,13 @@ def as_items(A: Items, name: str = "X") -> Items:
 
 
 def refuse_empty(number: int, name: str) -> None:
-    """Refuse a batch without items."""
+    """Raise an error if the number of items of a batch is zero."""
     if number == 0:
         raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
 
 
 def _single_column(table: Any, name: str) -> Any:
-    """Return the column of a table with one column; iteration would give its name."""
+    """Return the only column of a table; raise an error if there are several."""
     if len(table.columns) != 1:
         raise ValueError(
             f"{name} is a table of {len(table.columns)} columns, but its kernel compares single "
@@ -144,7 +144,7 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
 
 
 def own_copy(value: Any) -> Any:
-    """Return a copy of the arrays in a value, so that nobody else can change them.
+    """Return a value with all its arrays copied, so that other code cannot change them.
 
     Arrays that cannot be written to, and those on disk, are returned unchanged; so is everything
     that is not an array, a table, or a list of those.
@@ -162,7 +162,7 @@ def own_copy(value: Any) -> Any:
 
 
 def is_table(value: Any) -> bool:
-    """Return whether a value is a frame or a series of pandas."""
+    """Return whether a value is a pandas DataFrame or Series."""
     return hasattr(type(value), "iloc")  # not of the object: lazy ones have every attribute
 
 
@@ -183,7 +183,7 @@ def dtype_name(items: Any) -> str:
 
 
 def _writable(A: Any) -> bool:
-    """Return whether an array, or one that it is a view of, can be written to."""
+    """Return whether an array, or the array that it is a view of, is writeable."""
     while isinstance(A, np.ndarray):
         if A.flags.writeable:
             return True
@@ -192,7 +192,7 @@ def _writable(A: Any) -> bool:
 
 
 def take(items: Items, index: Array) -> Items:
-    """Return the items at the given positions, in a container that supports cross-validation."""
+    """Return the items at the positions `index`, in a container that supports cross-validation."""
     if is_foreign(items):
         xp, at = namespace(items), np.asarray(host(index), dtype=np.int64)
         at = xp.asarray(at, device=array_api_compat.device(items))
@@ -206,7 +206,7 @@ def take(items: Items, index: Array) -> Items:
 
 
 def concatenated(parts: Sequence[Items]) -> Items:
-    """Concatenate batches of one kind."""
+    """Return the concatenation of batches of one kind."""
     if len(parts) == 1:
         return parts[0]
     if any(sparse.issparse(part) for part in parts):
@@ -216,7 +216,7 @@ def concatenated(parts: Sequence[Items]) -> Items:
 
 
 def part(items: Items, rows: slice) -> Items:
-    """Return consecutive items, without a copy where possible."""
+    """Return the items at the positions of the slice `rows`, without a copy if possible."""
     if is_foreign(items):
         return items[rows, ...]
     if isinstance(items, np.ndarray):
@@ -225,12 +225,12 @@ def part(items: Items, rows: slice) -> Items:
 
 
 def one(items: Items, i: int) -> Any:
-    """Return the item at a position."""
+    """Return the item at position i."""
     return items[int(i), ...] if is_foreign(items) else items[i]
 
 
 def put(A: Array, index: Any, rows: Array) -> Array:
-    """Replace the rows of `A` at the given positions, in place where `A` is numpy's."""
+    """Write `rows` to the positions `index` of A, in place for numpy; return the array."""
     if not is_foreign(A):
         A[index] = rows
         return A
@@ -240,7 +240,7 @@ def put(A: Array, index: Any, rows: Array) -> Array:
 
 
 def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return positions of the distinct rows of an array on a device, and the number of each row.
+    """Return positions of the distinct rows of a device array, and each row's number.
 
     Only one number per row is copied to the host: a random combination of its entries. None where
     two different rows have the same number.
@@ -257,12 +257,12 @@ def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def sqnorms(A: Array) -> Array:
-    """Return ‖a‖² for every row, dense or sparse."""
+    """Return the squared Euclidean norm of every row of a dense or sparse matrix."""
     return (A * A).sum(axis=1) if sparse.issparse(A) else namespace(A).sum(A * A, axis=1)
 
 
 def power(A: Array, exponent: int) -> Array:
-    """Raise entries to a positive integer power by products, ten times faster than `**`."""
+    """Return the entries raised to a positive integer power by products, faster than `**`."""
     result = None
     while exponent:
         if exponent % 2:
@@ -273,7 +273,7 @@ def power(A: Array, exponent: int) -> Array:
 
 
 def dense(A: Array) -> Array:
-    """Return a dense matrix; products of sparse rows are sparse."""
+    """Return a matrix as a dense array; a dense array is returned unchanged."""
     return A.toarray() if sparse.issparse(A) else A
 
 
@@ -294,7 +294,7 @@ def canonical(A: Any) -> sparse.csr_array:
 
 
 def blocks(n: int, size: int) -> Iterator[slice]:
-    """Return consecutive slices that cover range(n), each of at least one item."""
+    """Yield consecutive slices of `size` items that cover range(n); the last may be shorter."""
     for start in range(0, n, max(1, size)):
         yield slice(start, min(start + max(1, size), n))
 
@@ -302,14 +302,14 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def compressed_rows(
     data: np.ndarray, columns: np.ndarray, starts: np.ndarray, shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Return a sparse matrix whose indices are checked: loops of scipy read by them unchecked."""
+    """Return a CSR matrix after checking that its column indices and row starts are valid."""
     matrix = sparse.csr_array((data, columns, starts), shape=shape)
     matrix.check_format(full_check=True)
     return matrix
 
 
 def host(A: Array) -> np.ndarray:
-    """Return a numpy copy or view of any array; a sparse matrix is on the host already."""
+    """Return an array of any library as a numpy array; a sparse matrix is returned unchanged."""
     if isinstance(A, np.ndarray) or sparse.issparse(A):
         return A
     if array_api_compat.is_torch_array(A):
@@ -320,12 +320,12 @@ def host(A: Array) -> np.ndarray:
 
 
 def like(values: Any, A: Array) -> Array:
-    """Convert numbers to the library, device and (real) dtype of `A`."""
+    """Return numbers as an array of the library, device and real dtype of A."""
     xp = namespace(A)
     dtype = A.dtype if xp.isdtype(A.dtype, "real floating") else xp.float64
     return xp.asarray(values, dtype=dtype, device=array_api_compat.device(A))
 
 
 def median(values: Array) -> float:
-    """Return the median: the mean of the two middle values for an even count."""
+    """Return the median of an array, the mean of the two middle values for an even count."""
     return float(np.median(host(values)))

@@ -16,7 +16,7 @@ import numpy as np
 
 
 class DamagedModel(ValueError):
-    """A file that is not a model, is not complete, or holds what no model of mercer holds.
+    """Error of a file that is not a model, is incomplete, or has invalid content.
 
     Examples
     --------
@@ -72,25 +72,25 @@ class Limits:
 
 
 def must(fine: Any, problem: str) -> None:
-    """Raise `DamagedModel` unless a condition holds."""
+    """Raise `DamagedModel` with the message `problem` unless `fine` is true."""
     if not fine:
         raise DamagedModel(problem)
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value is an integer and not a boolean."""
+    """Return whether a value is an integer, and not a boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
 def bounded(value: Any, name: str, low: int, high: int) -> int:
-    """Return an integer after a check of its bounds."""
+    """Return a value after checking that it is an integer from `low` to `high`."""
     inside = is_whole(value) and low <= value <= high
     must(inside, f"{name} must be an integer in {low} … {high}, got {value!r:.40}")
     return int(value)
 
 
 def finite(value: Any, name: str, low: float = -math.inf) -> float:
-    """Return a number after a check that it is finite and at least `low`."""
+    """Return a value as a float after checking that it is finite and at least `low`."""
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     must(
         number and math.isfinite(value) and value >= low, f"{name} must be a finite number ≥ {low}"
@@ -99,7 +99,7 @@ def finite(value: Any, name: str, low: float = -math.inf) -> float:
 
 
 def array(value: Any, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
-    """Return an array in C order of a dtype and a shape; None stands for any length.
+    """Return an array after checking its dtype and shape; None stands for any length.
 
     A loop is compiled for each dtype and order, which takes seconds.
     """
@@ -115,7 +115,7 @@ def array(value: Any, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
 def indices(
     value: Any, name: str, low: int, high: int, *shape: int | None, dtype: Any = np.int64
 ) -> np.ndarray:
-    """Return an array of integers in low, …, high - 1: negative ones would count from the end."""
+    """Return an array after checking that its entries are integers in low, …, high - 1."""
     array(value, name, dtype, *(shape or (None,)))
     inside = value.size == 0 or (int(value.min()) >= low and int(value.max()) < high)
     must(inside, f"{name} must have integers in {low} … {high - 1}")
@@ -125,7 +125,7 @@ def indices(
 def offsets(
     value: Any, name: str, end: int, *shape: int | None, dtype: Any = np.int64
 ) -> np.ndarray:
-    """Return the starts of runs: integers from 0 to `end` that never decrease."""
+    """Return an array after checking that its integers rise from 0 to `end`, as row starts do."""
     indices(value, name, 0, end + 1, *shape, dtype=dtype)
     rising = len(value) > 0 and value[0] == 0 and value[-1] == end and (np.diff(value) >= 0).all()
     must(rising, f"{name} must rise from 0 to {end}")

@@ -2,7 +2,7 @@
 
 
 class NotSupported(ValueError):
-    """Error of an optional ability that is not available, such as a closed form.
+    """Error for an optional feature that is not available, such as a closed form.
 
     The message says what is not available and what to use instead.
     """

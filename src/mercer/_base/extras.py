@@ -6,6 +6,6 @@ from importlib.util import find_spec
 
 
 def require(module: str, extra: str) -> None:
-    """Raise an error that says how to install a missing extra."""
+    """Raise an error that names the extra to install unless a module is installed."""
     if find_spec(module) is None:
         raise ImportError(f'{module} is needed for this: pip install "mercer[{extra}]".')

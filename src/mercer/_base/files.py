@@ -22,7 +22,7 @@ NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield the path of a draft, and rename the draft to `path` once it is complete.
+    """Yield a temporary path, and rename the file there to `path` once it is complete.
 
     A link stays a link: the file that it points to is replaced. A pipe or a
     device is kept, and the draft is written into it. An interruption or a full disk
@@ -51,7 +51,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def _write_through(path: Path) -> None:
-    """Wait until a file is on the disk: a power cut could keep its name and lose its data."""
+    """Flush a file to the disk, so that a power cut does not lose its data."""
     if path.is_dir() and not hasattr(os, "O_DIRECTORY"):
         return  # Windows cannot open folders
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

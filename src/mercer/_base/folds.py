@@ -11,7 +11,7 @@ from .parameters import integer
 
 
 def fold_numbers(labels: np.ndarray, number: int, random: Any = None) -> np.ndarray:
-    """Return the fold of each example; whole groups are assigned to folds at random.
+    """Return a random fold for each example; examples with equal labels share a fold.
 
     Parameters
     ----------
@@ -28,6 +28,6 @@ def fold_numbers(labels: np.ndarray, number: int, random: Any = None) -> np.ndar
 
 
 def fold_rows(folds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each fold the rows outside it and the rows in it."""
+    """Yield for each fold the indices of its training rows and of its test rows."""
     for fold in range(int(folds.max()) + 1):
         yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

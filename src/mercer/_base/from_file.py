@@ -27,7 +27,7 @@ FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
 
 
 class FromFile:
-    """An estimator whose errors name its file where its parts do not fit together."""
+    """An estimator that names the file it was loaded from in its errors."""
 
     fits_fresh_state: ClassVar[bool] = False
     """Whether `fit` starts without the mark of a file, so that it need not be removed."""
@@ -40,11 +40,11 @@ class FromFile:
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
         if "fit" in vars(cls) and not cls.fits_fresh_state:
-            cls.fit = _renewed(cls.fit)  # type: ignore[attr-defined]
+            cls.fit = _clearing_mark(cls.fit)  # type: ignore[attr-defined]
 
 
 def guarded(method: Callable) -> Callable:
-    """Return a method whose errors name the file, if the estimator was loaded from one."""
+    """Wrap a method so that its errors name the file that the estimator was loaded from."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -68,8 +68,8 @@ def guarded(method: Callable) -> Callable:
     return call
 
 
-def _renewed(fit: Callable) -> Callable:
-    """Return a `fit` whose result is not marked as loaded from a file."""
+def _clearing_mark(fit: Callable) -> Callable:
+    """Wrap `fit` so that the estimator is no longer marked as loaded from a file."""
 
     @wraps(fit)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -81,11 +81,11 @@ def _renewed(fit: Callable) -> Callable:
 
 
 class LocatedError(ValueError):
-    """The error of another part with its location added; the other error is the cause."""
+    """An error with its location added to the message; the original error is the cause."""
 
 
 def _is_sentence(problem: BaseException) -> bool:
-    """Return whether an error has a sentence for users: not one of a numerical library."""
+    """Return whether an error message was written for users, not by a numerical library."""
     if isinstance(problem, LocatedError) and problem.__cause__ is not None:
         return _is_sentence(problem.__cause__)
     if isinstance(problem, DamagedModel | MemoryError | Warning):
@@ -101,11 +101,11 @@ def _is_sentence(problem: BaseException) -> bool:
 
 
 class NotSaved(ValueError, AttributeError):
-    """Training data was requested that the file of a model leaves out."""
+    """Error for training data that was not saved with a model."""
 
 
 class Reducible:
-    """A part of a model that drops training data when it is saved.
+    """A part of a model that drops its training data when it is saved.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Reducible:
     dropped: ClassVar[dict[str, str]] = {}
 
     def without_training_data(self) -> Any:
-        """Return a copy with only what `predict` needs, which `mercer.save` writes."""
+        """Return a copy that has only what `predict` needs, which `mercer.save` writes."""
         bare = copy.copy(self)
         for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's: who watched the fit
             bare.__dict__.pop(name, None)

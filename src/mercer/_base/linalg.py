@@ -29,7 +29,7 @@ TALL = 128
 
 
 class NotPositiveSemidefinite(ValueError):
-    """Error of a Gram matrix or an operator with a negative eigenvalue."""
+    """Error for a Gram matrix or an operator with a negative eigenvalue."""
 
 
 def eigh(
@@ -81,9 +81,9 @@ def eigh(
 
 
 def graded_eigh(S: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return eigenvalues and eigenvectors of a matrix with rows of very different sizes.
+    """Return eigenvalues and eigenvectors of a matrix whose rows differ widely in size.
 
-    They are the squared singular values and the left singular vectors of a pivoted Cholesky
+    The results are the squared singular values and the left singular vectors of a pivoted Cholesky
     factor, which keeps small rows accurate next to any number of large ones; a tridiagonal form
     does so next to one or two. Pivots up to `floor` count as zero. None for a matrix that is not
     positive semidefinite.
@@ -100,7 +100,7 @@ def graded_eigh(S: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def add_ridge(K: Array, alpha: float | Array) -> Array:
-    """Add alpha I (or diag(alpha)) to K, in place where the library allows it."""
+    """Return K + alpha I, or K + diag(alpha), computed in place where possible."""
     if is_torch_array(K):
         K.diagonal().add_(alpha)
         return K
@@ -112,7 +112,7 @@ def add_ridge(K: Array, alpha: float | Array) -> Array:
 
 
 def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return reflectors and their factors τ, diagonal and off-diagonal of T with K = H T Hᵀ.
+    """Return Householder reflectors, their factors, and the two diagonals of T in K = H T Hᵀ.
 
     `K` is destroyed. The reflectors leave the first coordinate alone: below it they are those of a
     QR decomposition, as LAPACK keeps them.
@@ -124,7 +124,7 @@ def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 
 def congruent(S: Array, W: Array) -> Array:
-    """Return WᵀSW for a symmetric S, twice as fast for an upper triangular numpy W."""
+    """Return Wᵀ S W for a symmetric S, twice as fast for an upper triangular numpy W."""
     if _is_upper(W):
         trmm = scipy.linalg.blas.dtrmm
         return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
@@ -132,13 +132,13 @@ def congruent(S: Array, W: Array) -> Array:
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return A B by scipy's BLAS, so that numpy's threads do not compete with scipy's."""
+    """Return the matrix product A B by scipy's BLAS, which avoids a clash of thread pools."""
     (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
     return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
 
 
 def times(A: Array, W: Array) -> Array:
-    """Return A W, twice as fast for numpy arrays, many rows and an upper triangular W."""
+    """Return the matrix product A W, twice as fast for an upper triangular numpy W."""
     alone = A.shape[0] >= TALL and not one_of_many()  # scipy keeps other threads waiting
     if alone and isinstance(A, np.ndarray) and _is_upper(W):
         rows = W.flags.c_contiguous  # then the transpose is what BLAS takes without a copy
@@ -147,27 +147,30 @@ def times(A: Array, W: Array) -> Array:
 
 
 def _is_upper(W: Array) -> bool:
-    """Return whether a matrix of NumPy is upper triangular."""
+    """Return whether a matrix is a numpy array and upper triangular."""
     square = not is_foreign(W) and W.shape[0] == W.shape[1]
     return square and scipy.linalg.bandwidth(W)[0] == 0
 
 
 def adjoint(A: Array) -> Array:
-    """Return the conjugate transpose of a matrix, or of each of a stack."""
+    """Return the conjugate transpose of a matrix, or of each matrix of a stack."""
     xp = namespace(A)
     turned = xp.matrix_transpose(A)
     return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
 
 
 def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
-    """Return some columns of the identity."""
+    """Return columns `rows` of the n × n identity, as an array like `like_this`."""
     eye = np.zeros((n, len(rows)))
     eye[rows, np.arange(len(rows))] = 1.0
     return like(eye, like_this)
 
 
 def congruences(E: Array, d: Array) -> Array:
-    """Return E_g diag(d_j) E_gᵀ for every group and every column j, (groups, j, ·, ·)."""
+    """Return E_g diag(d_j) E_gᵀ for every matrix E_g of a stack and every column d_j of d.
+
+    The result has the shape (matrices, columns, rows, rows).
+    """
     xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
     complex_valued = xp.isdtype(E.dtype, "complex floating")
     if complex_valued or columns * (size + 2 * COLUMNS) <= COLUMNS * size:
@@ -183,7 +186,7 @@ def congruences(E: Array, d: Array) -> Array:
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:
-    """Estimate the largest singular value by the power method, to a few per cent."""
+    """Return an estimate of the largest singular value of A by the power method."""
     xp = namespace(A)
     x = like(np.random.default_rng(0).normal(size=A.shape[1]), A)
     for _ in range(steps):
@@ -194,13 +197,13 @@ def spectral_norm(A: Array, steps: int = 20) -> float:
 
 @dataclass(frozen=True)
 class PositiveDefinite:
-    """A positive definite matrix, factored once to be solved many times."""
+    """The factorisation of a positive definite matrix K, for solving many systems."""
 
     factor: Array
 
     @classmethod
     def of(cls, K: Array) -> PositiveDefinite:
-        """Factor `K`, which is destroyed; `numpy.linalg.LinAlgError` where it is not definite."""
+        """Factor K in place; raise `numpy.linalg.LinAlgError` if it is not positive definite."""
         if is_foreign(K):
             return cls(_foreign_cholesky(K))
         if K.shape[0] <= SMALL:
@@ -216,7 +219,7 @@ class PositiveDefinite:
         return solve_triangular(adjoint(L), solve_triangular(L, B), lower=False)
 
     def inverse(self) -> Array:
-        """Return K⁻¹ in full, by the library's own routine if it has one."""
+        """Return the inverse of K as a dense matrix."""
         L = self.factor
         if is_torch_array(L):
             from torch import cholesky_inverse
@@ -229,13 +232,13 @@ class PositiveDefinite:
         return inverse + adjoint(np.tril(inverse, -1))
 
     def log_determinant(self) -> float:
-        """Return log det K."""
+        """Return the logarithm of the determinant of K."""
         xp = namespace(self.factor)
         return 2.0 * float(xp.sum(xp.log(abs(xp.linalg.diagonal(self.factor)))))
 
 
 def factor_with_ridge(K: Array, alpha: float) -> PositiveDefinite:
-    """Factor K + αI, `K` destroyed; LinAlgError where α is too small to keep any digits."""
+    """Factor K + αI in place; raise LinAlgError if α is lost in rounding errors."""
     xp = namespace(K)
     scale = float(xp.max(abs(xp.linalg.diagonal(K)))) if K.shape[0] else 0.0
     if not exceeds_rounding(alpha, int(K.shape[0]), scale):
@@ -244,12 +247,12 @@ def factor_with_ridge(K: Array, alpha: float) -> PositiveDefinite:
 
 
 def exceeds_rounding(alpha: float, n: int, scale: float) -> bool:
-    """Return whether α exceeds the rounding errors of an n × n Gram matrix of that scale."""
+    """Return whether α exceeds the rounding errors of an n × n matrix of norm `scale`."""
     return alpha > 100 * n * EPS * scale
 
 
 def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
-    """Solve L X = B for a triangular L, by the library's own solver if it has one."""
+    """Return the solution X of L X = B for a triangular matrix L."""
     if not is_foreign(L):
         return scipy.linalg.solve_triangular(L, B, lower=lower, check_finite=False)
     if is_torch_array(L):
@@ -264,7 +267,7 @@ def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
 
 
 def _foreign_cholesky(K: Array) -> Array:
-    """Return the Cholesky factor of an array of another library."""
+    """Return the Cholesky factor of K, an array of another library."""
     try:
         return namespace(K).linalg.cholesky(K)
     except RuntimeError as error:  # torch's own kind of LinAlgError
@@ -272,7 +275,7 @@ def _foreign_cholesky(K: Array) -> Array:
 
 
 def check_gram(K: Array, what: str) -> None:
-    """Refuse a Gram matrix that is not square, symmetric and positive semidefinite."""
+    """Raise an error unless K is square, symmetric and positive semidefinite."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
             f"the {what} must be square, one row and one column an item; got shape {K.shape}."

@@ -32,19 +32,19 @@ NOTICE = (
 
 
 class _Notice(event.Listener):
-    """A notice of one line on stderr when the first function of this package is compiled."""
+    """A listener that prints one line to stderr before the first loop is compiled."""
 
     printed = False
 
     def on_start(self, event: Any) -> None:
-        """Print the notice once, before the first compilation of a loop of this package."""
+        """Print the notice before the first compilation of a loop of this package."""
         name = event.data["dispatcher"].py_func.__module__
         if not self.printed and name.startswith("mercer."):
             self.printed = True
             print(NOTICE, file=sys.stderr)
 
     def on_end(self, event: Any) -> None:
-        """Print nothing."""
+        """Do nothing when a compilation ends."""
 
 
 notice = _Notice()
@@ -52,7 +52,7 @@ event.register("numba:compile", notice)
 
 
 def parallel(loop: Any) -> Callable:
-    """Compile loop(start, stop, ...), and distribute its rounds over the cores.
+    """Compile loop(start, stop, ...) and return a function that runs it on all cores.
 
     The last argument has a row for each round; the caller gives all but `start` and `stop`.
     Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to

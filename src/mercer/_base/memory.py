@@ -24,7 +24,7 @@ def available() -> float:
 
 
 def free_bytes(where: Any = None) -> float:
-    """Return the free bytes on the device of an array, or on a device by its name."""
+    """Return the free bytes on a device, given by its name or by an array on it."""
     name = where if isinstance(where, str) else str(getattr(where, "device", "cpu"))
     if "cuda" not in name.lower():
         return available()
@@ -39,14 +39,14 @@ def free_bytes(where: Any = None) -> float:
 
 
 def held_bytes(value: Any, excluded: Any = None) -> float:
-    """Return the bytes of the arrays that an object holds, without those of another object."""
+    """Return the bytes of all arrays in an object, without those also in `excluded`."""
     seen: set[int] = set()
     _arrays_of(excluded, seen)
     return _arrays_of(value, seen)
 
 
 def _arrays_of(value: Any, seen: set[int]) -> float:
-    """Return the size of the arrays in a value that were not seen before."""
+    """Return the bytes of the arrays in a value, without those whose ids are in `seen`."""
     if value is None or isinstance(value, str | bytes | int | float | type) or id(value) in seen:
         return 0.0
     seen.add(id(value))

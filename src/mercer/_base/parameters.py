@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def parameters(part: type[T]) -> type[T]:
-    """Make the fields of a class its parameters: `__init__` stores them untouched.
+    """Turn a class into a dataclass whose fields are its scikit-learn parameters.
 
     What a fit sets is not a parameter: annotate it with ``field(init=False)``, or not at all.
     """
@@ -24,21 +24,21 @@ def parameters(part: type[T]) -> type[T]:
 
 
 def positive(value: Any, name: str) -> float:
-    """Check that a parameter is a positive finite number."""
+    """Return a parameter as a float after checking that it is positive and finite."""
     if not _is_finite(value) or value <= 0:
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
 
 
 def non_negative(value: Any, name: str) -> float:
-    """Check that a parameter is a finite number ≥ 0."""
+    """Return a parameter as a float after checking that it is finite and ≥ 0."""
     if not _is_finite(value) or value < 0:
         raise ValueError(f"{name} must be a number ≥ 0, got {value!r}.")
     return float(value)
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
-    """Check that a parameter is an integer, positive or at least `least`."""
+    """Return a parameter after checking that it is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
@@ -46,7 +46,7 @@ def integer(value: Any, name: str, least: int = 1) -> int:
 
 
 def boolean(value: Any, name: str) -> bool:
-    """Check that a parameter is true or false."""
+    """Return a parameter after checking that it is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
@@ -59,12 +59,12 @@ def _is_finite(value: Any) -> bool:
 
 
 def same(a: BaseEstimator, b: BaseEstimator) -> bool:
-    """Return whether two kernels or operators are equal, fitted or not."""
+    """Return whether two kernels or operators have the same type and parameters."""
     return a is b or (type(a) is type(b) and fingerprint(a) == fingerprint(b))
 
 
 def fingerprint(part: Any) -> str:
-    """Return a hash of the type and parameters of a part, the same for equal parts."""
+    """Return a hash of the type and parameters of a kernel, operator or other part."""
     if isinstance(part, BaseEstimator):
         params = part.get_params(deep=False).items()
         return digest([type(part).__qualname__, sorted((k, fingerprint(v)) for k, v in params)])

@@ -37,7 +37,7 @@ SMALL = 2.0**20
 
 @dataclass(frozen=True)
 class Route:
-    """One way to fit, what it costs, and whether it fits into memory.
+    """One method of fitting, with its memory, its multiplications, and whether it fits in memory.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class Route:
 
     @property
     def feasible(self) -> bool:
-        """Whether the route fits into the free memory."""
+        """Whether the required memory is at most the free memory."""
         return self.memory <= self.free
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells of the row of the route in a table."""
+        """Return the texts of the table row that shows this route."""
         name = self.name if self.rank is None else f"{self.name}, rank {self.rank}"
         fits = "yes" if self.feasible else "no"
         return name, f"{self.memory / GIB:.3g} GiB", f"{self.multiplications:.2g}", fits
@@ -73,7 +73,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Plan:
-    """The routes of a fit, exact ones first: a table that prints itself.
+    """The possible methods of a fit, exact ones first, printed as a table.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Plan:
 
     @property
     def exact(self) -> Route:
-        """The cheapest exact route, of those that fit into memory if any does."""
+        """The exact route with the fewest multiplications, if possible one that fits in memory."""
         exact = [route for route in self.routes if route.rank is None]
         return min(exact, key=lambda route: (not route.feasible, route.multiplications))
 
@@ -124,7 +124,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What of a problem its costs depend on.
+    """The sizes of a fitting problem, which determine the costs of each route.
 
     Attributes
     ----------
@@ -152,72 +152,72 @@ class Sizes:
 
     @cached_property
     def free(self) -> float:
-        """Bytes that a fit may plan to use."""
+        """The number of bytes that a fit may use."""
         return SHARE * _memory.available()
 
     def largest_rank(self, free: float | None = None) -> int:
-        """Return the largest rank whose fit has enough memory."""
+        """Return the largest rank whose low-rank fit needs at most `free` bytes."""
         room = self.free if free is None else free
-        return min(self.n, int(room / (8.0 * self._panels() * self.n)))
+        return min(self.n, int(room / (8.0 * self._number_of_panels() * self.n)))
 
     @property
     def _rank(self) -> int:
-        """Return the rank in use: the given one, or the largest that fits."""
+        """The given rank, or else the largest one that fits in memory."""
         return min(self.n, RANK, max(1, self.largest_rank())) if self.rank is None else self.rank
 
-    def _panels(self) -> float:
-        """Return the number of n × rank matrices at the peak of a fit at low rank."""
+    def _number_of_panels(self) -> float:
+        """Return the number of n × rank matrices at the memory peak of a low-rank fit."""
         inputs = CHOICE_PANELS if self.choice else LOW_RANK_PANELS
         return inputs if self._no_outputs() else inputs + OUTPUT_PANELS
 
     def _no_outputs(self) -> bool:
-        """Return whether outputs need no coordinates of low rank of their own."""
+        """Return whether the outputs need no low-rank coordinates."""
         return self.identity or self.q is not None
 
     def _width(self, otherwise: int) -> int:
-        """Return the number of output coordinates, at most n; `otherwise` if it is not known."""
+        """Return the number of output coordinates, at most n; `otherwise` if unknown."""
         return otherwise if self.q is None else min(self.q, self.n)
 
     def cholesky(self) -> Route:
-        """Return the cost of one Cholesky factorisation."""
+        """Return the route of one Cholesky factorisation, with its costs."""
         n = float(self.n)
         solves = n * n * (self.q or 0)
         work = n * n * (self.p + ENTRY) + n**3 / 4 + solves
         return Route("cholesky", 8 * CHOLESKY_SQUARES * n * n, work, None, self.free)
 
     def spectral(self) -> Route:
-        """Return the cost of eigendecompositions of the inputs and of the operator."""
+        """Return the route of eigendecompositions of input Gram matrix and operator."""
         n, q = float(self.n), float(self._width(self.n))
         products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
         work = products + EIGH * n**3 + self._operators(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
     def tridiagonal(self) -> Route:
-        """Return the cost of a tridiagonalisation, two thirds of an eigendecomposition."""
+        """Return the route of a tridiagonalisation, two thirds of an eigendecomposition."""
         spectral = self.spectral()
         work = spectral.multiplications - EIGH * float(self.n) ** 3 / 3
         return replace(spectral, name="tridiagonal", multiplications=work)
 
     def low_rank(self) -> Route:
-        """Return the cost of a low-rank fit with all rows in memory."""
+        """Return the route of a low-rank fit with all rows in memory."""
         n, m = float(self.n), float(self._rank)
-        memory = 8 * (self._panels() * n * m + 3 * m * m)
+        memory = 8 * (self._number_of_panels() * n * m + 3 * m * m)
         return Route("low rank", memory, self._low_rank_work(m), self._rank, self.free)
 
     def streamed(self) -> Route:
-        """Return the cost of a low-rank fit that holds one block of rows at a time."""
+        """Return the route of a low-rank fit that holds one block of rows at a time."""
         m, q = float(self._rank), float(self._width(self._rank))
         memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
         return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)
 
     def _operators(self, q: float) -> float:
-        """Return the cost of operators that are not a multiple of the identity."""
+        """Return the multiplications for an operator with q coordinates; 0 for the identity."""
         if self.identity:
             return 0.0
         return (1 + self.conditional) * self.n * q * q / 2 + EIGH * q**3
 
     def _low_rank_work(self, m: float) -> float:
-        """Return the estimated work of a fit at rank m, in multiplications."""
+        """Return the estimated number of multiplications of a fit at rank m."""
         n, q = float(self.n), float(self._width(int(m)))
         sides = 1.0 if self._no_outputs() else 2.0
         cholesky = self.identity and not self.choice
@@ -226,7 +226,7 @@ class Sizes:
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
-    """Refuse an exact fit of `n` pairs if `squares` n×n float64 matrices exceed the memory.
+    """Raise an error if an exact fit of n pairs, `squares` n × n matrices, exceeds the memory.
 
     `where` is an array on the device that computes, or the device's name.
     """
@@ -247,7 +247,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
 
 
 def require_low_rank(n: int, rank: int | None) -> None:
-    """Refuse coordinates of `n` items that do not fit into memory; a rank of None adapts."""
+    """Raise an error if n × rank coordinates exceed the memory; None adapts the rank."""
     needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), SHARE * _memory.available()
     if needed > free:
         raise MemoryError(
@@ -258,7 +258,10 @@ def require_low_rank(n: int, rank: int | None) -> None:
 
 
 def require_moments(shapes: list[tuple[int, int]]) -> None:
-    """Refuse a stream whose moments, of (outputs, inputs) coordinates, exceed the memory."""
+    """Raise an error if the moment matrices of a stream exceed the memory.
+
+    The shapes are numbers of (output, input) coordinates.
+    """
     needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
     free = SHARE * _memory.available()
     if needed > free:

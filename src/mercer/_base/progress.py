@@ -15,12 +15,12 @@ WATCHERS = {"_skl_callbacks", "_parent_callback_ctx"}
 
 
 class Observed:
-    """An estimator whose fit can be watched: by callbacks, and by a bar where it is `verbose`."""
+    """An estimator that reports the progress of `fit` to callbacks, and by a bar if `verbose`."""
 
     verbose: bool = False
 
     def set_callbacks(self, *callbacks: Any) -> Any:
-        """Set callbacks of scikit-learn, such as its `ProgressBar`, for the next fits.
+        """Set scikit-learn callbacks, such as `ProgressBar`, for the next fits.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Steps:
                 return
 
     def _subcontext(self, what: str) -> Any:
-        """Return a context for each announced step; further steps are not reported."""
+        """Return a callback context for the next step called `what`, or None if unannounced."""
         if self.context is None or not self.unreported:
             return None
         self.unreported -= 1
@@ -72,7 +72,7 @@ class Steps:
 
 
 def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
-    """Run `body` with the steps of a fit on X and y, at most `total` of them."""
+    """Run body(steps) as a fit on X and y that reports at most `total` steps; return its result."""
 
     def fit(estimator: Observed) -> T:
         steps = Steps(estimator, total)
@@ -97,7 +97,7 @@ def is_watched(estimator: Observed) -> bool:
 
 
 def _support() -> Any:
-    """Return scikit-learn's mix-in for callbacks."""
+    """Return scikit-learn's mix-in class for callbacks."""
     from sklearn.callback import CallbackSupportMixin  # slow to import, seldom needed
 
     return CallbackSupportMixin

@@ -11,7 +11,7 @@ ASYMMETRIC = 1e-6
 
 
 def full(S: Array) -> Array:
-    """Return a symmetric matrix with two dimensions; one dimension is a diagonal matrix.
+    """Return a symmetric matrix as a 2-D array; a 1-D array is taken as a diagonal.
 
     Examples
     --------
@@ -25,29 +25,29 @@ def full(S: Array) -> Array:
 
 
 def add(S: Array, T: Array) -> Array:
-    """Return S + T, a diagonal where both are."""
+    """Return S + T for matrices or diagonals; a diagonal if both are diagonals."""
     return S + T if S.ndim == T.ndim else full(S) + full(T)
 
 
 def multiply(M: Array, S: Array) -> Array:
-    """Return M S; the columns of M are scaled where S is diagonal."""
+    """Return M S for a matrix M and a symmetric matrix or a diagonal S."""
     return M * S if S.ndim == 1 else M @ S
 
 
 def trace(S: Array) -> float:
-    """Return the sum of the eigenvalues of a symmetric matrix."""
+    """Return the trace of a symmetric matrix, or of a diagonal."""
     xp = namespace(S)
     return float(xp.sum(S if S.ndim == 1 else xp.linalg.diagonal(S)))
 
 
 def inner(S: Array, T: Array) -> float:
-    """Return tr(S T), the sum of the products of all entries."""
+    """Return tr(S T) for symmetric matrices or diagonals."""
     product = S * T if S.ndim == T.ndim else full(S) * full(T)
     return float(namespace(product).sum(product))
 
 
 def check_symmetric(S: Array) -> Array:
-    """Return a symmetric matrix, or the diagonal of one, after a check of its entries."""
+    """Return S after checking that it is a symmetric matrix, or a diagonal, of finite numbers."""
     if not S.shape[0]:
         return S
     xp = namespace(S)

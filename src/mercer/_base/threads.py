@@ -35,12 +35,12 @@ _ONE_OF_MANY: ContextVar[bool] = ContextVar("_ONE_OF_MANY", default=False)
 
 
 def one_of_many() -> bool:
-    """Return whether this thread is one of several that work in parallel."""
+    """Return whether this thread runs inside `side_by_side` with other threads."""
     return _ONE_OF_MANY.get()
 
 
 def cores() -> int:
-    """Return the number of cores of linear algebra: the environment's, or the process's."""
+    """Return the number of cores for linear algebra, from the environment or the process."""
     if _ONE_OF_MANY.get():
         return 1
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -51,7 +51,7 @@ def cores() -> int:
 
 
 def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Done]:
-    """Return the results of a function for each part, computed on all cores."""
+    """Return [work(part) for part in parts], computed in parallel threads."""
     parts = list(parts)
     number = min(cores(), len(parts))
     if number < 2:
@@ -79,12 +79,12 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
 
 @cache
 def _pool(number: int) -> ThreadPoolExecutor:
-    """Return the pool of threads, which is kept because starting threads takes long."""
+    """Return a cached pool of `number` threads."""
     return ThreadPoolExecutor(number, thread_name_prefix="mercer")
 
 
-def _forked() -> None:
-    """Forget the pool in a forked process, where no thread has survived."""
+def _forget_pool() -> None:
+    """Forget the thread pool after a fork, because threads do not survive it."""
     _pool.cache_clear()
     _Limit.lock, limits = threading.Lock(), _Limit.limits
     if _Limit.asked:
@@ -93,11 +93,11 @@ def _forked() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_forget_pool)
 
 
 def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
-    """Apply a function to blocks of rows that fit into the cache, in parallel if there are many."""
+    """Call work(rows) for blocks of rows that fit in the cache, in parallel if there are many."""
     if _ONE_OF_MANY.get() and rows * columns <= MANY:
         work(slice(0, rows))  # short calls: threads would wait for Python's lock
         return
@@ -110,7 +110,7 @@ def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
 
 
 def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
-    """Return the results of a function, called once per thread with the blocks of the thread.
+    """Return the results of calling `work` once per thread with a list of row blocks.
 
     Blocks have about `step` rows, and there are no more threads than such blocks.
     The same blocks go to the same thread in every run, so that sums are the same too.
@@ -126,12 +126,12 @@ def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[D
 
 
 def rows_at_once(columns: int) -> int:
-    """Return the number of rows of a block with a number of columns, for `striped`."""
+    """Return the number of rows per block for `striped`, given the number of columns."""
     return min(MOST_ROWS, max(LEAST_ROWS, AT_ONCE // max(1, columns)))
 
 
 class _Limit:
-    """The number of callers of `one_thread_each` now inside, and what undoes the limit."""
+    """The number of active `one_thread_each` contexts, and the limit that they share."""
 
     lock = threading.Lock()
     asked = 0
@@ -140,7 +140,7 @@ class _Limit:
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Limit products to one thread each while any caller is inside.
+    """Limit linear algebra libraries to one thread per call inside this context.
 
     For several threads that make products of their own, and for products so small that the
     threads of numpy and scipy would only keep each other waiting.
@@ -160,7 +160,7 @@ def one_thread_each() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Return the loaded linear algebra libraries, which takes a while to find."""
+    """Return a cached controller of the thread pools of linear algebra libraries."""
     import scipy.linalg  # noqa: F401  so that it is among them
 
     return ThreadpoolController()

@@ -14,7 +14,7 @@ from .._base.files import NO_ARCHIVE
 
 
 class DataNotFound(FileNotFoundError):
-    """Error of a data set that is not on this machine; it says which file to put where.
+    """Error for a missing data set; the message says which file to put where.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class DataNotFound(FileNotFoundError):
 
 
 class WrongData(ValueError):
-    """Error of a data file that is not the expected one.
+    """Error for a data file with unexpected content.
 
     Examples
     --------
@@ -63,12 +63,12 @@ def data_folder(data_home: str | Path | None = None) -> Path:
 
 
 def file_hash(data: bytes) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 hash of the bytes of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
 def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a hash of arrays, whatever file they come from; numbers count to six decimals."""
+    """Return a hash of the names and values of arrays; numbers count to six decimals."""
     made = hashlib.sha256()
     for name in sorted(arrays):
         values = np.rint(np.asarray(arrays[name], dtype=float) * 1e6).astype("<i8")
@@ -84,7 +84,7 @@ def find(
     origin: str = "",
     content: tuple[str, tuple[str, ...]] | None = None,
 ) -> Path:
-    """Return the path of a data file, such as "usps/usps.npz", after its content was verified.
+    """Return the path of a data file, such as "usps/usps.npz", after verifying its content.
 
     Parameters
     ----------
@@ -106,19 +106,23 @@ def find(
             f"{path.name} is missing: put it at {path} (or set MERCER_DATA to the folder that "
             f"holds {name}){'; it comes from ' + origin if origin else ''}."
         )
-    if sha256 is not None and file_hash(path.read_bytes()) != sha256 and not _holds(path, content):
+    if (
+        sha256 is not None
+        and file_hash(path.read_bytes()) != sha256
+        and not _has_content(path, content)
+    ):
         raise WrongData(f"{path} is not the file expected: its SHA-256 differs. Replace it.")
     return path
 
 
 def arrays(name: str, data_home: str | Path | None = None, **how: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of an npz that `find` finds."""
+    """Return the arrays of a verified npz file by name; `how` is passed to `find`."""
     with np.load(find(name, data_home, **how), allow_pickle=False) as z:
         return dict(z)
 
 
 def rows(path: Path, width: int, what: str) -> list[list[str]]:
-    """Return the tab-separated cells of a file; every line must have the given number of them."""
+    """Return the tab-separated cells of each line of a file; each line must have `width` cells."""
     found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     wrong = next((i for i, row in enumerate(found, 1) if len(row) != width), None)
     if wrong is not None:
@@ -126,8 +130,8 @@ def rows(path: Path, width: int, what: str) -> list[list[str]]:
     return found
 
 
-def _holds(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:
-    """Return whether a file has the expected content."""
+def _has_content(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:
+    """Return whether an npz file has arrays with the expected (hash, names)."""
     if content is None:
         return False
     try:

@@ -18,7 +18,7 @@ CMU_ATTRIBUTION = (
 
 @dataclass(frozen=True)
 class Faces:
-    """Images of people in several views.
+    """A data set of face images, each with its subject and its view.
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class Faces:
 
     @property
     def turned(self) -> list[str]:
-        """The other views, in the order of the set."""
+        """The names of the views other than the frontal one."""
         return [view for view in dict.fromkeys(self.view.tolist()) if view != self.frontal]
 
     @property
     def nearest(self) -> str:
-        """The turned view nearest to the frontal one: by angle where views are numbers."""
+        """The name of the turned view that is nearest to the frontal one."""
         try:
             front = float(self.frontal)
             return min(self.turned, key=lambda v: (abs(float(v) - front), float(v) < front))
@@ -65,7 +65,7 @@ class Faces:
     def pairs(
         self, views: list[str] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return turned images, the frontal ones of the same subject, the subjects and the views.
+        """Return turned images, frontal images of the same subjects, subjects and views.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Faces:
         return self.images[rows], self.images[targets], self.subject[rows], self.view[rows]
 
     def shrunk(self, side: int) -> Faces:
-        """Return images of at most `side` pixels a side, by means over blocks of pixels."""
+        """Return a copy with images of at most `side` × `side` pixels, averaged over blocks."""
         height, width = self.images.shape[1:]
         block = -(-max(height, width) // side)
         if block <= 1:

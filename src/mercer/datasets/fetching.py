@@ -25,7 +25,7 @@ Parse = Callable[[Mapping[str, bytes]], Arrays]
 
 
 def _github(repository: str, commit: str, path: str = "") -> str:
-    """Return the address of a file at a commit of a repository."""
+    """Return the URL of a file at a commit of a GitHub repository."""
     return f"https://raw.githubusercontent.com/{repository}/{commit}{path}"
 
 
@@ -45,7 +45,7 @@ QM9 = _github(
 
 @dataclass(frozen=True)
 class Remote:
-    """The addresses of a data set, and the hashes of its content.
+    """The download addresses of a data set, and the hashes of its content.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Remote:
 
 
 def usps(files: Mapping[str, bytes]) -> Arrays:
-    """Parse lines of a label and 256 pixels."""
+    """Return the arrays of the USPS files: lines of a label and 256 pixels."""
     made: Arrays = {}
     for part in ("train", "test"):
         text = gzip.decompress(files[part]).decode("ascii")
@@ -80,7 +80,10 @@ def usps(files: Mapping[str, bytes]) -> Arrays:
 
 
 def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
-    """Parse lines of id, letter, next id (-1 ends a word), word, position, fold and 128 pixels."""
+    """Return the arrays of the OCR letters file, one letter per line.
+
+    The columns are id, letter, next id (-1 ends a word), word, position, fold and 128 pixels.
+    """
     lines = gzip.decompress(files["letters"]).decode("ascii").splitlines()
     rows = [line.rstrip().split("\t") for line in lines if line.strip()]
     ends = np.array([row[2] == "-1" for row in rows])
@@ -96,7 +99,7 @@ def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
 
 
 def label_rankings(files: Mapping[str, bytes]) -> Arrays:
-    """Parse a header, then lines of features and a ranking such as b>c>a."""
+    """Return the arrays of label ranking files: features and a ranking such as b>c>a."""
     made: Arrays = {}
     for name, data in files.items():
         rows = [line.split(",") for line in data.decode("ascii").split()][1:]
@@ -167,12 +170,10 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
         )
     remote, folder = FETCHABLE[name], data_folder(data_home)
     if remote.parse is None:
-        return [_downloaded(remote, file, folder) for file in remote.urls]
+        return [_download(remote, file, folder) for file in remote.urls]
     with TemporaryDirectory() as scratch:
-        files = {
-            file: _downloaded(remote, file, Path(scratch)).read_bytes() for file in remote.urls
-        }
-    arrays = _parsed(name, remote.parse, files)
+        files = {file: _download(remote, file, Path(scratch)).read_bytes() for file in remote.urls}
+    arrays = _parse_files(name, remote.parse, files)
     if remote.content is not None and content_hash(arrays) != remote.content:
         raise WrongData(f"The page of {name} has changed: the content hash of its files differs.")
     path = folder / remote.npz
@@ -182,16 +183,16 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
     return [path]
 
 
-def _parsed(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
-    """Return the arrays of downloaded files, or raise an error that names the data set."""
+def _parse_files(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
+    """Return the arrays that `parse` reads from files; errors name the data set."""
     try:
         return parse(files)
     except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:
         raise WrongData(f"The files of {name} are not in their format: {problem}") from None
 
 
-def _downloaded(remote: Remote, file: str, folder: Path) -> Path:
-    """Download one file into a folder; pooch compares its hash before it is kept."""
+def _download(remote: Remote, file: str, folder: Path) -> Path:
+    """Download one file of a data set into a folder and verify its hash; return its path."""
     require("pooch", "fetch")
     import pooch
 

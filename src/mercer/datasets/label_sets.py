@@ -16,7 +16,7 @@ ORIGIN = "the data folder of Mulan (github.com/tsoumakas/mulan), re-encoded as C
 
 
 class LabelData(NamedTuple):
-    """A multi-label data set in its given split; indicators are sparse, one column a label."""
+    """A multi-label data set, split into training and test examples, with sparse indicators."""
 
     X_train: csr_array
     y_train: csr_array
@@ -56,14 +56,14 @@ def load_emotions(
 
 
 def _load(name: str, data_home: str | Path | None, sha256: str | None) -> LabelData:
-    """Load inputs and label sets, for training and for tests."""
+    """Return the multi-label data set called `name`, with its training and test split."""
     z = arrays(f"{name}/{name}.npz", data_home, sha256=sha256, origin=ORIGIN)
     X, y, X_test, y_test = (_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
     return LabelData(X, y, X_test, y_test, z["label_names"])
 
 
 def _matrix(z: Any, part: str) -> csr_array:
-    """Return one of the sparse matrices of a file."""
+    """Return the sparse matrix called `part` of an npz file."""
     entries = tuple(z[f"{part}_{of}"] for of in ("data", "indices", "indptr"))
     dtype = np.float64 if part.startswith("X") else np.int8
     return csr_array(entries, shape=z[f"{part}_shape"], dtype=dtype)

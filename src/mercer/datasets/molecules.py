@@ -28,7 +28,7 @@ ELECTRON = 0.00054858
 
 
 class TandemSpectrum(NamedTuple):
-    """A tandem mass spectrum of a compound whose formula is known."""
+    """A tandem mass spectrum of a compound with a known molecular formula."""
 
     mz: np.ndarray
     intensity: np.ndarray
@@ -37,7 +37,7 @@ class TandemSpectrum(NamedTuple):
 
 
 class MassBank(NamedTuple):
-    """Spectra with the molecules they are of, and all molecules of each formula."""
+    """Mass spectra, the molecule of each, and all candidate molecules by formula."""
 
     spectra: np.ndarray
     molecules: np.ndarray
@@ -100,14 +100,14 @@ def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HA
 
 
 def _spectrum(record: dict) -> TandemSpectrum:
-    """Return the spectrum of a record."""
+    """Return the `TandemSpectrum` of a JSON record."""
     precursor = record["precursor_mz"] or protonated_mass(record["formula"])
     mz, intensity = (np.array(record[name]) for name in ("mz", "intensity"))
     return TandemSpectrum(mz, intensity, float(precursor), record["formula"])
 
 
 def protonated_mass(formula: str) -> float:
-    """Return the mass-to-charge ratio of [M+H]+; of a formula with a charge of its own, of M+.
+    """Return the mass-to-charge ratio of [M+H]+, or of M+ if the formula has a charge.
 
     Examples
     --------

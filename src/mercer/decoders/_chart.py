@@ -23,7 +23,7 @@ Derivation = tuple[float, Edge, tuple[int, ...]]
 
 
 class Chart:
-    """All derivations of trees from a grammar, smallest spans first.
+    """A dynamic-programming chart of all trees that a grammar derives, each tree with a value.
 
     Parameters
     ----------
@@ -74,18 +74,22 @@ class Chart:
                 self._fill_span(start, start + width)
 
     def _fill_span(self, start: int, end: int) -> None:
-        """Fill a span: whole productions, then chains of single children, then incomplete ones."""
+        """Store the best value of every state from position `start` to position `end`.
+
+        Complete productions come first, then chains of single children, then incomplete
+        productions.
+        """
         for p in self._plain:
-            self._put((start, p, len(self.grammar.productions[p].children), end, 0))
+            self._store_best((start, p, len(self.grammar.productions[p].children), end, 0))
         for height in range(1, self.rules.longest_chain + 1):
             for p in self._single:
-                self._put((start, p, 1, end, height))
+                self._store_best((start, p, 1, end, height))
         for p in self._plain:
             for place in range(1, len(self.grammar.productions[p].children)):
-                self._put((start, p, place, end, 0))
+                self._store_best((start, p, place, end, 0))
 
-    def _put(self, state: State) -> None:
-        """Store the best value of a state, if it has a derivation."""
+    def _store_best(self, state: State) -> None:
+        """Store the best value of a state, unless the state has no derivation."""
         start, p, place, end, height = state
         value = max(self._values(state), default=-np.inf)
         if value == -np.inf:
@@ -97,19 +101,19 @@ class Chart:
         self.ends.setdefault((start, p, place, height), []).append(end)
 
     def _values(self, state: State) -> Iterator[float]:
-        """Yield the value of a state by each of its last steps, the best child of a span alone."""
+        """Yield one value of a state per way to add its last child, over the best such child."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
-        for before, at in self._before(state):
+        for before, at in self._states_before(state):
             value = 0.0 if place == 1 else self.value[before]
             if leaf:
-                if self._reads(p, place, at, end):
+                if self._leaf_fits(p, place, at, end):
                     yield value
             else:
-                yield value + self._child(self._span(at, end), p, place, height)
+                yield value + self._best_child_value(self._span(at, end), p, place, height)
 
-    def _before(self, state: State) -> list[tuple[State, int]]:
-        """Return the states with one child less, and their ends."""
+    def _states_before(self, state: State) -> list[tuple[State, int]]:
+        """Return the states before the last child of a state is added, with their end positions."""
         start, p, place, end, height = state
         if place == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -118,16 +122,19 @@ class Chart:
         return [((start, p, place - 1, at, height), at) for at in ends if at < end]
 
     def _span(self, at: int, end: int) -> tuple[int, int]:
-        """Return the span of a child: symbols, or a number of nodes."""
+        """Return the span of a child between two positions: (at, end), or (0, number of nodes)."""
         return (at, end) if self.symbols is not None else (0, end - at)
 
-    def _reads(self, p: int, place: int, at: int, end: int) -> bool:
-        """Return whether a leaf stands between two positions."""
+    def _leaf_fits(self, p: int, place: int, at: int, end: int) -> bool:
+        """Return whether child number `place` of production p, a leaf, is the symbol at `at`.
+
+        Without given symbols, any leaf fits; it must have length one in either case.
+        """
         name = self.grammar.productions[p].children[place - 1][1]
         return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
 
-    def _child(self, span: tuple[int, int], p: int, place: int, height: int) -> float:
-        """Return the value of the best child that a production can have over a span."""
+    def _best_child_value(self, span: tuple[int, int], p: int, place: int, height: int) -> float:
+        """Return the value of the best child number `place` of production p over a span."""
         key = (*span, p, place)
         if height or key not in self._best_child:
             steps = self._children(span, p, place, height)
@@ -140,7 +147,7 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, place: int, height: int
     ) -> list[tuple[float, State]]:
-        """Return the states of a span that can be a child of a production, and what each adds."""
+        """Return the states over a span that can be child `place` of production p, with gains."""
         gains = self._gains_below(p, place)
         return [
             (gains[child[1]], child)
@@ -149,7 +156,7 @@ class Chart:
         ]
 
     def _gains_below(self, p: int, place: int) -> dict[int, float]:
-        """Return the productions that may be a child of another, and what the pair adds."""
+        """Return the gain of each production that may be child number `place` of production p."""
         if (p, place) not in self._pair_gains:
             allowed, grammar = self.rules.below(p, place - 1, self.seen), self.grammar
             gains = {q: float(self.gains[grammar.feature((p, place - 1, q))]) for q in allowed}
@@ -159,7 +166,7 @@ class Chart:
     # -- trees, best first --------------------------------------------------------------------
 
     def trees(self) -> Iterator[tuple[float, Any]]:
-        """Yield values and nested trees, from the best on."""
+        """Yield pairs (value, nested tree) of all trees in the chart, largest value first."""
         ends = [self.length] if self.symbols is not None else range(1, self.length + 1)
         roots = set(self.rules.roots)
         tops = [
@@ -180,17 +187,17 @@ class Chart:
         leaf, _ = self.grammar.productions[p].children[place - 1]
         own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
         found: list[Edge] = []
-        for before, at in self._before(state):
+        for before, at in self._states_before(state):
             joined = () if place == 1 else (before,)
             if leaf:
-                found.extend([(own, joined)] if self._reads(p, place, at, end) else [])
+                found.extend([(own, joined)] if self._leaf_fits(p, place, at, end) else [])
                 continue
             for gain, child in self._children(self._span(at, end), p, place, height):
                 found.append((own + gain, (*joined, child)))
         return found
 
     def _derivation(self, state: State, rank: int) -> Derivation | None:
-        """Return the derivation of a state with a given rank; None where there are fewer."""
+        """Return the derivation of a state with the `rank`-th largest value, or None."""
         ranked = self._ranked.setdefault(state, [])
         if state not in self._waiting:
             self._waiting[state] = []
@@ -207,7 +214,7 @@ class Chart:
         return ranked[rank]
 
     def _push_following(self, state: State, last: Derivation) -> None:
-        """Add the derivations after one: those with a joined state at its next rank.
+        """Queue the successors of a derivation: one joined state moves to its next rank.
 
         Only states from the last one of rank above 0 on are advanced, so that none comes twice.
         """
@@ -218,7 +225,10 @@ class Chart:
                 break
 
     def _push(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
-        """Add a derivation to those that wait, if all the states that it joins have their rank."""
+        """Queue the derivation of a state by an edge, with joined states of the given ranks.
+
+        Nothing is queued if a joined state has too few derivations.
+        """
         value, waiting = edge[0], self._waiting[state]
         for joined, rank in zip(edge[1], ranks, strict=True):
             part = self.value[joined] if rank == 0 else self._value_of(joined, rank)
@@ -228,12 +238,12 @@ class Chart:
         heappush(waiting, (-value, len(waiting), edge, ranks))
 
     def _value_of(self, state: State, rank: int) -> float | None:
-        """Return the value of a derivation with a given rank; None where there are fewer."""
+        """Return the `rank`-th largest value of a derivation of a state, or None."""
         found = self._derivation(state, rank)
         return None if found is None else found[0]
 
     def _tree(self, state: State, rank: int) -> Any:
-        """Return the nested tree of a derivation."""
+        """Return the nested tree of the derivation of a state with the `rank`-th largest value."""
         children: list[Any] = []
         made = self.grammar.productions[state[1]]
         while state[2]:

@@ -20,7 +20,7 @@ PRICES = tuple(sorted(np.round(np.linspace(-0.6, 0.6, 49), 3).tolist(), key=abs)
 
 
 class ExpectedLoss:
-    """Δ(y, y_i) against the training outputs y_i, by a function of two outputs.
+    """The loss Δ(y, y_i) of an output y against training outputs y_i, a given function.
 
     Children know more of their loss: how to find the best y for weights on the training outputs.
 
@@ -36,16 +36,16 @@ class ExpectedLoss:
         self.function, self.y = function, y
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """Return Δ of each output (row) against each training output (column)."""
+        """Return the loss Δ of each output (row) against each training output (column)."""
         rows = [[float(self.function(a, b)) for b in self.y] for a in outputs]
         return np.array(rows).reshape(count(outputs), count(self.y))
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the best output of each row of weights, and a lower bound of Σ_i c_i Δ(y, y_i)."""
+        """Return argmin_y Σ_i c_i Δ(y, y_i) for each row c of C, and a bound of the minimum."""
         raise NotImplementedError
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Return Σ_i c_i Δ(y_t, y_i) for each row of weights and its output."""
+        """Return Σ_i c_i Δ(y_t, y_i) for each row c of C and its output y_t."""
         found = []
         for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
             some = take(outputs, np.arange(rows.start, rows.stop))
@@ -77,28 +77,31 @@ class LabelLoss(ExpectedLoss):
         self.sizes = self.Y.sum(axis=1)
 
     def _indicators(self, y: Items) -> np.ndarray:
-        """Return label sets as rows of zeros and ones."""
+        """Return label sets as a matrix of zeros and ones, one column per label."""
         return np.asarray(host(dense(self.labels.check(y, "y"))) > 0, dtype=float)
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """Return Δ of each output (row) and training output, from overlaps and sizes."""
+        """Return the loss Δ of each output (row) against each training output (column)."""
         Z = self._indicators(outputs)
         sizes = Z.sum(axis=1)[:, None]
         return 1.0 - OVERLAPS[self.name](Z @ self.Y.T, sizes, self.sizes[None, :], Z.shape[1])
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the best output of each row of weights, and its value, which is the bound."""
-        found = self.labels.decoded(self._chosen(C, [self.price])[0], self.sample)
+        """Return the label set of least expected loss for each row of C, and that loss."""
+        found = self.labels.decoded(self._best_sets(C, [self.price])[0], self.sample)
         return found, self.values(C, found)
 
     def calibrate(self, C: np.ndarray, y: Items) -> None:
-        """Choose the price of the least loss on left-out weights.
+        """Choose the price per label with the least loss of the sets found for weights C.
 
-        It stays 0 unless a price lowers the loss by more than one standard error.
+        Row t of C has the weights of an example that was left out, and y[t] is its true
+        set.
+
+        The price stays 0 unless another one lowers the loss by more than one standard error.
         """
         true = self._indicators(y)
         losses = []
-        for chosen in self._chosen(C, PRICES):
+        for chosen in self._best_sets(C, PRICES):
             sizes = chosen.sum(axis=1)
             both = (chosen * true).sum(axis=1)
             right = OVERLAPS[self.name](both, sizes, true.sum(axis=1), true.shape[1])
@@ -107,20 +110,20 @@ class LabelLoss(ExpectedLoss):
         gain = losses[0] - losses[best]
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
-    def _chosen(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return the best sets at each price, as booleans."""
+    def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return for each price the best label set of each row of C, as boolean indicators."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
         search = {"hamming": self._hamming, "f1": self._f1, "subset": self._subset}[self.name]
         parts = [search(C[rows], prices) for rows in blocks(len(C), step)]
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 
     def _hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return the labels with more votes for than against them, at each price."""
+        """Return for each price the sets of the labels whose weighted votes exceed the price."""
         votes = C @ (2.0 * self.Y - 1.0)
         return [votes > price for price in prices]
 
     def _f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return the sets of the largest weighted F1, at each price."""
+        """Return for each price the label sets with the largest weighted F1 minus prices."""
         labels = self.Y.shape[1]
         sizes = np.arange(1, labels + 1)
         gains = np.zeros((len(C), labels, labels))  # point, label, size
@@ -138,7 +141,7 @@ class LabelLoss(ExpectedLoss):
         return found
 
     def _subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return the training sets with the most votes, at each price."""
+        """Return for each price the training label sets with the largest weights minus prices."""
         rows, number = np.unique(self.Y, axis=0, return_inverse=True)
         votes = np.zeros((len(C), len(rows)))
         np.add.at(votes.T, number.reshape(-1), C.T)
@@ -147,14 +150,17 @@ class LabelLoss(ExpectedLoss):
 
 
 def best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels by falling gain (point, rank, size), and the sum of the best s gains."""
+    """Return labels by falling gain for each set size, and the sum of the best s gains.
+
+    The gains and the labels have the shape (points, labels, sizes).
+    """
     order = np.argsort(-gains, axis=1, kind="stable")
     summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
     return order, np.einsum("tss->ts", summed)
 
 
 class RankingLoss(ExpectedLoss):
-    """(1 - tau) / 2 of Kendall or (1 - rho) / 2 of Spearman; both searches are exact.
+    """The loss (1 - τ) / 2 of Kendall's τ or (1 - ρ) / 2 of Spearman's ρ; searches are exact.
 
     Both are inner products of embeddings, so that weighted sums are points of these.
     """
@@ -167,17 +173,20 @@ class RankingLoss(ExpectedLoss):
         self.y, self.F = y, self.kernel.features(y)
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """Return Δ of each output (row) and training output, from the embedding."""
+        """Return the loss Δ of each output (row) against each training output (column)."""
         return (1.0 - self.kernel.features(outputs) @ self.F.T) / 2.0
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the best ranking of each row, and its value; `Kemeny` warns if unproved."""
+        """Return the ranking of least expected loss for each row of C, and that loss.
+
+        `Kemeny` warns if a ranking is not proved to be the best.
+        """
         found = self.decoder._ranks(C @ self.F).astype(self.decoder.dtype_)
         return found, self.values(C, found)
 
 
 class EditLoss(ExpectedLoss):
-    """The edit distance of sequences; the search is local, with a bound of the optimum.
+    """The edit distance of sequences; the search is local, with a lower bound of the optimum.
 
     Notes
     -----
@@ -196,18 +205,18 @@ class EditLoss(ExpectedLoss):
         symbols = dict.fromkeys(symbol for item in y for symbol in item)
         self.code = {symbol: chr(0xF0000 + i) for i, symbol in enumerate(symbols)}
         self.symbol = {code: symbol for symbol, code in self.code.items()}
-        self.y, self.texts = y, [self._coded(item) for item in y]
+        self.y, self.texts = y, [self._as_text(item) for item in y]
 
-    def _coded(self, item: Any) -> str:
-        """Return a sequence as a text with one character per symbol."""
+    def _as_text(self, item: Any) -> str:
+        """Return a sequence of symbols as a string with one character per symbol."""
         return "".join(self.code.get(symbol, "\0") for symbol in item)
 
     def pairs(self, outputs: Items) -> np.ndarray:
-        """Return the edit distances of outputs (rows) and training outputs, by rapidfuzz."""
-        return _distances([self._coded(item) for item in outputs], self.texts)
+        """Return the edit distance of each output (row) to each training output (column)."""
+        return _distances([self._as_text(item) for item in outputs], self.texts)
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return a local optimum for each row of weights, and a lower bound."""
+        """Return a locally best sequence for each row of C, and a bound of the least loss."""
         found, bounds = [], np.empty(len(C))
         for t, weights in enumerate(C):
             text, bounds[t] = self._search(weights)
@@ -215,16 +224,16 @@ class EditLoss(ExpectedLoss):
         return object_array(found), bounds
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Return Σ_i c_i Δ(y_t, y_i) over the outputs of the largest weights."""
+        """Return Σ_i c_i Δ(y_t, y_i) for each row c of C, over the largest weights c_i only."""
         found = []
         for weights, output in zip(C, outputs, strict=True):
             own = _largest(weights, self.SUPPORT)
-            distances = _distances([self._coded(output)], [self.texts[i] for i in own])[0]
+            distances = _distances([self._as_text(output)], [self.texts[i] for i in own])[0]
             found.append(float(distances @ weights[own]))
         return np.array(found)
 
     def _search(self, weights: np.ndarray) -> tuple[str, float]:
-        """Return a local optimum for one row of weights, and a lower bound."""
+        """Return a locally best string for one row of weights, and a bound of the least loss."""
         own = _largest(weights, self.SUPPORT)
         texts, c = [self.texts[i] for i in own], weights[own]
         D = _distances(texts, texts)
@@ -243,12 +252,12 @@ class EditLoss(ExpectedLoss):
 
 
 def _largest(weights: np.ndarray, number: int) -> np.ndarray:
-    """Return the positions of the largest weights by absolute value."""
+    """Return the positions of the `number` weights with the largest absolute values."""
     return np.argsort(-np.abs(weights), kind="stable")[:number]
 
 
 def _distances(left: list[str], right: list[str]) -> np.ndarray:
-    """Return the edit distances of all pairs of texts."""
+    """Return the edit distance of each string in `left` (row) to each in `right` (column)."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
@@ -256,7 +265,7 @@ def _distances(left: list[str], right: list[str]) -> np.ndarray:
 
 
 def _one_edit_away(text: str, letters: list[str]) -> list[str]:
-    """Return the texts that one deletion, insertion or substitution makes."""
+    """Return all strings that are one deletion, insertion or substitution from a string."""
     near = {text[:i] + text[i + 1 :] for i in range(len(text))}
     for letter in letters:
         near |= {text[:i] + letter + text[i:] for i in range(len(text) + 1)}
@@ -265,7 +274,7 @@ def _one_edit_away(text: str, letters: list[str]) -> list[str]:
 
 
 def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
-    """Return a bound of the weighted sum of distances, by the triangle inequality."""
+    """Return a lower bound of min_y Σ_i c_i d(y, y_i), given the distances D of the y_i."""
     up, down = np.maximum(c, 0.0), np.maximum(-c, 0.0)
     most, least = up.sum(), down.sum()
     if not most > least:

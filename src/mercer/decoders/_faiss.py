@@ -21,7 +21,7 @@ NEIGHBOURS, EFFORT = 32, 128
 
 
 class FaissIndex:
-    """Candidates in coordinates, searched by inner product (flat) or by distance (HNSW).
+    """A faiss index of candidates, searched by inner product (flat) or by distance (HNSW).
 
     Notes
     -----
@@ -43,7 +43,7 @@ class FaissIndex:
         self.mean = self._mean_norm()
         # A power of two, which costs no digit: single precision ends at 1e±38, squares at 1e±19.
         self.unit = 2.0 ** round(np.log2(self.mean) / 2) if self.mean > 0 else 1.0
-        self.index = self._filled()
+        self.index = self._build()
 
     def _rows(self) -> Any:
         """Yield coordinates and squared norms of the candidates, block by block."""
@@ -52,12 +52,12 @@ class FaissIndex:
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
 
     def _mean_norm(self) -> float:
-        """Return the mean squared norm of up to 1,000 candidates."""
+        """Return the mean squared norm of the candidates, estimated from up to 1,000."""
         some = take(self.outputs, np.linspace(0, count(self.outputs) - 1, 1000).astype(int))
         return float(np.mean(host(self.frame.sqnorms(some))))
 
-    def _filled(self) -> Any:
-        """Return the index with all candidates."""
+    def _build(self) -> Any:
+        """Build the faiss index and add all candidates to it."""
         index: Any = None
         for E, norms in self._rows():
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
@@ -70,7 +70,7 @@ class FaissIndex:
         return index
 
     def _empty(self, width: int) -> Any:
-        """Return an index without candidates."""
+        """Return an empty faiss index for vectors of length `width`."""
         import faiss
 
         if not self.hnsw:
@@ -80,12 +80,16 @@ class FaissIndex:
         return index
 
     def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return numbers and exact scores of the best `k`, and whether they are surely the best."""
+        """Return indices and scores of the best `k` candidates per point, and if that is certain.
+
+        C has the coordinates of one point per row. The third array is False where
+        rounding in the flat index may hide a better candidate; it is True for HNSW.
+        """
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
         queries = with_column(G, 0.0) if self.hnsw else with_column(2.0 * G, -1.0)
         near, found = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), wide)
-        scores = self._rescored(C, found)
+        scores = self._exact_scores(C, found)
         # In the order of the candidates first, so that of equal scores the first one wins.
         by_number = np.argsort(found, axis=1, kind="stable")
         found, scores = (np.take_along_axis(A, by_number, axis=1) for A in (found, scores))
@@ -99,8 +103,11 @@ class FaissIndex:
             certain &= top[:, -1] > beyond * self.unit**2
         return best.astype(np.intp), top - self.mean, certain
 
-    def _rescored(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Return 2⟨g, Φ(y)⟩ - l(y, y) + m of each point and its candidates in double precision."""
+    def _exact_scores(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Return the scores of candidates `found[t]` at each point t, in double precision.
+
+        The score is 2⟨g, Φ(y)⟩ - l(y, y) + m with m the mean squared norm.
+        """
         numbers, place = np.unique(found, return_inverse=True)
         some = take(self.outputs, np.maximum(numbers, 0))
         E, norms = host(self.frame.evaluate(some)), host(self.frame.sqnorms(some)) - self.mean
@@ -113,7 +120,7 @@ class FaissIndex:
 
 
 def with_column(A: Array, last: Array | float) -> Array:
-    """Return a matrix with one more column."""
+    """Return a matrix with `last` appended as its last column."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)

@@ -18,7 +18,7 @@ Below = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Production:
-    """A label and what its children are: (True, leaf) or (False, label of an inner node)."""
+    """A grammar rule: a label, and each child as (True, leaf) or (False, label of a node)."""
 
     label: Hashable
     children: tuple[tuple[bool, Hashable], ...]
@@ -30,12 +30,12 @@ class Production:
 
     @property
     def single(self) -> bool:
-        """Whether the only child is an inner node."""
+        """Whether there is exactly one child, and it is an inner node."""
         return len(self.children) == 1 and not self.children[0][0]
 
 
 class Grammar:
-    """The productions of some trees, and pairs of productions of which one is below the other.
+    """The productions of training trees, and the pairs (production, production of a child).
 
     Productions and pairs are the features of a tree, numbered in this order. They have the hashes
     that the kernel `Productions` gives them, so that points written as sums over flat trees are
@@ -67,10 +67,10 @@ class Grammar:
         self._order = np.argsort(self._keys)
         width = len(self.productions)
         self.weights = np.where(np.arange(len(self._keys)) < width, 1.0, self.pair_weight)
-        self.counts = self._counted([bag for _, _, bag in read])
+        self.counts = self._count_matrix([bag for _, _, bag in read])
 
     def _read(self, tree: Any, name: str) -> tuple[int, int, Counter]:
-        """Return the root production (-1 for a single leaf), the number of nodes, the features."""
+        """Return the root production of a tree (-1 for a leaf), its size and feature counts."""
         (flat,) = flattened([tree], name)
         hashes = flat.productions()
         number = np.full(len(hashes), -1)
@@ -89,8 +89,8 @@ class Grammar:
                     bag[below] += 1
         return int(number[-1]), len(hashes), bag
 
-    def _counted(self, bags: list[Counter]) -> sparse.csr_array:
-        """Return counters of features as a sparse matrix."""
+    def _count_matrix(self, bags: list[Counter]) -> sparse.csr_array:
+        """Return feature counters as a sparse matrix, one row per counter."""
         entries = [
             (row, self.feature(f), count)
             for row, bag in enumerate(bags)
@@ -101,14 +101,14 @@ class Grammar:
         return sparse.csr_array((counts.astype(float), (rows, columns)), shape=shape)
 
     def feature(self, feature: int | Below) -> int:
-        """Return the feature number of a production or pair; -1 for a pair never seen."""
+        """Return the column of a production or a pair of productions; -1 for an unseen pair."""
         if isinstance(feature, int):
             return feature
         at = self.below.get(feature, -1)
         return at if at < 0 else len(self.productions) + at
 
     def counts_of(self, trees: Iterable[FlatTree]) -> sparse.csr_array:
-        """Return counts of the features in flat trees, without those that the grammar lacks."""
+        """Return the feature counts of flat trees, one row each; unseen features are ignored."""
         found = []
         for row, tree in enumerate(trees):
             inner = tree.productions()[np.diff(tree.pointer) > 0]
@@ -122,7 +122,7 @@ class Grammar:
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
-        """Return counts of the features of a tree, and Σ c² over pairs never seen."""
+        """Return the feature counts of a tree, and the sum of squared counts of unseen pairs."""
         bag: Counter = Counter()
         top: list[Any] = [(tree, None)]
         while top:
@@ -143,12 +143,12 @@ class Grammar:
         return counts, others
 
     def rules(self, rows: np.ndarray) -> Rules:
-        """Return the rules that the trees of some rows allow."""
+        """Return the rules that occur in the training trees at the given rows."""
         return Rules(self, np.asarray(self.counts[rows].sum(axis=0)) > 0, rows)
 
 
 class Rules:
-    """The productions that a search may use, and where.
+    """The productions that a search may use, and below which other productions.
 
     Parameters
     ----------
@@ -172,12 +172,19 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """Return the label of a production of leaves, else its number: equal ones are alike."""
+        """Return the label of a production if all its children are leaves, else its number.
+
+        Productions of the same kind may replace each other below a production.
+        """
         made = self.grammar.productions[p]
         return made.label if made.only_leaves else p
 
     def below(self, p: int, place: int, seen: bool) -> list[int]:
-        """Return the productions allowed below another: those seen there, or any of the label."""
+        """Return the productions that may be child number `place` of production p.
+
+        With `seen`, only those seen there in a training tree; else all with the right
+        label.
+        """
         grammar = self.grammar
         own = grammar.by_label.get(grammar.productions[p].children[place][1], [])
         own = [q for q in own if q in self._allowed]
@@ -185,7 +192,7 @@ class Rules:
 
 
 def is_inner(node: Any) -> bool:
-    """Return whether a nested node has children; a label in brackets alone is a leaf."""
+    """Return whether a node of a nested tree has children."""
     return isinstance(node, tuple | list) and len(node) > 1
 
 
@@ -196,7 +203,7 @@ def production(node: Sequence[Any]) -> Production:
 
 
 def _longest_chain(tree: Any) -> int:
-    """Return the most nodes in a row that have a single child which is an inner node."""
+    """Return the largest number of nested nodes whose only child is an inner node."""
     longest, waiting = 0, [(tree, 0)]
     while waiting:
         node, above = waiting.pop()
@@ -208,13 +215,13 @@ def _longest_chain(tree: Any) -> int:
     return longest
 
 
-def bracketed(node: Any) -> str:
-    """Return a nested tree as a string."""
+def as_brackets(node: Any) -> str:
+    """Return a nested tree as a bracketed string, such as "(S (NP a) b)"."""
     if not isinstance(node, tuple | list):
         return str(node)
-    return f"({' '.join([str(node[0]), *map(bracketed, node[1:])])})"
+    return f"({' '.join([str(node[0]), *map(as_brackets, node[1:])])})"
 
 
-def listed(node: Any) -> Any:
-    """Return a nested tree as lists."""
-    return [listed(child) for child in node] if isinstance(node, tuple) else node
+def as_lists(node: Any) -> Any:
+    """Return a nested tree with lists in place of tuples."""
+    return [as_lists(child) for child in node] if isinstance(node, tuple) else node

@@ -32,12 +32,12 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
 
 @parallel
 def _subset_orders(start, stop, W, orders):
-    """Write the best orders of some matrices, by dynamic programming over subsets."""
+    """Write the best orders of matrices start, …, stop - 1, by programming over subsets."""
     m = W.shape[1]
     half = m // 2
     mask = (1 << half) - 1
     for t in range(start, stop):
-        low, high = _sums(W[t, :half]), _sums(W[t, half:])
+        low, high = _subset_sums(W[t, :half]), _subset_sums(W[t, half:])
         best = np.zeros(1 << m)
         last = np.zeros(1 << m, dtype=np.int8)
         for S in range(1, 1 << m):
@@ -57,8 +57,8 @@ def _subset_orders(start, stop, W, orders):
 
 
 @compiled
-def _sums(rows: np.ndarray) -> np.ndarray:
-    """Return the sum of every subset of the rows, by the number whose bits the subset is."""
+def _subset_sums(rows: np.ndarray) -> np.ndarray:
+    """Return the sum of every subset of the rows; bit i of the index says whether row i is in."""
     sums = np.zeros((1 << rows.shape[0], rows.shape[1]))
     for i in range(rows.shape[0]):
         for S in range(1 << i):
@@ -67,7 +67,9 @@ def _sums(rows: np.ndarray) -> np.ndarray:
 
 
 def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels by number of duels won, and whether that order is surely the best.
+    """Return the labels by number of pairwise wins, and whether that order is proved best.
+
+    W[t, i, j] > 0 says that label i beats label j at point t.
 
     An order that wins every duel is the best. Without a cycle among the duels the number of wins
     gives one.
@@ -80,7 +82,7 @@ def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order of many labels, and whether it is proved to be.
+    """Return the order with the largest Σ_{i before j} W_ij, and whether that is proved.
 
     Labels that beat each other in a circle belong together; the circles themselves have an order
     that wins every duel between them, so each is solved on its own, exactly.
@@ -91,14 +93,14 @@ def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray
     beats = inside.T @ (W > 0) @ inside > 0
     parts, proved = [], True
     for circle in (circles[c] for c in _unbeaten_first(beats)):
-        order, sure = _circle_order(W[np.ix_(circle, circle)], time_limit)
+        order, sure = _cycle_order(W[np.ix_(circle, circle)], time_limit)
         parts.append(circle[order])
         proved &= sure
     return np.concatenate(parts), proved
 
 
 def _unbeaten_first(beats: np.ndarray) -> list[int]:
-    """Return an order in which no label stands behind one that it beats."""
+    """Return an order in which i comes before j wherever beats[i, j] is True."""
     np.fill_diagonal(beats, False)
     rivals = beats.sum(axis=0)
     order: list[int] = []
@@ -109,15 +111,15 @@ def _unbeaten_first(beats: np.ndarray) -> list[int]:
     return order
 
 
-def _circle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order of labels that beat each other in a circle."""
+def _cycle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
+    """Return the best order of labels that beat each other in cycles, and whether it is proved."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
     return integer_order(W, time_limit)
 
 
 def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order by the linear ordering programme, and whether it is proved to be.
+    """Return the best order by integer linear programming, and whether that is proved.
 
     x_ij = 1 where i is before j, and no three labels make a circle. Only the circles that a
     solution has are forbidden, round by round: first with fractions allowed, then without. An
@@ -129,7 +131,7 @@ def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
     end = np.inf if time_limit is None else time.monotonic() + time_limit
     program, whole = _Programme(W), False
     while (left := end - time.monotonic()) > 0:
-        found = program.solved(whole, left)
+        found = program.solve(whole, left)
         if found is None:
             break
         X, bound = found
@@ -145,7 +147,7 @@ def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
 
 
 class _Programme:
-    """The linear ordering programme with the circles of three that are forbidden so far."""
+    """The linear ordering programme, with constraints against the 3-cycles found so far."""
 
     def __init__(self, W: np.ndarray):
         self.m = len(W)
@@ -156,8 +158,11 @@ class _Programme:
         self.gain = W[self.pairs] - W.T[self.pairs]
         self.triples = np.zeros((0, 3), dtype=int)
 
-    def solved(self, whole: bool, seconds: float) -> tuple[np.ndarray, float] | None:
-        """Return the solution and a bound of the optimum; None where the time was too short."""
+    def solve(self, whole: bool, seconds: float) -> tuple[np.ndarray, float] | None:
+        """Solve the programme; return the solution and an upper bound, or None if out of time.
+
+        With `whole`, the variables are integers; else the programme is relaxed.
+        """
         found = milp(
             -self.gain,
             integrality=np.full(len(self.gain), int(whole)),
@@ -173,7 +178,7 @@ class _Programme:
         return X, self.least - found.fun
 
     def _constraints(self) -> LinearConstraint:
-        """Return the constraints that forbid the circles found so far."""
+        """Return the linear constraints that forbid the 3-cycles found so far."""
         a, b, c = self.triples.T
         columns = np.stack([self.number[a, b], self.number[b, c], self.number[a, c]], axis=1)
         rows, shape = np.repeat(np.arange(len(a)), 3), (len(a), len(self.gain))
@@ -181,7 +186,7 @@ class _Programme:
         return LinearConstraint(csr_array((signs, (rows, columns.ravel())), shape), 0.0, 1.0)
 
     def forbid_circles(self, X: np.ndarray) -> int:
-        """Forbid for every two labels the worst circle of a solution; return how many there are.
+        """Forbid the worst 3-cycle of a solution X for each pair of labels; return how many.
 
         For a < b < c there is none where 0 ≤ x_ab + x_bc - x_ac ≤ 1.
         """
@@ -199,5 +204,5 @@ class _Programme:
 
 
 def order_value(W: np.ndarray, order: np.ndarray) -> float:
-    """Return Σ_{i before j} W_ij."""
+    """Return Σ W_ij over all pairs in which label i comes before label j in an order."""
     return float(np.triu(W[np.ix_(order, order)], 1).sum())

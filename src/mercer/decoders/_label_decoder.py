@@ -9,30 +9,32 @@ import numpy as np
 from .._base.arrays import Items, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import Kernel, Labels
-from .base import Decoder, unsuited
+from .base import Decoder, unsuited_kernel
 
 
 class LabelDecoder(Decoder):
-    """A decoder that chooses labels by their scores, the coordinates of the point."""
+    """A decoder that selects labels by their scores, the coordinates of a predicted point."""
 
     def fit(self, kernel: Kernel, y: Items) -> Any:
-        """Keep the form of an output."""
+        """Store one training output, whose form (array or list) predictions will have."""
         known = kernel.multiple.kernel
         own = isinstance(known, Labels)
         undone = kernel.features is not None and kernel.features.inverse is not None
         if not (undone and (kernel.on_vectors or own)):
-            raise unsuited(self, kernel, "linear in the labels, such as Labels() or Linear()")
+            raise unsuited_kernel(
+                self, kernel, "linear in the labels, such as Labels() or Linear()"
+            )
         self.labels_: Any = known if own else Labels().fit(Labels().as_outputs(y))
         self.kernel_: Any = kernel
         self.sample_ = take(y, [0])
         return self
 
     def _scores(self, points: Embedding) -> np.ndarray:
-        """Return the score of each label at each point."""
+        """Return the score of each label (column) at each point (row)."""
         return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
 
-    def _formed(self, chosen: np.ndarray) -> Items:
-        """Return sets of labels, given as booleans, in the form that the training outputs had."""
+    def _as_label_sets(self, chosen: np.ndarray) -> Items:
+        """Return boolean indicators of labels in the form of the training outputs."""
         if is_foreign(self.sample_):
             return like(chosen.astype(float), self.sample_)
         return self.labels_.decoded(chosen, self.sample_)

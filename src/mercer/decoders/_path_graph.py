@@ -15,7 +15,7 @@ LARGEST = 2_000_000
 
 @dataclass(frozen=True)
 class PathGraph:
-    """Contexts of fewer than n symbols as states, n-grams of up to n symbols as edges.
+    """A graph whose paths are strings: an edge appends a symbol, a state is the context before.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PathGraph:
     suffix: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse edges or states that do not exist, and suffixes after their edge."""
+        """Raise `DamagedModel` unless all states, edges and suffixes refer to existing ones."""
         states, edges, n = len(self.starts) - 1, len(self.target), len(self.roots)
         must(states > 0 and edges > 0 and n > 0, "there is no path")
         offsets(self.starts, "starts", edges, states + 1)
@@ -59,7 +59,7 @@ class PathGraph:
 
     @classmethod
     def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:
-        """Return the graph of strings made of n-grams that were seen, or of all strings."""
+        """Return the graph of all strings, or with `seen` of those made of seen n-grams."""
         size, n = len(ngrams.alphabet), ngrams.n
         if not seen and size**n > LARGEST:
             raise ValueError(
@@ -83,7 +83,7 @@ class PathGraph:
             target=np.concatenate([*targets, roots[n - 1] + last]).astype(np.int64),
             roots=roots,
             symbols=np.concatenate([level % size for level in keys]),
-            chain=_chained(level, suffix, n),
+            chain=_edges_by_length(level, suffix, n),
             known=np.concatenate(known),
             level=level,
             suffix=suffix,
@@ -91,7 +91,7 @@ class PathGraph:
 
 
 def _suffixes(keys: list[np.ndarray], size: int) -> list[np.ndarray]:
-    """Return for each m-gram the number of the (m-1)-gram without its first symbol."""
+    """Return for each m-gram the index of the (m-1)-gram that lacks its first symbol."""
     shorter = [np.zeros(len(keys[0]), dtype=np.int64)]
     for level, below in zip(keys[1:], keys[:-1], strict=True):
         shorter.append(np.searchsorted(below, shorter[-1][level // size] * size + level % size))
@@ -99,7 +99,10 @@ def _suffixes(keys: list[np.ndarray], size: int) -> list[np.ndarray]:
 
 
 def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list[np.ndarray]:
-    """Return the number of each n-gram among those given, -1 where it is not."""
+    """Return the index of each n-gram in `keys` among the n-grams `given`; -1 if absent.
+
+    Both are lists over the lengths 1, 2, …; `size` is the number of symbols.
+    """
     parents, numbers = np.zeros(1, dtype=np.int64), []
     for level, known in zip(keys, given, strict=True):
         parent = parents[level // size]
@@ -111,8 +114,8 @@ def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list
     return numbers
 
 
-def _chained(level: np.ndarray, suffix: np.ndarray, n: int) -> np.ndarray:
-    """Return for each edge and length the edge of the n-gram that it ends, -1 if it is shorter."""
+def _edges_by_length(level: np.ndarray, suffix: np.ndarray, n: int) -> np.ndarray:
+    """Return for each edge and each length the edge of its last n-gram of that length, else -1."""
     chain, edges = np.full((len(level), n), -1, dtype=np.int64), np.arange(len(level))
     for length in range(n - 1, -1, -1):
         ends = level[edges] == length

@@ -15,7 +15,7 @@ part of it that two equal n-grams pay by their distance, and the bonus of a symb
 
 @parallel
 def viterbi(start, stop, scores, table, wanted, codes, ends):
-    """Write the best sequence of every point into `codes`, its length into `ends`.
+    """Write the best sequence of points start, …, stop - 1 into `codes`, lengths into `ends`.
 
     table[context, c] scores symbol c after a context, c = |alphabet| being the end; a context is a
     number in base |alphabet| + 1 whose digits are the symbols before, the border symbol at first.
@@ -61,7 +61,7 @@ def viterbi(start, stop, scores, table, wanted, codes, ends):
 
 @compiled
 def _add_windows(cells, width, value, late, out):
-    """Add value times the sum of `width` cells from i on to out[i + late], for every i."""
+    """Add value · (cells[i] + … + cells[i + width - 1]) to out[i + late], for every i."""
     total = 0.0
     for c in range(width):
         total += cells[c]
@@ -73,7 +73,7 @@ def _add_windows(cells, width, value, late, out):
 
 @parallel
 def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
-    """Add up, for every point and edge, the scores of the n-grams that the edge ends.
+    """Write the total score of the n-grams that end with each edge, for every point.
 
     fronts[t, e, i] has those that depend on the position i of the edge's symbol, and
     backs[t, e, b] those that depend on the number b of symbols after it. With width 0 positions do
@@ -102,7 +102,10 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 @compiled
 def _look_ahead(front, back, graph, length, ahead):
-    """Write into ahead[i, state] the most that symbols i, …, length - 1 add, without repeats."""
+    """Write an upper bound of what symbols i, …, length - 1 add into ahead[i, state].
+
+    The penalty of repeated n-grams is left out.
+    """
     n, roots = len(graph.roots), graph.roots
     for state in range(ahead.shape[1]):
         ahead[length, state] = 0.0
@@ -119,7 +122,7 @@ def _look_ahead(front, back, graph, length, ahead):
 
 @compiled
 def _repeats(edges, i, e, graph):
-    """Return what the n-grams that edge e completes at i pay for having occurred before."""
+    """Return the penalty of edge e at position i for n-grams that occurred earlier in the path."""
     paid, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]
@@ -133,7 +136,10 @@ def _repeats(edges, i, e, graph):
 
 @compiled
 def _search(front, back, graph, length, ahead, best, budget, edges, found):
-    """Search depth first, the most promising symbol first, where the look-ahead is better."""
+    """Find the best path of a length by depth-first branch and bound.
+
+    Returns the best value, whether it improved on `best`, and the number of nodes visited.
+    """
     starts, target = graph.starts, graph.target
     position = np.zeros(length + 1, dtype=np.int64)
     state = np.zeros(length + 1, dtype=np.int64)
@@ -183,7 +189,10 @@ def _search(front, back, graph, length, ahead, best, budget, edges, found):
 
 @parallel
 def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends, values, proved):
-    """Write the best path of every point, over all lengths, into `paths`, `ends` and `values`."""
+    """Write the best path of points start, …, stop - 1 over all lengths into the outputs.
+
+    The outputs are `paths`, `ends` (lengths), `values` and `proved`.
+    """
     longest = fronts.shape[2]
     states = len(graph.starts) - 1
     for t in range(start, stop):

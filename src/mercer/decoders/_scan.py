@@ -22,7 +22,9 @@ def score_blocks(
     changes: Sequence[Change],
     size: int | None = None,
 ) -> Iterator[tuple[slice, slice, Array]]:
-    """Yield C @ coordinates(candidates)ᵀ, changed, for blocks of points and candidates.
+    """Yield (rows, columns, scores) for blocks of points and candidates.
+
+    The scores are C @ coordinates(columns)ᵀ plus all `changes`.
 
     Parameters
     ----------
@@ -48,10 +50,10 @@ def score_blocks(
 def best_of_blocks(
     parts: Iterator[tuple[slice, slice, Array]], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers and scores of the best `k` candidates of each point, best first."""
+    """Return indices and scores of the best `k` candidates of each point, best first."""
     held: dict[int, Best] = {}
     for rows, columns, S in parts:
-        held[rows.start] = merged(held.get(rows.start), S, columns.start, k)
+        held[rows.start] = merge_best(held.get(rows.start), S, columns.start, k)
     numbers, scores = ([host(best[j]) for best in held.values()] for j in (0, 1))
     return np.concatenate(numbers), np.concatenate(scores)
 
@@ -60,18 +62,18 @@ Best = tuple[Array, Array]
 """Numbers and scores of the best candidates so far, one row a point, best first."""
 
 
-def merged(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best `k` of those so far and of the columns of S, numbered from `offset`.
+def merge_best(held: Best | None, S: Array, offset: int, k: int) -> Best:
+    """Return the best `k` of the candidates in `held` and in S, whose columns start at `offset`.
 
     Of equal scores the earlier block comes first, then the earlier column.
     """
     if k == 1:
-        return _single(held, S, offset)
-    return _foreign(held, S, offset, k) if is_foreign(S) else _numpy(held, S, offset, k)
+        return _merge_single(held, S, offset)
+    return _merge_foreign(held, S, offset, k) if is_foreign(S) else _merge_numpy(held, S, offset, k)
 
 
-def _single(held: Best | None, S: Array, offset: int) -> Best:
-    """Return the best candidate of those so far and of a block; the first one of equal scores."""
+def _merge_single(held: Best | None, S: Array, offset: int) -> Best:
+    """Return the best one of the candidates in `held` and in S; the first one of equal scores."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
@@ -83,9 +85,9 @@ def _single(held: Best | None, S: Array, offset: int) -> Best:
     return xp.where(better, number, held[0]), xp.where(better, top, held[1])
 
 
-def _numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
-    """Return the best k so far, of NumPy arrays, which are searched without sorting all scores."""
-    numbers, both = _hits(S, _may_be_best(held, S, k), offset)
+def _merge_numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
+    """Return the best k of the candidates in `held` and in the numpy array S, without sorting."""
+    numbers, both = _masked_entries(S, _may_be_best(held, S, k), offset)
     if held is not None:
         numbers, both = np.hstack([held[0], numbers]), np.hstack([held[1], both])
     order = np.argsort(-both, axis=1, kind="stable")[:, :k]
@@ -93,7 +95,7 @@ def _numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
 
 
 def _may_be_best(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Return which scores of a block may be among the best k so far."""
+    """Return a mask of the scores in S that may be among the best k, given those in `held`."""
     if held is not None and held[1].shape[1] == k:
         return held[1][:, -1:] < S
     if held is not None or S.shape[1] <= k:
@@ -102,8 +104,8 @@ def _may_be_best(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
     return np.partition(S, last, axis=1)[:, last, None] <= S
 
 
-def _hits(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
-    """Return the scores in question moved to the left of their rows, which -inf fills up."""
+def _masked_entries(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
+    """Return indices and scores of the masked entries of S, left-aligned and padded with -inf."""
     row, column = np.nonzero(hit)
     counts = np.bincount(row, minlength=len(S))
     place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -113,8 +115,8 @@ def _hits(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
     return numbers, scores
 
 
-def _foreign(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best k so far, of arrays of other libraries."""
+def _merge_foreign(held: Best | None, S: Array, offset: int, k: int) -> Best:
+    """Return the best k of the candidates in `held` and in S, an array of another library."""
     xp, (rows, columns) = namespace(S), S.shape
     numbers = xp.arange(offset, offset + columns, device=device(S))[None, :]
     numbers = xp.broadcast_to(numbers, (rows, columns))

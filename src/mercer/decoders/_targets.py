@@ -17,7 +17,7 @@ POINTS = 256
 def targets(
     points: Embedding, kernel: Any, size: int = POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield rows, and the features of those points under the kernel without its scale.
+    """Yield blocks of points as (rows, features), in the features of the unscaled kernel.
 
     Points written as sums over outputs are read through the outputs' sparse features: thousands
     of outputs by hundred thousands of features would not fit otherwise.
@@ -50,7 +50,7 @@ def lengths(points: Embedding, length: Any) -> np.ndarray | None:
 
 
 def _length(x: Any, t: int, length: Any) -> int:
-    """Return the length of the output of one input."""
+    """Return the length of the output for input x, the t-th one, by the rule `length`."""
     try:
         found = len(x) if length == "input" else int(length(x))
     except TypeError:
@@ -64,7 +64,10 @@ def _length(x: Any, t: int, length: Any) -> int:
 
 
 def agreement(y: Items, found: Items) -> float:
-    """Return the number of equal outputs, plus less than one for single symbols that agree."""
+    """Return the number of outputs in `found` that equal y, plus a tie-break below one.
+
+    The tie-break is the mean fraction of equal symbols.
+    """
     whole = sum(len(a) == len(b) and all(map(_same, a, b)) for a, b in zip(y, found, strict=True))
     parts = sum(
         sum(map(_same, a, b)) / max(1, len(a), len(b)) for a, b in zip(y, found, strict=True)
@@ -78,13 +81,13 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def best_of(grid: Any, decode: Callable[[float], Items], y: Items) -> float:
-    """Return the value of a grid whose decoded outputs agree best; of equals the one nearest 0."""
+    """Return the grid value whose decoded outputs agree best with y; of equals the nearest to 0."""
     worth = {value: agreement(y, decode(value)) for value in sorted(grid, key=abs)}
     return float(max(worth, key=lambda value: worth[value]))
 
 
-def automatic(value: Any, name: str) -> bool:
-    """Return whether a parameter is left to calibration; else it must be a number."""
+def is_automatic(value: Any, name: str) -> bool:
+    """Return whether a parameter is "auto"; raise an error for any other string."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'{name} must be a number or "auto", got {value!r}.')

@@ -22,7 +22,7 @@ CLOSE = 1e-9
 
 @dataclass
 class TreeSearch:
-    """The search for the best tree of a point.
+    """The search for the tree with the highest score at one point.
 
     Attributes
     ----------
@@ -44,15 +44,15 @@ class TreeSearch:
 
     @property
     def best(self) -> float:
-        """The highest score so far."""
+        """The highest score of the trees found so far."""
         return max(self.found.values(), default=-np.inf)
 
     def proved(self, best: float) -> bool:
-        """Return whether no tree of the chart has a score above `best`."""
+        """Return whether no tree in the search space has a score above `best`."""
         return self.bound - best <= CLOSE * max(1.0, abs(best))
 
     def climb(self) -> tuple[Chart, float] | None:
-        """Maximise one bound after another, until a tree repeats or is proved to be the best.
+        """Maximise upper bounds of the score in turn, until a tree repeats or is proved best.
 
         Return the chart of the least bound, and what it adds to the values of its trees; None
         where no tree can be derived.
@@ -76,7 +76,7 @@ class TreeSearch:
         return least
 
     def list_trees(self, chart: Chart, shift: float, incumbent: float) -> None:
-        """Score the trees of a chart in the order of their bounds, until none can be better."""
+        """Score the trees of a chart by falling bound, until no other can beat `incumbent`."""
         trees = chart.trees()
         for value, tree in islice(trees, TREES):
             self.bound = min(self.bound, value + shift)
@@ -87,7 +87,7 @@ class TreeSearch:
             self.bound = self.best
 
     def _add(self, tree: Any) -> np.ndarray:
-        """Score a tree; return the counts of its features."""
+        """Score a tree and store it; return its feature counts."""
         counts, others = self.grammar.features_of(tree)
         score = self.grammar.weights @ (2.0 * self.g * counts - counts**2)
         self.found[tree] = float(score) - self.grammar.pair_weight * others

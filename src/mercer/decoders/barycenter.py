@@ -83,12 +83,12 @@ class GromovWassersteinBarycenter(Decoder):
     edge_label: str | None = "label"
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse more graphs or rounds than the limits allow."""
+        """Raise `DamagedModel` if there are more graphs or rounds than the limits allow."""
         bounded(self.graphs, "graphs", 0, limits.steps)
         bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> GromovWassersteinBarycenter:
-        """Read the training graphs."""
+        """Convert the training graphs to arrays and store them."""
         require("ot", "graphs")
         if not 0 <= self.trade_off <= 1 or self.graphs < 1 or not len(self.thresholds):
             raise ValueError(
@@ -108,11 +108,11 @@ class GromovWassersteinBarycenter(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the best barycentre of each point."""
+        """Return the barycentre with the highest score at each point."""
         return object_array([row[0][0] for row in self.decode_top(points, 1)])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` proposals of each point."""
+        """Return the `k` barycentres with the highest scores at each point, with scores."""
         pools = [self._proposals(weights) for weights in self._weights(points)]
         if self.compete:
             rivals = self.start_.decode_top(points, k)
@@ -125,14 +125,14 @@ class GromovWassersteinBarycenter(Decoder):
         ]
 
     def _weights(self, points: Embedding) -> np.ndarray:
-        """Return weights on the training graphs, none on those left out with the point."""
+        """Return the weight of each training graph (column) at each point; 0 if left out."""
         C = np.array(host(points.weights))
         if points.left_out is not None and len(points.left_out) == len(self.read_):
             C[points.left_out[:, None] == points.left_out[None, :]] = 0.0
         return C
 
     def _proposals(self, weights: np.ndarray) -> list[Any]:
-        """Return barycentres of the graphs with the largest weights, rounded at each threshold."""
+        """Return barycentres of the graphs with the largest weights, one per size and threshold."""
         order = np.argsort(-weights, kind="stable")[: self.graphs]
         chosen = [i for i in order if weights[i] > 0] or [int(order[0])]
         graphs = [self.read_[i] for i in chosen]
@@ -147,7 +147,11 @@ class GromovWassersteinBarycenter(Decoder):
     def _barycentre(
         self, graphs: list[LabelledGraph], c: np.ndarray, size: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return averaged features and channels over `size` nodes, from the heaviest graph on."""
+        """Return node features and edge channels of the barycentre of graphs with weights c.
+
+        The barycentre has `size` nodes. The iteration starts from the graph of this size that has
+        the largest weight.
+        """
         first = next(i for i, graph in enumerate(graphs) if len(graph) == size)
         parts = [(self.alphabet_.features(g), self.alphabet_.channels(g)) for g in graphs]
         X, C = parts[first]
@@ -158,14 +162,14 @@ class GromovWassersteinBarycenter(Decoder):
 
         share, width = c[full] / c[full].sum(), max(map(len, graphs))
         channels = [parts[i][1] for i in full]
-        features = [_numbered(parts[i][0], width) for i in full]
+        features = [_with_node_numbers(parts[i][0], width) for i in full]
         X, _, log = ot.gromov.fgw_barycenters(
             size,
             features,
             [part.sum(axis=0) for part in channels],
             lambdas=share,
             alpha=self.trade_off,
-            init_X=_numbered(X, width),
+            init_X=_with_node_numbers(X, width),
             init_C=C.sum(axis=0),
             max_iter=self.max_iter,
             tol=1e-6,
@@ -179,8 +183,8 @@ class GromovWassersteinBarycenter(Decoder):
         return X[:, :-width], C
 
 
-def _numbered(X: np.ndarray, width: int) -> np.ndarray:
-    """Return features with a small one-hot code of the number of the node.
+def _with_node_numbers(X: np.ndarray, width: int) -> np.ndarray:
+    """Append a small one-hot code of the node number to the node features X.
 
     POT starts at a matching of all nodes with all others, which is stationary for graphs whose
     nodes are alike; with the numbers it is not.

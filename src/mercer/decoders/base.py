@@ -18,7 +18,7 @@ Ranked = list[tuple[Any, float]]
 
 @dataclass(frozen=True)
 class Found:
-    """Decoded outputs, their scores, and how far each can be from the best.
+    """Decoded outputs, their scores, and how much higher the best possible score can be.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Found:
 
     @property
     def proved(self) -> np.ndarray:
-        """Whether each output is proved to be the best there is."""
+        """Whether each output is proved to have the highest score of all."""
         return self.gaps == 0
 
 
@@ -70,7 +70,7 @@ class Decoder(BaseEstimator):
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """What it learns from all training outputs, in words.
+        """Descriptions of what the decoder learns from all training outputs.
 
         Left-out predictions keep these constants. Candidates do not count: an output is left out
         of them with its example.
@@ -78,7 +78,7 @@ class Decoder(BaseEstimator):
         return ("what `calibrate` chooses",) if self.calibrates else ()
 
     def calibrate(self, points: Embedding, y: Items) -> Decoder:
-        """Choose what the decoder leaves open (a threshold, a bonus) on left-out points.
+        """Choose open parameters (a threshold, a bonus) on left-out points and their outputs y.
 
         The points are those that the model would predict for each training example (or group)
         had it not seen it: what is chosen on them is chosen honestly.
@@ -98,17 +98,17 @@ class Decoder(BaseEstimator):
 
 
 def features(points: Embedding, kernel: Kernel) -> Array:
-    """Return the points in the features of their kernel without its scale."""
+    """Return the feature vectors of points, one row each, under the kernel without its scale."""
     return kernel.multiple.read(points.frame.kernel_features(points.coordinates))
 
 
 def restore(vectors: Array, like: Items) -> Array:
-    """Return rows of numbers in the shape that outputs such as `like` have."""
+    """Return flat rows of numbers, reshaped to the shape of the outputs `like`."""
     return namespace(vectors).reshape(vectors, (vectors.shape[0], *like.shape[1:]))
 
 
-def unsuited(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
-    """Return the error for an output kernel that lacks what the decoder needs."""
+def unsuited_kernel(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
+    """Return the error that a decoder raises for an output kernel which is not `what` it needs."""
     return ValueError(
         f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
         "Use decoder=Candidates(), which works with every kernel."

@@ -28,7 +28,7 @@ The first loss of a space is its default.
 
 @parameters
 class ByLoss(Decoder):
-    r"""The output of the least expected loss.
+    r"""A decoder that returns the output with the least expected loss.
 
     :math:`f(x) = \arg\min_y \sum_i c_i(x) \Delta(y, y_i)`. The weights :math:`c(x)` on the training
     outputs are those of the prediction, `points.weights`: what the model says of an input is
@@ -83,18 +83,18 @@ class ByLoss(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether a price of labels is to be chosen."""
+        """Whether `calibrate` chooses a price per label."""
         priced = isinstance(vars(self).get("expected_"), LabelLoss) and self.candidates is None
         return priced and self.price is None
 
     def calibrate(self, points: Embedding, y: Items) -> ByLoss:
-        """Choose the price of labels on left-out points."""
+        """Choose the price per label on left-out points and their outputs y."""
         self.expected_.calibrate(host(points.weights), y)  # type: ignore[attr-defined]
         return self
 
     def fit(self, kernel: Kernel, y: Items) -> ByLoss:
-        """Prepare the loss for the training outputs."""
-        self.expected_ = _expected(self.loss, kernel, y)
+        """Set up the expected loss with respect to the training outputs."""
+        self.expected_ = _loss_for(self.loss, kernel, y)
         if isinstance(self.expected_, LabelLoss) and self.price is not None:
             self.expected_.price = float(self.price)
         training = isinstance(self.candidates, str)
@@ -108,7 +108,7 @@ class ByLoss(Decoder):
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """Return the output of the least expected loss for each point."""
+        """Return the output with the least expected loss at each point."""
         C = host(points.weights)
         if self.pool_ is None:
             found, self.bounds_ = self.expected_.search(C)
@@ -126,8 +126,8 @@ class ByLoss(Decoder):
         return take(outputs, best[:, 0])
 
 
-def _expected(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
-    """Return the loss by name, by the space of the outputs, or a function."""
+def _loss_for(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
+    """Return the expected loss for a name, a function, or None (the default of the outputs)."""
     if callable(loss):
         return ExpectedLoss(loss, y)
     if loss is not None and loss not in LOSSES:

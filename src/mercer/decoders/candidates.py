@@ -32,7 +32,7 @@ INDICES = (None, "faiss", "hnsw")
 
 @parameters
 class Candidates(Reducible, Decoder):
-    r"""The best of a set of candidates: one blocked matrix product and an argmax.
+    r"""A decoder that returns the candidate with the highest score: a matrix product, an argmax.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Candidates(Reducible, Decoder):
     per_input = property(lambda self: callable(self.candidates))
 
     def fit(self, kernel: Kernel, y: Items) -> Candidates:
-        """Keep the distinct candidates."""
+        """Store the distinct candidates, by default the distinct training outputs."""
         if self.index not in INDICES:
             raise ValueError(f"index must be one of {INDICES}, got {self.index!r}.")
         if self.index is not None:
@@ -97,27 +97,27 @@ class Candidates(Reducible, Decoder):
         return self
 
     def without_training_data(self) -> Candidates:
-        """Return a copy without its index, and without what only left-out points need."""
+        """Return a copy without the index and without the data for left-out points."""
         bare = super().without_training_data()
         for name in {"numbers_", "indexed_"} & vars(self).keys():
             setattr(bare, name, None)
         return bare
 
     def decode(self, points: Embedding) -> Items:
-        """Return the best candidate of each point."""
+        """Return the candidate with the highest score at each point."""
         if self.own_ is not None:
             return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` candidates of each point, fewer where there are fewer."""
+        """Return the `k` candidates with the highest scores at each point, with scores."""
         if self.own_ is not None:
             return self.own_.ranked(points, k)
-        return self._listed(*self._search(points, k))
+        return self._as_ranked(*self._search(points, k))
 
-    def _listed(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:
-        """Return what `_search` found as lists of outputs with their scores."""
+    def _as_ranked(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:
+        """Convert candidate indices and scores to one list of (output, score) pairs per point."""
         return [
             [
                 (one(self.outputs_, j), float(score))
@@ -130,7 +130,7 @@ class Candidates(Reducible, Decoder):
     def _search(
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers and scores of the best candidates, (points, k).
+        """Return indices and scores of the best `k` candidates, both of shape (points, k).
 
         Parameters
         ----------
@@ -144,15 +144,15 @@ class Candidates(Reducible, Decoder):
         """
         k = min(k, count(self.outputs_))
         points, lost = points.about(self.outputs_)
-        best, scores = self._scan(points, k, prior) if prior else self._found(points, k)
+        best, scores = self._scan(points, k, prior) if prior else self._best_indices(points, k)
         return best, scores + np.reshape(host(lost), (-1, 1))
 
-    def _found(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers and scores of the best candidates, by an index where there is one."""
+    def _best_indices(self, points: Embedding, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices and scores of the best `k` candidates, with a faiss index if set."""
         plain = points.left_out is None and not is_foreign(points.coordinates)
         if self.index is None or not plain:
             return self._scan(points, k)
-        index = self._indexed(points.frame)
+        index = self._faiss_index(points.frame)
         best, scores, certain = index.search(points.coordinates, k)
         if not certain.all():
             again = np.flatnonzero(~certain)
@@ -163,7 +163,7 @@ class Candidates(Reducible, Decoder):
     def _scan(
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers and scores of the best candidates by scoring all of them."""
+        """Return indices and scores of the best `k` candidates by scoring all candidates."""
         parts, least = self._score_blocks(points, prior)
         best, scores = best_of_blocks(parts, k)
         return best, scores - least
@@ -171,7 +171,9 @@ class Candidates(Reducible, Decoder):
     def _score_blocks(
         self, points: Embedding, prior: Sequence[Change] = ()
     ) -> tuple[Iterator[tuple[slice, slice, Array]], float]:
-        """Return blocks of scores plus the least l(y, y), and that number.
+        """Return an iterator over blocks of shifted scores, and the shift.
+
+        The shift is the smallest l(y, y) of a candidate, which is added to all scores.
 
         Added to l(y, y) itself, small inner products would be rounded away.
         """
@@ -187,15 +189,17 @@ class Candidates(Reducible, Decoder):
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
     def _left_out_changes(self, points: Embedding) -> list[Change]:
-        """Return the change of scores that rules out candidates left out with each point."""
+        """Return the score change that excludes the candidates left out with each point."""
         owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []
         groups = points.left_out
-        return [lambda rows, columns: _forbidden(groups[rows, None] == owners[None, columns])]
+        return [
+            lambda rows, columns: _minus_infinity_where(groups[rows, None] == owners[None, columns])
+        ]
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
-        """Return l(y, y) of the candidates minus the least of them, and that number.
+        """Return l(y, y) of each candidate minus the smallest one, and the smallest one.
 
         Added to l(y, y) itself, small inner products would be rounded away.
         """
@@ -205,14 +209,14 @@ class Candidates(Reducible, Decoder):
         least = float(namespace(norms).min(norms))
         return norms - least, least
 
-    def _indexed(self, frame: Frame) -> FaissIndex:
-        """Return the index over the candidates in the coordinates of a frame, made once for it."""
+    def _faiss_index(self, frame: Frame) -> FaissIndex:
+        """Return the faiss index of the candidates in the coordinates of a frame, cached."""
         if self.indexed_ is None or self.indexed_.frame != frame:
             self.indexed_ = FaissIndex(frame, self.outputs_, hnsw=self.index == "hnsw")
         return self.indexed_
 
     def recall(self, points: Embedding, k: int = 10) -> float:
-        """Return the fraction of the true best `k` candidates that `decode_top` finds.
+        """Return the fraction of the exact best `k` candidates that `decode_top` finds.
 
         1 without an index and with index="faiss"; what index="hnsw" loses.
 
@@ -225,7 +229,7 @@ class Candidates(Reducible, Decoder):
         """
         k = min(k, count(self.outputs_))
         points = points.about(self.outputs_)[0]
-        found, wanted = self._found(points, k)[0], self._scan(points, k)[0]
+        found, wanted = self._best_indices(points, k)[0], self._scan(points, k)[0]
         return float(np.mean([np.isin(w, f).mean() for f, w in zip(found, wanted, strict=True)]))
 
     def __getstate__(self) -> dict:
@@ -233,12 +237,12 @@ class Candidates(Reducible, Decoder):
         return {**state, "indexed_": None} if "indexed_" in state else state  # made again on use
 
     def _owners(self, points: Embedding) -> np.ndarray | None:
-        """Return the group that alone has a candidate; -1 where several have it."""
+        """Return the only left-out group that has each candidate; -1 if several groups have it."""
         if points.left_out is None or self.numbers_ is None:
             return None
         return sole_groups(self.numbers_, points.left_out, count(self.outputs_))
 
 
-def _forbidden(ruled_out: np.ndarray) -> np.ndarray:
-    """Return -inf where a candidate is ruled out, else 0."""
+def _minus_infinity_where(ruled_out: np.ndarray) -> np.ndarray:
+    """Return an array that is -inf where the mask `ruled_out` is True, else 0."""
     return np.where(ruled_out, -np.inf, 0.0)

@@ -7,11 +7,11 @@ import numpy as np
 from .._base.arrays import Array, Items, host, is_foreign, like, take
 from ..embedding import Embedding
 from ..kernels import L2, Hellinger, Kernel, Linear
-from .base import Decoder, features, restore, unsuited
+from .base import Decoder, features, restore, unsuited_kernel
 
 
 class Direct(Decoder):
-    """The predicted point itself, for output kernels whose features are the output (`Linear`).
+    """A decoder that returns the predicted point itself, for output kernels such as `Linear`.
 
     Examples
     --------
@@ -23,10 +23,10 @@ class Direct(Decoder):
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Direct:
-        """Keep the shape of an output."""
+        """Store one training output, whose shape predictions will have."""
         undone = kernel.features is not None and kernel.features.inverse is not None
         if not undone:
-            raise unsuited(self, kernel, "whose features can be undone, such as Linear()")
+            raise unsuited_kernel(self, kernel, "whose features can be undone, such as Linear()")
         self.kernel_ = kernel
         self.sample_ = take(y, [0])
         return self
@@ -43,7 +43,7 @@ TOLERANCE = 1e-6
 
 
 class Simplex(Decoder):
-    r"""Probabilities: the nearest point of the simplex to the predicted point, exactly.
+    r"""A decoder into probability vectors: the exact projection of the point onto the simplex.
 
     For `Linear` outputs that is the Euclidean projection, :math:`y_j = \max(g_j - \tau, 0)` with
     :math:`\tau` such that :math:`\sum_j y_j = 1`. For `L2` outputs, densities on a grid, the same
@@ -67,10 +67,10 @@ class Simplex(Decoder):
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Simplex:
-        """Refuse outputs that are not probabilities."""
+        """Check that the training outputs are probability vectors and store their shape."""
         inner = kernel.multiple.kernel
         if not (isinstance(inner, Linear | L2 | Hellinger) and inner.features.inverse is not None):
-            raise unsuited(
+            raise unsuited_kernel(
                 self, kernel, "on probabilities or densities: Linear(), L2(grid) or Hellinger()"
             )
         self.spherical_ = isinstance(inner, Hellinger)
@@ -78,11 +78,11 @@ class Simplex(Decoder):
         self.sample_ = take(y, [0])
         rows = host(kernel.check(y, "y"))
         self.weights_ = inner.features(np.ones_like(rows[:1]))[0] ** 2
-        _refuse_others(rows, self.weights_)
+        _refuse_non_probabilities(rows, self.weights_)
         return self
 
     def decode(self, points: Embedding) -> Array:
-        """Return the probabilities nearest to each point."""
+        """Return the probability vector nearest to each point."""
         F = features(points, self.kernel_)
         if self.spherical_:
             P = on_sphere(host(F)) ** 2
@@ -92,7 +92,7 @@ class Simplex(Decoder):
 
 
 def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-    """Return argmin_y Σ_j w_j (y_j - v_j)² over y ≥ 0 with Σ_j w_j y_j = 1, row by row.
+    """Return argmin_y Σ_j w_j (y_j - v_j)² over y ≥ 0 with Σ_j w_j y_j = 1, for each row v of V.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
 
 
 def on_sphere(F: np.ndarray) -> np.ndarray:
-    """Return argmax_s ⟨f, s⟩ over s ≥ 0 of length one, row by row.
+    """Return argmax_s ⟨f, s⟩ over vectors s ≥ 0 of norm one, for each row f of F.
 
     Where no entry is positive, that is the largest entry alone.
     """
@@ -126,8 +126,8 @@ def on_sphere(F: np.ndarray) -> np.ndarray:
     return S / np.linalg.norm(S, axis=1, keepdims=True)
 
 
-def _refuse_others(rows: np.ndarray, w: np.ndarray) -> None:
-    """Refuse training outputs that are not probabilities."""
+def _refuse_non_probabilities(rows: np.ndarray, w: np.ndarray) -> None:
+    """Raise an error unless each row is non-negative and its weighted sum is one."""
     totals = rows @ w
     bad = (rows < 0).any(axis=1) | (np.abs(totals - 1.0) > TOLERANCE)
     if bad.any():

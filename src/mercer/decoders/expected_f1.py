@@ -35,21 +35,27 @@ class ExpectedF1(LabelDecoder):
     """
 
     def decode(self, points: Embedding) -> Items:
-        """Return the best set of each point, in the form that the training outputs had."""
+        """Return the label set with the largest expected F1 at each point."""
         order, values = self._by_size(points)
-        return self._formed(_chosen(order, values.argmax(axis=1)))
+        return self._as_label_sets(_first_labels(order, values.argmax(axis=1)))
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return for each point the best sets of `k` sizes, with their expected F1."""
+        """Return for each point the `k` best sets of different sizes, with their expected F1."""
         order, values = self._by_size(points)
         sizes = np.argsort(-values, axis=1, kind="stable")[:, :k]
         return [
-            list(zip(self._formed(_chosen(labels, best)), worth[best].tolist(), strict=True))
+            list(
+                zip(
+                    self._as_label_sets(_first_labels(labels, best)),
+                    worth[best].tolist(),
+                    strict=True,
+                )
+            )
             for labels, worth, best in zip(order[:, None], values, sizes, strict=True)
         ]
 
     def _by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels by falling probability, and the expected F1 of each set size."""
+        """Return the labels by falling probability, and the expected F1 of the first s labels."""
         P = np.clip(self._scores(points), 0.0, 1.0)
         order = np.argsort(-P, axis=1, kind="stable")
         falling = np.take_along_axis(P, order, axis=1)
@@ -58,13 +64,15 @@ class ExpectedF1(LabelDecoder):
         return order, np.concatenate(values)
 
 
-def _chosen(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return a mask of the first `sizes[i]` labels of row i of `order`."""
+def _first_labels(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return boolean indicators of the first `sizes[i]` labels of row i of `order`."""
     return np.argsort(order, axis=1) < sizes[:, None]
 
 
 def expected_f1(P: np.ndarray) -> np.ndarray:
-    """Return the expected F1 of the first s labels for s = 0, ..., labels.
+    """Return the expected F1 of predicting the first s labels, for s = 0, …, number of labels.
+
+    Row t of P has the probabilities of the labels of point t.
 
     Parameters
     ----------
@@ -94,7 +102,7 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
 
 
 def _count_distributions(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
-    """Return the distributions of the number of true labels, with 0, 1, 2, ... labels added.
+    """Return the distributions of the number of true labels, with 0, 1, … labels added.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import Sequences
 from ._scan import Change
-from ._targets import automatic
+from ._targets import is_automatic
 from .base import Decoder, Ranked
 from .candidates import Candidates
 
@@ -24,7 +24,7 @@ RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 
 def likelihood(S: np.ndarray, own: np.ndarray) -> float:
-    """Return the mean log-probability of the true columns at the best temperature."""
+    """Return the mean log softmax of scores S at columns `own`, at the best temperature."""
     scale = float(np.std(S[-np.inf < S])) or 1.0
     true = S[np.arange(len(S)), own]
     return max(
@@ -33,8 +33,11 @@ def likelihood(S: np.ndarray, own: np.ndarray) -> float:
     )
 
 
-def _gains(words: Items, y: Items) -> np.ndarray:
-    """Return Σ_p (H - log f(w_p)) of each word; a symbol that was never met counts as met once."""
+def _rarities(words: Items, y: Items) -> np.ndarray:
+    """Return for each word the sum over its symbols of -log frequency minus the entropy of y.
+
+    A symbol that does not occur in y counts as if it occurred once.
+    """
     counts = Counter(chain.from_iterable(y))
     n = max(counts.total(), 1)
     mean = sum(c / n * np.log(c / n) for c in counts.values())
@@ -43,7 +46,7 @@ def _gains(words: Items, y: Items) -> np.ndarray:
 
 @parameters
 class Lexicon(Decoder):
-    r"""The best word of a lexicon, among those that suit the input.
+    r"""A decoder that returns the word of a lexicon with the highest score among suitable words.
 
     Scores :math:`2 \langle g(x), \Phi(w) \rangle - l(w, w)` of all words at once, hence exact;
     words that `restrict` rules out for an input take no part.
@@ -98,12 +101,12 @@ class Lexicon(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the background or the rarity is to be chosen."""
-        chosen = automatic(self.background, "background"), automatic(self.rarity, "rarity")
+        """Whether `calibrate` chooses the background or the rarity."""
+        chosen = is_automatic(self.background, "background"), is_automatic(self.rarity, "rarity")
         return any(chosen)
 
     def fit(self, kernel: Kernel, y: Items) -> Lexicon:
-        """Keep the distinct words, and how often each training output occurs."""
+        """Store the distinct words of the lexicon and the frequency of each training output."""
         known = self.restrict is None or self.restrict == "length" or callable(self.restrict)
         if not known:
             raise ValueError(
@@ -121,11 +124,11 @@ class Lexicon(Decoder):
         positions, numbers = kernel.space.unique(y)
         self.seen_, self.counts_ = take(y, positions), np.bincount(numbers).astype(float)
         self.kernel_ = kernel
-        self.gains_ = _gains(self.words_, y) if self.rarity else np.zeros(len(self.words_))
+        self.gains_ = _rarities(self.words_, y) if self.rarity else np.zeros(len(self.words_))
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Lexicon:
-        """Choose background and rarity under which the true words are likeliest.
+        """Choose the background and the rarity that maximise the likelihood of the outputs y.
 
         Scores at some temperature as probabilities: smoother, hence surer, than counting words.
         """
@@ -144,7 +147,7 @@ class Lexicon(Decoder):
         return self
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
-        """Return the scores of all words, -inf where they are ruled out."""
+        """Return the score of each word (column) at each point; -inf where it is excluded."""
         parts, _ = self.pool_._score_blocks(points, self._restriction(points))
         S = np.empty((len(points), len(self.words_)))
         for rows, columns, block in parts:
@@ -152,16 +155,16 @@ class Lexicon(Decoder):
         return S
 
     def decode(self, points: Embedding) -> Items:
-        """Return the best word of each point."""
+        """Return the word with the highest score at each point."""
         best, _ = self.pool_._search(points, 1, self._prior(points))
         return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` words of each point, fewer where fewer suit its input."""
-        return self.pool_._listed(*self.pool_._search(points, k, self._prior(points)))
+        """Return the `k` words with the highest scores at each point that suit its input."""
+        return self.pool_._as_ranked(*self.pool_._search(points, k, self._prior(points)))
 
     def _prior(self, points: Embedding) -> list[Change]:
-        """Return the changes of the scores of words: restriction, rarity and background."""
+        """Return the terms added to the scores of words: restriction, rarity and background."""
         changes = self._restriction(points)
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])
@@ -170,7 +173,7 @@ class Lexicon(Decoder):
         return changes
 
     def _minus_background(self, points: Embedding) -> Change:
-        """Return the change that subtracts the scores of words at the mean training output."""
+        """Return the change that subtracts the score of each word at the mean training output."""
         weights = self._mean_weights(points)
         block: dict[int, np.ndarray] = {}
 
@@ -184,7 +187,10 @@ class Lexicon(Decoder):
         return change
 
     def _restriction(self, points: Embedding) -> list[Change]:
-        """Return the change that rules out unsuitable words; where none suits, all are allowed."""
+        """Return the change that excludes words which do not suit the input of a point.
+
+        Where no word suits an input, all words are allowed.
+        """
         if self.restrict is None:
             return []
         allowed = self._allowed(points.inputs, self.words_)
@@ -202,11 +208,11 @@ class Lexicon(Decoder):
         return [lambda rows, columns: np.where(allowed[rows, columns], 0.0, -np.inf)]
 
     def _mean_scores(self, points: Embedding) -> np.ndarray:
-        """Return 2⟨m, Φ(w)⟩ of each word, with m the mean output of those that suit the input."""
+        """Return 2⟨m, Φ(w)⟩ of each word w, with m the mean training output suited to the input."""
         return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
 
     def _mean_weights(self, points: Embedding) -> np.ndarray:
-        """Return the fraction of each distinct training output among those that suit an input.
+        """Return the weights of the distinct training outputs in the mean that suits an input.
 
         One row for all points where every output suits every input.
         """
@@ -218,7 +224,7 @@ class Lexicon(Decoder):
         return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1.0)
 
     def _allowed(self, inputs: Items | None, words: Items) -> np.ndarray:
-        """Return whether each word suits each input, (inputs, words)."""
+        """Return a boolean matrix (inputs, words): whether each word suits each input."""
         if inputs is None:
             raise ValueError("words restricted by the input need points that know their x.")
         if self.restrict == "length":

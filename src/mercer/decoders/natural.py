@@ -19,7 +19,7 @@ EXACT: dict[type[Kernel], type[Decoder]] = {
 
 
 def natural(kernel: Kernel) -> Decoder:
-    """Return the default decoder of an output kernel.
+    """Return the default decoder for an output kernel.
 
     Examples
     --------

@@ -13,8 +13,8 @@ from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
 from ._path_graph import PathGraph
-from ._targets import automatic, best_of, targets
-from .base import Decoder, Found, Ranked, unsuited
+from ._targets import best_of, is_automatic, targets
+from .base import Decoder, Found, Ranked, unsuited_kernel
 
 POINTS = 32
 """Points that are decoded at once: their scores by n-gram and position are in memory."""
@@ -27,7 +27,7 @@ BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 
 @parameters
 class NGramPath(Decoder):
-    r"""The best string for a target of n-gram scores, found by branch and bound.
+    r"""A decoder that finds the string of the highest n-gram score by branch and bound.
 
     Maximises :math:`2 \langle g, \Phi(s) \rangle - \lVert \Phi(s) \rVert^2 + \text{bonus} \cdot
     \lvert s \rvert` over strings :math:`s`, for the features of any `Spectrum` kernel.
@@ -79,7 +79,7 @@ class NGramPath(Decoder):
     max_nodes: int = 100_000
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a graph of other n-grams than the kernel's, and impossible lengths."""
+        """Raise `DamagedModel` unless the graph has the kernel's n-grams and lengths are valid."""
         bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
         bounded(self.min_length, "min_length", 0, limits.steps)
         if "graph_" not in vars(self):
@@ -98,14 +98,14 @@ class NGramPath(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the bonus is to be chosen."""
-        return automatic(self.bonus, "bonus")
+        """Whether `calibrate` chooses the bonus."""
+        return is_automatic(self.bonus, "bonus")
 
     def fit(self, kernel: Kernel, y: Items) -> NGramPath:
-        """Build the graph of the strings that are searched."""
+        """Build the graph of all strings that the search may return."""
         spectrum = kernel.multiple.kernel
         if not isinstance(spectrum, Spectrum):
-            raise unsuited(self, kernel, "Spectrum(n, ...)")
+            raise unsuited_kernel(self, kernel, "Spectrum(n, ...)")
         if self.ngrams not in ("seen", "all"):
             raise ValueError(f'ngrams must be "seen" or "all", got {self.ngrams!r}.')
         self.kernel_: Any = kernel
@@ -118,15 +118,15 @@ class NGramPath(Decoder):
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> NGramPath:
-        """Choose the bonus that recovers most outputs, on at most a few hundred points."""
+        """Choose the bonus that recovers most outputs y, on at most a few hundred points."""
         some = np.linspace(0, len(points) - 1, min(len(points), CALIBRATED)).astype(int)
         part = Embedding(points.coordinates[some], points.frame)
-        found = dict(zip(BONUSES, self._found(part, BONUSES), strict=True))
+        found = dict(zip(BONUSES, self._best_strings(part, BONUSES), strict=True))
         self.bonus_ = best_of(BONUSES, lambda bonus: found[bonus].outputs, take(y, some))
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the best string of each point."""
+        """Return the string with the highest score at each point."""
         found = self.certify(points)
         if not found.proved.all():
             warnings.warn(
@@ -137,22 +137,22 @@ class NGramPath(Decoder):
         return found.outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best string with its score, whatever `k`."""
+        """Return the best string of each point with its score: one string, whatever `k` is."""
         found = self.certify(points)
         scores = self.kernel_.multiple.scale * found.scores
         return [[(y, float(v))] for y, v in zip(found.outputs, scores, strict=True)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best string of each point, its score, and how far from the best it can be."""
-        return self._found(points, [self.bonus_])[0]
+        """Return the best string of each point, its score, and 0 as its gap if proved best."""
+        return self._best_strings(points, [self.bonus_])[0]
 
     @property
     def _spectrum(self) -> Any:
-        """The kernel on strings, without its scale."""
+        """The fitted string kernel, without its scale."""
         return self.kernel_.multiple.kernel
 
-    def _found(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
-        """Return the strings of all points under each bonus; what no bonus changes is done once."""
+    def _best_strings(self, points: Embedding, bonuses: Sequence[float]) -> list[Found]:
+        """Return for each bonus the best strings of all points, with scores and gaps."""
         from ._path_loops import Paths, best_paths
 
         lengths = self._spectrum.lengths()
@@ -172,12 +172,12 @@ class NGramPath(Decoder):
                 limits = int(self.min_length), int(self.max_nodes)
                 best_paths(*scores, paths, *limits, *(part[rows] for part in room))
         return [
-            Found(self._spelled(paths, ends), values, np.where(proved, 0.0, np.inf))
+            Found(self._as_strings(paths, ends), values, np.where(proved, 0.0, np.inf))
             for paths, ends, values, proved in rooms
         ]
 
-    def _spelled(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return the strings of paths, in the form of the training outputs."""
+    def _as_strings(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Convert paths of the given lengths to strings in the form of the training outputs."""
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
@@ -187,13 +187,16 @@ class NGramPath(Decoder):
         )
 
     def _kappa(self) -> np.ndarray:
-        """Return the similarity of two positions by their distance."""
+        """Return the similarity of two positions as an array over their distance 0, 1, …."""
         apart = np.arange(self.longest_ + 1)
         width = self._spectrum.width
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return 2⟨g, ·⟩ - w_m of every edge at a position, from the front and from the back."""
+        """Return the scores of all edges by position from the start, and from the end.
+
+        Row t of T has the features of point t, and worth[m - 1] is the weight of m-grams.
+        """
         from ._path_loops import edge_scores
 
         kernel, graph = self._spectrum, self.graph_

@@ -22,7 +22,7 @@ ENTRIES = 2**22
 
 
 class CandidateLists:
-    """The candidate lists of some inputs: objects are read once, equal outputs scored once.
+    """The candidate lists of several inputs, pooled so that equal outputs are scored once.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class CandidateLists:
 
     def __init__(self, kernel: Kernel, lists: Sequence[Items], start: int = 0):
         self.kernel = kernel
-        self.lists = [_checked(row, start + t) for t, row in enumerate(lists)]
+        self.lists = [_check_list(row, start + t) for t, row in enumerate(lists)]
         self.pool, self.places = self._pool(start)
         self.first: dict[Hashable, int] = {}
         keys = kernel.space.keys(self.pool)
@@ -46,7 +46,7 @@ class CandidateLists:
         self.ends = np.cumsum(self.lengths)
 
     def _pool(self, start: int) -> tuple[Items, np.ndarray]:
-        """Return the objects in all lists, each once, and the position of every entry among them.
+        """Return the distinct objects of all lists, and the position of each entry among them.
 
         A bad candidate is named by its list and its position there.
         """
@@ -64,11 +64,11 @@ class CandidateLists:
 
     @cached_property
     def distinct(self) -> list[np.ndarray]:
-        """The numbers of the distinct outputs of each list."""
+        """The sorted indices of the distinct outputs in each list."""
         return [np.unique(own) for own in np.split(self.numbers, self.ends[:-1])]
 
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` candidates of each point with their scores."""
+        """Return the `k` best candidates in the list of each point, with their scores."""
         points, lost = points.about(self.pool)
         inner, norms = self._parts(points)
         lost = np.broadcast_to(host(lost), len(self.lists))
@@ -85,7 +85,7 @@ class CandidateLists:
         return ranked
 
     def _parts(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return ⟨g, Φ(y)⟩ and l(y, y) of each candidate for its own point."""
+        """Return ⟨g, Φ(y)⟩ and l(y, y) of each list entry y at the point g of its list."""
         distinct = take(self.pool, self.places[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
@@ -108,7 +108,7 @@ class CandidateLists:
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
-    """Return the points in the sparse features of the output kernel; None without such features."""
+    """Return points in the sparse features of the output kernel; None without such features."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:
@@ -127,15 +127,15 @@ def _in_features(points: Embedding) -> np.ndarray | None:
 
 
 def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return ⟨g_t, Φ(y_j)⟩ for pairs of points t and outputs j."""
+    """Return the inner products of rows T[of[i]] and sparse rows F[own[i]], for every i."""
     rows = F[own]
     owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
     terms = rows.data * T[of[owner], rows.indices]
     return np.bincount(owner, terms, minlength=len(own))
 
 
-def _checked(row: Any, t: int) -> list:
-    """Return the candidates of one input as a list; refuse one that is empty or not a list."""
+def _check_list(row: Any, t: int) -> list:
+    """Return the candidates of input t as a list; raise an error if empty or not a list."""
     if isinstance(row, str | bytes | dict) or not hasattr(row, "__iter__"):
         raise ValueError(
             f"candidates[{t}] must be a list of outputs, one an input; got {row!r:.60}."
@@ -148,7 +148,7 @@ def _checked(row: Any, t: int) -> list:
 
 @dataclass(frozen=True)
 class OwnCandidates:
-    """Candidates that each input names for itself.
+    """A decoder that chooses among candidates which are given for each input separately.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class OwnCandidates:
     known: Sequence[Hashable]
 
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` of each point's own candidates.
+        """Return the `k` best of each point's own candidates, with their scores.
 
         Warn where some lists hold outputs that were trained on and others hold none.
         """
@@ -191,7 +191,7 @@ class OwnCandidates:
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:
-    """Return the only group with each of n outputs; -1 where several have it, -2 where none has.
+    """Return the only group with each of n outputs; -1 for several groups, -2 for none.
 
     Example i has output numbers[i], -1 for none of them.
     """
@@ -203,5 +203,5 @@ def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarra
 
 
 def collected(outputs: list, kernel: Kernel) -> Items:
-    """Return the chosen outputs in the container of their space."""
+    """Return decoded outputs in the container of the kernel: an array of numbers or of objects."""
     return kernel.as_outputs(outputs) if kernel.on_vectors else object_array(outputs)

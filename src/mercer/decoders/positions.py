@@ -12,8 +12,8 @@ from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
-from ._targets import automatic, best_of, lengths, targets
-from .base import Decoder, unsuited
+from ._targets import best_of, is_automatic, lengths, targets
+from .base import Decoder, unsuited_kernel
 
 BONUSES = tuple(np.round(np.linspace(-1.0, 1.0, 21), 2).tolist())
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -21,7 +21,7 @@ WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class PositionDecoder(Decoder):
-    """A decoder on the scores 2 g_pc - 1 of symbol c at position p.
+    """A decoder of sequences that scores symbol c at position p by 2 g_pc - 1.
 
     Attributes
     ----------
@@ -35,34 +35,38 @@ class PositionDecoder(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the parameter is to be chosen."""
-        return automatic(self._value, self.chosen)
+        """Whether `calibrate` chooses the parameter of the decoder."""
+        return is_automatic(self._value, self.chosen)
 
     @property
     def _value(self) -> float | str:
-        """The parameter that may be "auto"."""
+        """The parameter that `calibrate` may choose: a number or "auto"."""
         raise NotImplementedError
 
     def calibrate(self, points: Embedding, y: Items) -> PositionDecoder:
-        """Choose the value that recovers most outputs."""
+        """Choose the value of the parameter that recovers most of the outputs y."""
         scores, fixed = self._scores(points), lengths(points, self.length)
         self.value_ = best_of(self.grid, lambda value: self._best(scores, fixed, value), y)
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the best sequence of every point."""
+        """Return the sequence with the highest score at each point."""
         return self._best(self._scores(points), lengths(points, self.length), self.value_)
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:
-        """Return the best sequences for scores, fixed lengths and a value of the parameter."""
+        """Return the best sequences for scores (points, positions, symbols).
+
+        The lengths are `fixed` or None, and `value` is the parameter that may be
+        calibrated.
+        """
         raise NotImplementedError
 
     def fit(self, kernel: Kernel, y: Items) -> PositionDecoder:
-        """Keep the alphabet and the kind of sequence."""
+        """Store the kernel and one training output, whose type predictions will have."""
         core = kernel.multiple.kernel
         known = isinstance(core, Positions) and core.features is not None
         if not known:
-            raise unsuited(self, kernel, "Positions() of symbols")
+            raise unsuited_kernel(self, kernel, "Positions() of symbols")
         self.kernel_: Any = kernel
         self.value_ = 0.0 if isinstance(self._value, str) else float(self._value)
         self.like_ = y[0]
@@ -70,24 +74,24 @@ class PositionDecoder(Decoder):
 
     @property
     def _places(self) -> Any:
-        """The kernel `Positions`, without its scale."""
+        """The fitted kernel `Positions`, without its scale."""
         return self.kernel_.multiple.kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a kernel that is not one of symbols at positions."""
+        """Raise `DamagedModel` unless the kernel is `Positions`."""
         known = vars(self).get("kernel_", Positions())
         must(isinstance(known, Kernel), "kernel_ is not a kernel")
         kernel = known.multiple.kernel
         must(isinstance(kernel, Positions) and kernel.kernel is None, "kernel_ is another")
 
     def _scores(self, points: Embedding) -> np.ndarray:
-        """Return 2 g_pc - 1, (points, positions, symbols)."""
+        """Return the scores 2 g_pc - 1 as an array (points, positions, symbols)."""
         shape = self._places.longest_, len(self._places.alphabet_)
         parts = [2.0 * T.reshape(len(T), *shape) - 1.0 for _, T in targets(points, self.kernel_)]
         return np.concatenate(parts)
 
-    def _spelled(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return sequences of the given lengths, in the form of the training outputs."""
+    def _as_sequences(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Convert symbol codes to sequences of lengths `ends`, in the training outputs' form."""
         spell = self._places.spell
         return object_array(
             [spell(row[:end], self.like_) for row, end in zip(codes, ends, strict=True)]
@@ -96,7 +100,7 @@ class PositionDecoder(Decoder):
 
 @parameters
 class PerPosition(PositionDecoder):
-    """The best symbol at every position of a sequence, each position alone.
+    """A decoder that chooses the best symbol at each position independently.
 
     For `Positions` the pre-image objective is a sum over positions of 2 g_pc - 1, so that the best
     symbol is an argmax, and the best length the best prefix sum: exact, for every length rule.
@@ -126,12 +130,12 @@ class PerPosition(PositionDecoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the bonus is to be chosen: only where the length is open."""
+        """Whether `calibrate` chooses the bonus, which needs sequences of free length."""
         return super().calibrates and self.length is None
 
     @property
     def _value(self) -> float | str:
-        """The bonus."""
+        """The bonus per symbol, a number or "auto"."""
         return self.bonus
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, bonus: float) -> np.ndarray:
@@ -140,12 +144,12 @@ class PerPosition(PositionDecoder):
         if fixed is None:
             gains = np.cumsum(scores.max(axis=2) + bonus, axis=1)
             fixed = np.column_stack([np.zeros(len(gains)), gains]).argmax(axis=1)
-        return self._spelled(codes, fixed)
+        return self._as_sequences(codes, fixed)
 
 
 @parameters
 class Viterbi(PositionDecoder):
-    r"""The best sequence under scores of symbols at positions and of symbols in their context.
+    r"""A decoder of the best sequence by scores of symbols at positions and of transitions.
 
     Maximises :math:`\sum_p (2 g_{p c_p} - 1) + \text{weight} \sum_p
     \text{transition}(\text{context}, c_p)`, where the context is the `order` symbols before and the
@@ -182,7 +186,7 @@ class Viterbi(PositionDecoder):
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """What all training outputs determine: the transitions, and the weight if it is chosen."""
+        """Descriptions of what all training outputs determine: transitions and their weight."""
         return (() if self.transitions is not None else ("the transitions",)) + super().constants
 
     order: int = 1
@@ -194,11 +198,11 @@ class Viterbi(PositionDecoder):
 
     @property
     def _value(self) -> float | str:
-        """The weight of the transitions."""
+        """The weight of the transitions, a number or "auto"."""
         return self.weight
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse transitions without a row for every context and a column for every symbol."""
+        """Raise `DamagedModel` unless transitions have a row per context, a column per symbol."""
         super().check_loaded(limits)
         if "transitions_" in vars(self):
             size = len(self._places.alphabet_) + 1
@@ -207,16 +211,16 @@ class Viterbi(PositionDecoder):
             must(states * self._places.longest_ <= limits.size // 2, "there are too many contexts")
 
     def fit(self, kernel: Kernel, y: Items) -> Viterbi:
-        """Learn the transitions, or take those given."""
+        """Learn the transitions from the training outputs, unless they are given."""
         super().fit(kernel, y)
         if not isinstance(self.order, int) or self.order < 0:
             raise ValueError(f"order must be an integer ≥ 0, got {self.order!r}.")
         given = self.transitions is not None
-        self.transitions_ = self._given() if given else self._learnt(y)
+        self.transitions_ = self._given_transitions() if given else self._learnt_transitions(y)
         return self
 
-    def _given(self) -> np.ndarray:
-        """Return the given transitions with a row and a column for the ends of sequences."""
+    def _given_transitions(self) -> np.ndarray:
+        """Return the given transitions, with zeros added for the ends of sequences."""
         size = len(self._places.alphabet_)
         table = np.asarray(self.transitions, dtype=np.float64)
         if table.shape != (size,) * (self.order + 1):
@@ -228,8 +232,8 @@ class Viterbi(PositionDecoder):
         full[(slice(0, size),) * (self.order + 1)] = table
         return full.reshape(-1, size + 1)
 
-    def _learnt(self, y: Items) -> np.ndarray:
-        """Return the logarithms of smoothed frequencies of symbols after their contexts."""
+    def _learnt_transitions(self, y: Items) -> np.ndarray:
+        """Return the log frequencies (smoothed) of symbols after their contexts in sequences y."""
         size = len(self._places.alphabet_)
         codes = self._places.alphabet_.encode(y)
         counts = np.full(((size + 1) ** self.order, size + 1), float(self.smoothing))
@@ -250,4 +254,4 @@ class Viterbi(PositionDecoder):
         ends = np.zeros(len(scores), dtype=np.int64)
         table = weight * self.transitions_
         viterbi(scores + float(self.bonus), table, wanted.astype(np.int64), codes, ends)
-        return self._spelled(codes, ends)
+        return self._as_sequences(codes, ends)

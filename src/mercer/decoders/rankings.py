@@ -14,8 +14,8 @@ from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Hamming, Kendall, Kernel, Spearman
 from ..kernels.rankings import Ranking
-from ._scan import merged
-from .base import Decoder, Ranked, features, unsuited
+from ._scan import merge_best
+from .base import Decoder, Ranked, features, unsuited_kernel
 
 ENUMERATED = 7
 """Up to this many labels all rankings are scored, m! of them."""
@@ -23,40 +23,40 @@ POINTS = 1024
 
 
 class RankingDecoder(Decoder):
-    """A decoder into full rankings: rows of ranks, of the type of the training outputs."""
+    """A decoder into full rankings: rows of ranks, with the dtype of the training outputs."""
 
     KERNELS: tuple[type[Kernel], ...] = (Ranking,)
     wanted = "on rankings: Kendall(), Spearman() or Hamming()"
 
     def fit(self, kernel: Kernel, y: Items) -> RankingDecoder:
-        """Keep the type of an output."""
+        """Store the fitted kernel and the dtype of the training rankings."""
         if not isinstance(kernel.multiple.kernel, self.KERNELS):
-            raise unsuited(self, kernel, self.wanted)
+            raise unsuited_kernel(self, kernel, self.wanted)
         self.kernel_, self.dtype_ = kernel, np.asarray(host(y)[:1]).dtype
         self.m_ = int(kernel.check(y, "y").shape[1])
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the ranking of each point."""
+        """Return the best ranking of each point, as rows of ranks."""
         return self._ranks(self._features(points)).astype(self.dtype_)
 
     def _features(self, points: Embedding) -> np.ndarray:
-        """Return the points in the features of the kernel on rankings."""
+        """Return the feature vectors of points under the kernel on rankings, one row each."""
         return host(features(points, self.kernel_))
 
     @property
     def _ranking(self) -> Any:
-        """The kernel on rankings, without its scale."""
+        """The fitted kernel on rankings, without its scale."""
         return self.kernel_.multiple.kernel
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the best ranks at points given by features."""
+        """Return the best ranks for each row of F, the features of a point."""
         raise NotImplementedError
 
 
 @parameters
 class Kemeny(RankingDecoder):
-    """The full ranking of most agreement with the point, under `Kendall`: exact.
+    """A decoder of the ranking that agrees most with the point under `Kendall`, exactly.
 
     Up to 7 labels all rankings are compared. Beyond, where the pairwise preferences make no circle
     their order is the answer; else up to 16 labels by dynamic programming over subsets, and beyond
@@ -91,7 +91,7 @@ class Kemeny(RankingDecoder):
     time_limit: float | None = 60.0
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the ranks of the best order: by enumeration, or from preferences."""
+        """Return the best ranks for each row of F, by enumeration or pairwise preferences."""
         from ._kemeny import PROGRAMME
 
         self.proved_ = np.ones(len(F), dtype=bool)
@@ -108,7 +108,7 @@ class Kemeny(RankingDecoder):
         return np.argsort(orders, axis=1)
 
     def _orders(self, W: np.ndarray) -> np.ndarray:
-        """Return the best order of the labels for each matrix of preferences."""
+        """Return the best order of the labels for each matrix W[t] of pairwise preferences."""
         from ._kemeny import SUBSETS, component_order, majority_orders, subset_orders
 
         W = np.ascontiguousarray(W, dtype=float)
@@ -122,7 +122,7 @@ class Kemeny(RankingDecoder):
         return orders
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` rankings, for at most 7 labels."""
+        """Return the `k` rankings with the highest scores at each point, for up to 7 labels."""
         if self.m_ > ENUMERATED:
             raise ValueError(
                 f"Kemeny ranks its answers for at most {ENUMERATED} labels, not {self.m_}: for "
@@ -137,19 +137,21 @@ class Kemeny(RankingDecoder):
         ]
 
     def _all_rankings(self) -> np.ndarray:
-        """Return all rankings of the labels."""
+        """Return all rankings of the labels, one row of ranks each."""
         return np.array(list(permutations(range(self.m_))))
 
     def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers and scores 2⟨g, Φ(σ)⟩ - 1 of the best rankings."""
+        """Return indices and scores of the best k of all rankings, for each row of F."""
         E = self._ranking.features(self._all_rankings())
-        parts = [merged(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)]
+        parts = [
+            merge_best(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)
+        ]
         best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
         return best, scores
 
 
 class Assignment(RankingDecoder):
-    """The best assignment of labels to positions, under `Hamming` or `Spearman`: exact.
+    """A decoder of the best assignment of labels to ranks, for `Hamming` or `Spearman`.
 
     For `Hamming` by the Hungarian method, for `Spearman` by sorting, which is the same there.
 
@@ -169,7 +171,7 @@ class Assignment(RankingDecoder):
     wanted = "that is Hamming() or Spearman()"
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the best assignment of labels to positions."""
+        """Return the best assignment of labels to ranks for each row of F."""
         if isinstance(self._ranking, Spearman):
             return _sorted_ranks(F)
         tables = F.reshape(len(F), self.m_, self.m_)
@@ -177,7 +179,7 @@ class Assignment(RankingDecoder):
 
 
 class Borda(RankingDecoder):
-    """The labels by their mean position: the exact answer for `Spearman`, a quick one for others.
+    """A decoder that sorts labels by mean rank: exact for `Spearman`, fast for other kernels.
 
     Examples
     --------
@@ -191,10 +193,10 @@ class Borda(RankingDecoder):
     """
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the ranks of the labels by their mean position."""
+        """Return the ranks of the labels by their mean position, for each row of F."""
         return _sorted_ranks(self._ranking.positions(F))
 
 
 def _sorted_ranks(positions: np.ndarray) -> np.ndarray:
-    """Return the rank of each label by its position."""
+    """Return for each row the ranks 0, 1, … of its labels by ascending position."""
     return np.argsort(np.argsort(positions, axis=1, kind="stable"), axis=1)

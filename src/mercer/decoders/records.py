@@ -17,12 +17,12 @@ from ..features import Explicit
 from ..kernels import Kernel, On
 from ..kernels.records import field_kernels, field_widths
 from ..spaces.records import from_columns
-from .base import Decoder, Ranked, unsuited
+from .base import Decoder, Ranked, unsuited_kernel
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field of records: its kernel, and where its features are among those of a record.
+    """One field of records: its kernel, a sample value, and the columns of its features.
 
     Attributes
     ----------
@@ -40,20 +40,20 @@ class Field:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel on the values of the field."""
+        """The fitted kernel on the values of the field."""
         return self.on.inner
 
     def values(self, records: Items) -> Items:
-        """Return the values of the field as its kernel compares them."""
+        """Return the values of this field in the records, in the form that the kernel takes."""
         return values_of(self.on, records)
 
     def points(self, points: Embedding) -> Embedding:
-        """Return the part of points that belongs to the field."""
+        """Return the points restricted to the coordinates of this field."""
         coordinates, frame = self._coordinates(points)
         return Embedding(coordinates, frame, points.left_out, points.inputs)
 
     def _coordinates(self, points: Embedding) -> tuple[Any, Frame]:
-        """Return the coordinates of points in one field, and their frame."""
+        """Return the coordinates of points in this field, and the frame they refer to."""
         if self.columns is not None:
             F = points.frame.kernel_features(points.coordinates)
             return F[:, self.columns], OrthonormalFrame(Explicit().fit(self.kernel, self.sample))
@@ -62,13 +62,13 @@ class Field:
 
 
 def values_of(on: On, records: Items) -> Items:
-    """Return the values of a field as its kernel compares them."""
+    """Return the values of the field of `on` in the records, in the form that its kernel takes."""
     values = on._apply(records)
     return on.inner.as_outputs(values if on.inner.on_vectors else list(values))
 
 
 def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
-    """Return the fields of records under a fitted sum of kernels on fields; empty for others."""
+    """Return the fields by name if the kernel is a sum of kernels on fields, else an empty dict."""
     kernels, first = field_kernels(kernel) or {}, records[:1]
     owners = None
     if kernels and kernel.features is not None:
@@ -83,7 +83,7 @@ def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
 
 @parameters
 class PerField(Decoder):
-    """The best value of every field of a record, each by a decoder of its own.
+    """A decoder of records that decodes every field with a decoder of its own.
 
     Under a kernel that is a sum over fields, such as ``On("count", Linear()) + On("weather",
     Delta())``, the feature space of records is the direct sum of those of the fields, and the best
@@ -108,11 +108,13 @@ class PerField(Decoder):
     decoders: Mapping[Any, Decoder] | None = None
 
     def fit(self, kernel: Kernel, y: Items) -> PerField:
-        """Fit the decoder of every field on its training outputs."""
+        """Fit the decoder of each field to the training values of that field."""
         from .natural import natural
 
         if field_kernels(kernel) is None:
-            raise unsuited(self, kernel, "that is a sum of kernels on fields, On(...) + On(...)")
+            raise unsuited_kernel(
+                self, kernel, "that is a sum of kernels on fields, On(...) + On(...)"
+            )
         self.fields_ = fields_of(kernel, y)
         given = dict(self.decoders or {})
         unknown = [name for name in given if name not in self.fields_]
@@ -130,18 +132,18 @@ class PerField(Decoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the decoder of some field is to be calibrated."""
+        """Whether the decoder of any field has parameters to calibrate."""
         known = vars(self).get("decoders_", self.decoders or {})
         return any(decoder.calibrates for decoder in known.values())
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """What the decoders of the fields learn from all training outputs."""
+        """Descriptions of what the decoders of the fields learn from all training outputs."""
         known = vars(self).get("decoders_", self.decoders or {})
         return tuple(f"{what} of {n!r}" for n, d in known.items() for what in d.constants)
 
     def calibrate(self, points: Embedding, y: Items) -> PerField:
-        """Calibrate the decoders of the fields that are to be calibrated."""
+        """Calibrate the decoder of each field that has open parameters."""
         for name, decoder in self.decoders_.items():
             if decoder.calibrates:
                 field = self.fields_[name]
@@ -149,16 +151,16 @@ class PerField(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return one record for each point."""
+        """Return the decoded record of each point, a dictionary from fields to values."""
         return from_columns({name: self._column(name, points) for name in self.fields_})
 
     def _column(self, name: Any, points: Embedding) -> list:
-        """Return the decoded values of one field."""
+        """Return the decoded values of the field `name`, one for each point."""
         found = self.decoders_[name].decode(self.fields_[name].points(points))
         return cells(found, self.like_[name])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return for each point the best `k` records by the sum of the scores of their fields.
+        """Return for each point the `k` records with the largest sum of field scores.
 
         A field whose decoder has one answer for each point has the same value in all of them.
         """
@@ -169,7 +171,7 @@ class PerField(Decoder):
         ]
 
     def _ranked(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best values of one field; a single one if its decoder ranks none."""
+        """Return the `k` best values of a field per point; one if its decoder does not rank."""
         own, like = self.fields_[name].points(points), self.like_[name]
         with suppress(ValueError):
             ranked = self.decoders_[name].decode_top(own, k)
@@ -178,12 +180,12 @@ class PerField(Decoder):
 
 
 def cells(values: Items, like: Any) -> list:
-    """Return the decoded values of a field in the form of a training value."""
+    """Return decoded values of a field in the form of the training value `like`."""
     return [cell(value, like) for value in values]
 
 
 def cell(value: Any, like: Any) -> Any:
-    """Return one decoded value: plain numbers and labels, and lists where lists were given."""
+    """Return a decoded value as a Python number, label, list or tuple, as `like` is."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, np.ndarray):
@@ -194,15 +196,15 @@ def cell(value: Any, like: Any) -> Any:
 
 
 def best_records(lists: Mapping[Any, Ranked], k: int) -> Ranked:
-    """Return the `k` combinations of ranked values with the largest sums, best first."""
+    """Return the `k` combinations of one value per field with the largest total score."""
     found: list[tuple[dict, float]] = [({}, 0.0)]
     for name, ranked in lists.items():
-        found = heapq.nlargest(k, _extended(found, name, ranked), key=lambda pair: pair[1])
+        found = heapq.nlargest(k, _extend_records(found, name, ranked), key=lambda pair: pair[1])
     return found
 
 
-def _extended(found: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
-    """Yield each record with each value of a further field, and the sum of the scores."""
+def _extend_records(found: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
+    """Yield each partial record extended by each ranked value of field `name`, with total score."""
     for record, total in found:
         for value, score in ranked:
             yield {**record, name: value}, total + float(score)

@@ -14,13 +14,13 @@ from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
 from ..kernels.distances import squared
-from .base import Decoder, Ranked, restore, unsuited
+from .base import Decoder, Ranked, restore, unsuited_kernel
 from .candidates import Candidates
 
 
 @parameters
 class Refinement(Decoder):
-    """A decoder that climbs 2⟨g, Φ(y)⟩ - l(y, y) from the best candidate, and never ends below it.
+    """A decoder that improves the best candidate by ascent on 2⟨g, Φ(y)⟩ - l(y, y).
 
     Attributes
     ----------
@@ -35,13 +35,13 @@ class Refinement(Decoder):
     tol: float = 1e-6
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse more steps than the limits allow."""
+        """Raise `DamagedModel` if there are more steps than the limits allow."""
         bounded(self.max_iter, "max_iter", 0, limits.steps)
 
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
-        """Fit the candidates that the climb starts from."""
+        """Fit the `Candidates` decoder that provides the starting outputs."""
         if not kernel.on_vectors or not self._suits(kernel):
-            raise unsuited(self, kernel, self.wanted)
+            raise unsuited_kernel(self, kernel, self.wanted)
         if self.max_iter < 0 or self.tol < 0:
             raise ValueError(f"max_iter and tol must not be negative, got {self}.")
         start = Candidates() if self.start is None else self.start
@@ -51,23 +51,23 @@ class Refinement(Decoder):
         return self
 
     def _suits(self, kernel: Kernel) -> bool:
-        """Return whether the decoder can increase the score under an output kernel on vectors."""
+        """Return whether this decoder can optimise outputs under the given kernel."""
         raise NotImplementedError
 
     def decode(self, points: Embedding) -> Array:
-        """Return the refined best candidate of each point."""
+        """Return for each point the best candidate after refinement."""
         starts = self.kernel_.check(self.start_.decode(points), "y")
-        return restore(self._climbed(points, starts), self.sample_)
+        return restore(self._refined(points, starts), self.sample_)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the refined best `k` candidates of each point."""
+        """Return for each point the best `k` candidates after refinement, with scores."""
         ranked = self.start_.decode_top(points, k)
         climbed: list[Ranked] = [[] for _ in ranked]
         for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
             rows = [t for t, row in enumerate(ranked) if place < len(row)]
             some = Embedding(take(points.coordinates, rows), points.frame)
             starts = namespace(self.sample_).stack([ranked[t][place][0] for t in rows])
-            ends = self._climbed(some, self.kernel_.check(starts, "y"))
+            ends = self._refined(some, self.kernel_.check(starts, "y"))
             objective = PreimageObjective.of(self.kernel_, some)
             scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
@@ -75,8 +75,8 @@ class Refinement(Decoder):
                 climbed[t].append((one(ends, j), float(scores[j])))
         return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
 
-    def _climbed(self, points: Embedding, starts: Array) -> Array:
-        """Return the ends of the climb; the starts where the objective is not higher."""
+    def _refined(self, points: Embedding, starts: Array) -> Array:
+        """Return the refined outputs; the start where refinement does not raise the score."""
         objective = PreimageObjective.of(self.kernel_, points)
         ends = self._climb(objective, starts)
         xp = namespace(ends)
@@ -84,13 +84,13 @@ class Refinement(Decoder):
         return xp.where(better[:, None], ends, starts)
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
-        """Climb from outputs to better ones."""
+        """Return outputs with a higher objective, starting from the rows of Y."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class PreimageObjective:
-    """2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points, each at an output of its own.
+    """The objective 2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points g, one output y each.
 
     m is the least l(y, y) of the outputs that points are written in: added to l(y, y) itself small
     inner products would be rounded away.
@@ -103,31 +103,31 @@ class PreimageObjective:
 
     @classmethod
     def of(cls, kernel: Any, points: Embedding) -> PreimageObjective:
-        """Return the objective of points that are sums over outputs."""
+        """Return the objective of points that are weighted sums of output features Φ(y_i)."""
         weights, outputs = points.frame.expansion(points.coordinates)
         outputs = kernel.check(outputs, "y")
         norms = kernel._diag(outputs)
         return cls(kernel, weights, outputs, float(namespace(norms).min(norms)))
 
     def rows(self, index: np.ndarray) -> PreimageObjective:
-        """Return the objective of some of the points."""
+        """Return the objective of the points at positions `index`."""
         return replace(self, weights=take(self.weights, index))
 
     def values(self, Y: Array) -> Array:
-        """Return the objective at Y, row by row."""
+        """Return the objective of each point at its row of Y."""
         K = self.kernel._gram(Y, self.outputs)
         above = self.kernel._diag(Y) - self.least
         return 2.0 * namespace(K).sum(self.weights * K, axis=1) - above
 
     def gradient(self, Y: Array) -> Array:
-        """Return the derivative of the objective with respect to Y."""
+        """Return the gradient of the objective of each point at its row of Y."""
         ones = namespace(Y).ones_like(Y[:, 0])
         by = self.kernel.item_gradient
         return 2.0 * by.vjp(Y, self.outputs, self.weights) - by.diag_vjp(Y, ones)
 
 
 class FixedPoint(Refinement):
-    r"""Fixed point of the score under a radial output kernel.
+    r"""A decoder that refines candidates by fixed-point iteration, for radial output kernels.
 
     :math:`y = \sum_i c_i s(y, y_i) y_i / \sum_i c_i s(y, y_i)`. For the RBF, :math:`s` is the
     kernel itself (Schölkopf et al. 1999; Mika et al. 1999). Weights may be negative, so a step that
@@ -157,11 +157,11 @@ class FixedPoint(Refinement):
     HALVINGS = 12
 
     def _suits(self, kernel: Kernel) -> bool:
-        """Return whether the kernel is a function of the distance."""
+        """Return whether the kernel is a function of the Euclidean distance."""
         return kernel.radial is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
-        """Iterate the fixed-point equation until the objective rises no more."""
+        """Return the outputs after fixed-point iterations from Y, until the objective stalls."""
         Y = Y + 0.0
         value = objective.values(Y)
         active = np.arange(Y.shape[0])
@@ -176,7 +176,10 @@ class FixedPoint(Refinement):
         return Y
 
     def _step(self, objective: PreimageObjective, Y: Array, before: Array) -> tuple[Array, Array]:
-        """Return every point after one step, halved until it climbs, and the objective there."""
+        """Return Y after one step, halved until the objective rises, and the new objective.
+
+        The objective at Y is `before`.
+        """
         xp = namespace(Y)
         M = objective.weights * self.kernel_.radial.slope(squared(Y, objective.outputs))
         total = xp.sum(M, axis=1)[:, None]
@@ -198,7 +201,7 @@ class FixedPoint(Refinement):
 
 
 class Gradient(Refinement):
-    """L-BFGS on the pre-image objective, for any differentiable output kernel on vectors.
+    """A decoder that refines candidates by L-BFGS, for differentiable output kernels on vectors.
 
     Parameters
     ----------
@@ -223,11 +226,11 @@ class Gradient(Refinement):
     wanted = "with a derivative"
 
     def _suits(self, kernel: Kernel) -> bool:
-        """Return whether the kernel has derivatives in its items."""
+        """Return whether the kernel can be differentiated with respect to its items."""
         return kernel.item_gradient is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
-        """Run L-BFGS for each point."""
+        """Return the outputs after L-BFGS from each row of Y."""
         if self.max_iter == 0:
             return Y  # L-BFGS-B would take a step all the same
         # One point at a time: a shared line search would make answers depend on the batch.
@@ -238,7 +241,7 @@ class Gradient(Refinement):
         return namespace(Y).concat(ends, axis=0)
 
     def _climb_one(self, objective: PreimageObjective, y: Array) -> Array:
-        """Run L-BFGS for one point."""
+        """Return the output after L-BFGS from y, for an objective of one point."""
         unit = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:

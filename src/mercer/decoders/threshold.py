@@ -65,11 +65,11 @@ class Threshold(LabelDecoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether the threshold or the rule is to be chosen."""
+        """Whether `calibrate` chooses the threshold or the rule."""
         return self.threshold is None or self.at_least_one is None
 
     def fit(self, kernel: Kernel, y: Items) -> Threshold:
-        """Keep the form of an output."""
+        """Store one training output, whose form predictions will have."""
         super().fit(kernel, y)
         metrics = [*sorted(OVERLAPS), MACRO]
         if self.metric not in metrics:
@@ -81,7 +81,7 @@ class Threshold(LabelDecoder):
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Threshold:
-        """Choose threshold and rule on left-out points."""
+        """Choose the threshold and the rule on left-out points and their label sets y."""
         G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
         if self.metric == MACRO:
             return self._calibrate_each(G, T)
@@ -97,7 +97,7 @@ class Threshold(LabelDecoder):
         return self
 
     def _calibrate_each(self, G: np.ndarray, T: np.ndarray) -> Threshold:
-        """Choose a threshold for each label by its F1 on left-out points."""
+        """Choose one threshold per label by F1, from left-out scores G and true indicators T."""
         if self.threshold is None:
             level = best_threshold(G.ravel(), T.ravel())
             own = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
@@ -111,13 +111,20 @@ class Threshold(LabelDecoder):
         return self
 
     def _values(self, T: np.ndarray) -> np.ndarray:
-        """Return the metric of each example when its first 0, 1, … labels are predicted."""
+        """Return the metric of each example if its first 0, 1, … labels are predicted.
+
+        Row i of T has the true indicators of example i, sorted by falling score.
+        """
         n, labels = T.shape
         hits = np.concatenate([np.zeros((n, 1), dtype=int), np.cumsum(T, axis=1)], axis=1)
         return OVERLAPS[self.metric](hits, np.arange(labels + 1)[None, :], hits[:, -1:], labels)
 
     def _best(self, levels: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-        """Return the best mean metric and its threshold, from each example's descending scores."""
+        """Return the best mean metric over all thresholds, and that threshold.
+
+        Row i of `levels` has the falling scores of example i, and `values` is from
+        `_values`.
+        """
         start, gains = values[:, 0].sum(), np.diff(values, axis=1)
         if self.threshold is not None:
             reached = gains[self.threshold_ <= levels].sum()
@@ -132,26 +139,29 @@ class Threshold(LabelDecoder):
         return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
 
     def decode(self, points: Embedding) -> Items:
-        """Return the labels that reach the threshold, in the form that the training outputs had."""
+        """Return the set of labels whose scores reach the threshold at each point."""
         G = self._scores(points)
         chosen = self.threshold_ <= G
         if self.at_least_one_:
             none = np.flatnonzero(~chosen.any(axis=1))
             chosen[none, G[none].argmax(axis=1)] = True
-        return self._formed(chosen)
+        return self._as_label_sets(chosen)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` sets by Σ (score - threshold) over their labels."""
+        """Return the `k` label sets with the largest Σ (score - threshold) at each point."""
         return [
-            [(self._formed(chosen[None, :])[0], score) for score, chosen in self._ranked(row, k)]
+            [
+                (self._as_label_sets(chosen[None, :])[0], score)
+                for score, chosen in self._ranked(row, k)
+            ]
             for row in self._scores(points) - self.threshold_
         ]
 
     def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield the k sets with the largest sums of margins, and these sums."""
+        """Yield the k largest sums of margins over label sets, each with the set as indicators."""
         best = margins >= 0
         order = np.argsort(np.abs(margins), kind="stable")
-        for loss, flips in _cheapest(np.abs(margins)[order]):
+        for loss, flips in _cheapest_subsets(np.abs(margins)[order]):
             chosen = best.copy()
             chosen[order[flips]] ^= True
             if k and (chosen.any() or not self.at_least_one_):
@@ -162,7 +172,7 @@ class Threshold(LabelDecoder):
 
 
 def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
-    """Return the threshold of the largest F1 of one label."""
+    """Return the threshold on the scores of one label that gives the largest F1."""
     order = np.argsort(-scores, kind="stable")
     levels, hits = scores[order], np.cumsum(truth[order])
     values = 2.0 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
@@ -172,8 +182,8 @@ def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
     return float(levels[best] + below) / 2.0
 
 
-def _cheapest(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:
-    """Yield all subsets of ascending costs, the cheapest sum first."""
+def _cheapest_subsets(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:
+    """Yield (sum, positions) of all subsets of ascending costs, smallest sum first."""
     yield 0.0, []
     heap = [(float(costs[0]), [0])]
     while heap:

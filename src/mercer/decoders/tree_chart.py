@@ -15,9 +15,9 @@ from ..kernels._joint_items import first_form
 from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
-from ._grammar import Grammar, Rules, bracketed, listed
+from ._grammar import Grammar, Rules, as_brackets, as_lists
 from ._tree_search import TreeSearch
-from .base import Decoder, Found, Ranked, unsuited
+from .base import Decoder, Found, Ranked, unsuited_kernel
 from .candidates import Candidates
 
 LONG = 100
@@ -26,7 +26,7 @@ LONG = 100
 
 @parameters
 class TreeChart(Decoder):
-    r"""The best tree over the grammar of the training trees, which need not contain it.
+    r"""A decoder of the best tree that the grammar of the training trees derives.
 
     Maximises :math:`2 \langle g, \Phi(y) \rangle - l(y, y)` over all trees whose productions occur
     in training trees, by a chart over the symbols that the leaves spell, or over sizes where they
@@ -85,11 +85,11 @@ class TreeChart(Decoder):
     max_size: int | None = None
 
     def fit(self, kernel: Kernel, y: Items) -> TreeChart:
-        """Keep the training trees; the grammar is read when it is first used."""
+        """Store the training trees; their grammar is read at first use."""
         plain = kernel.multiple.kernel
         inner = plain.inner if isinstance(plain, Normalized) else plain
         if not isinstance(inner, TreeKernel):
-            raise unsuited(self, kernel, "on trees")
+            raise unsuited_kernel(self, kernel, "on trees")
         if self.leaves not in ("input", None):
             raise ValueError(f'leaves must be "input" or None, got {self.leaves!r}.')
         self.kernel_: Any = kernel
@@ -101,7 +101,7 @@ class TreeChart(Decoder):
 
     @property
     def _exact(self) -> bool:
-        """Whether the features of the kernel are those of the grammar."""
+        """Whether the kernel has the features of the grammar, so that scores are exact."""
         return isinstance(self.kernel_.multiple.kernel, Productions)
 
     @cached_property
@@ -112,15 +112,15 @@ class TreeChart(Decoder):
         return Grammar(self.pool_.outputs_, pairs)
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the best tree of each point."""
+        """Return the tree with the highest score at each point."""
         return self.certify(points).outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best trees that the search found, at most `k`."""
+        """Return the trees with the highest scores that the search found, at most `k`."""
         return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best tree of each point, its score, and how far from the best it can be.
+        """Return the best tree of each point, its score, and a bound of the gap to the optimum.
 
         The bound is NaN where the kernel has other features than productions.
         """
@@ -132,23 +132,23 @@ class TreeChart(Decoder):
         )
 
     def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
-        """Return trees with their scores, best first, and the gap of the best, for each point."""
+        """Return for each point (tree, score) pairs, best first, and the gap of the first."""
         weights, items = points.frame.expansion(points.coordinates)
         G = host(weights) @ self._grammar.counts_of(flattened(first_form(items), "y"))
-        competing = self._competing(points, k)
+        competing = self._best_training_trees(points, k)
         ranked = []
         for t, rules in enumerate(self._rules(points)):
             incumbent = competing[t][0][1] if self.leaves is None else -np.inf
-            search = self._searched(G[t], rules, self._spelled(points, t), incumbent)
-            made = self._scored(search.found, points, t)
+            search = self._run_search(G[t], rules, self._required_leaves(points, t), incumbent)
+            made = self._scored_trees(search.found, points, t)
             if self.leaves is None or not made:
                 made = self._merged(made, competing[t])
             made.sort(key=lambda row: -row[1])
             ranked.append((made, self._gap(search, made[0][1])))
         return ranked
 
-    def _competing(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best training trees of each point that have at most `max_size` nodes."""
+    def _best_training_trees(self, points: Embedding, k: int) -> list[Ranked]:
+        """Return the best `k` training trees of each point with at most `max_size` nodes."""
         if self.max_size is None or self.leaves == "input":
             return self.pool_.decode_top(points, k)
         sizes = dict(zip(self._keys(self.pool_.outputs_), self._grammar.sizes, strict=True))
@@ -160,16 +160,16 @@ class TreeChart(Decoder):
         ]
 
     def _keys(self, trees: Items) -> list[Hashable]:
-        """Return a key of each tree that is equal for equal trees."""
+        """Return a hashable key of each tree; equal trees have equal keys."""
         return self.kernel_.space.keys(trees)
 
     def _merged(self, made: Ranked, competing: Ranked) -> Ranked:
-        """Return both lists as one, without the trees that are already in the first."""
+        """Return the trees of `made`, then those of `competing` that are not among them."""
         known = set(self._keys([tree for tree, _ in made]))
         return made + [row for row in competing if self._keys([row[0]])[0] not in known]
 
     def _rules(self, points: Embedding) -> Iterator[Rules]:
-        """Yield for each point the rules of the training trees that were not left out with it."""
+        """Yield for each point the rules from training trees that are not left out with it."""
         owners = self.pool_._owners(points)
         if owners is None or points.left_out is None:
             yield from repeat(self._grammar.rules(np.arange(len(self._grammar.sizes))), len(points))
@@ -177,8 +177,8 @@ class TreeChart(Decoder):
         for group in points.left_out:
             yield self._grammar.rules(np.flatnonzero(owners != group))
 
-    def _spelled(self, points: Embedding, t: int) -> list[Hashable] | None:
-        """Return the symbols that the leaves of a point's tree must spell."""
+    def _required_leaves(self, points: Embedding, t: int) -> list[Hashable] | None:
+        """Return the symbols required as leaves of the tree of point t; None if any may be."""
         if self.leaves is None:
             return None
         if points.inputs is None:
@@ -190,10 +190,13 @@ class TreeChart(Decoder):
             return list(x.split() if " " in x.strip() else x.strip())
         return list(x)
 
-    def _searched(
+    def _run_search(
         self, g: np.ndarray, rules: Rules, symbols: list[Hashable] | None, incumbent: float
     ) -> TreeSearch:
-        """Search trees of known pairs of productions; if there are none, of known productions."""
+        """Run the search at one point g and return it.
+
+        Trees are made of seen pairs of productions; if there are none, of seen productions.
+        """
         size = self.max_size or rules.largest
         for seen in (True, False):
             search = TreeSearch(self._grammar, g, partial(Chart, rules, symbols, size, seen))
@@ -207,9 +210,9 @@ class TreeChart(Decoder):
             break
         return search
 
-    def _scored(self, found: dict[Any, float], points: Embedding, t: int) -> Ranked:
-        """Return the trees of a search in the form of the training trees, scored by the kernel."""
-        outputs = [self._given(tree) for tree in found]
+    def _scored_trees(self, found: dict[Any, float], points: Embedding, t: int) -> Ranked:
+        """Return (tree, score) pairs of the trees in `found`, in the form of the training trees."""
+        outputs = [self._as_training_form(tree) for tree in found]
         if self._exact or not outputs:
             scale = self.kernel_.multiple.scale
             return [(y, scale * s) for y, s in zip(outputs, found.values(), strict=True)]
@@ -217,15 +220,15 @@ class TreeChart(Decoder):
         return [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
 
     def _gap(self, search: TreeSearch, best: float) -> float:
-        """Return how much better another tree can be; NaN where nothing is known of it."""
+        """Return a bound of how far `best` is below the highest score; NaN if unknown."""
         if not search.found or not self._exact:
             return np.nan
         scale = self.kernel_.multiple.scale
         return 0.0 if search.proved(best / scale) else scale * search.bound - best
 
-    def _given(self, tree: Any) -> Any:
-        """Return a tree in the form of the training trees."""
+    def _as_training_form(self, tree: Any) -> Any:
+        """Return a nested tree in the form of the training trees: a string, lists or tuples."""
         like = self.pool_.outputs_[0]
         if isinstance(like, str):
-            return bracketed(tree)
-        return listed(tree) if isinstance(like, list) else tree
+            return as_brackets(tree)
+        return as_lists(tree) if isinstance(like, list) else tree

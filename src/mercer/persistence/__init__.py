@@ -83,7 +83,7 @@ def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path
 
 
 def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
-    """Refuse a draft that cannot be loaded, so that it does not replace a good file."""
+    """Raise an error if the draft of a file cannot be loaded, before it replaces `path`."""
     try:
         with Archive(draft, UNLIMITED) as archive:
             _read(archive, networks)
@@ -95,7 +95,7 @@ def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
 
 
 def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any = None) -> Any:
-    """Read what `save` wrote. No code in the file is run, whoever made it.
+    """Read a model from a file that `save` wrote, without running code from the file.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
 
 
 def _read(archive: Archive, networks: list[Any]) -> Any:
-    """Return the model in an archive."""
+    """Return the model in an open archive; `networks` receive the saved weights."""
     reader = Reader(archive.array, archive.limits, networks)
     root = reader.read(archive.root)
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
@@ -145,7 +145,7 @@ def _read(archive: Archive, networks: list[Any]) -> Any:
 
 
 def _as_path(path: Any) -> Path:
-    """Return a path after a check of its type."""
+    """Return a path as a `Path`; raise an error if it is not a string or path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path must be a string or a path, got {type(path).__name__}: for an open file pass "

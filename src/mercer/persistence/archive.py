@@ -32,11 +32,11 @@ TEXT = 64
 
 
 class RefusedModel(DamagedModel):
-    """A file that is whole but cannot be loaded here; the message continues "FILE ..."."""
+    """Error for an intact file that cannot be loaded here."""
 
 
 class Archive:
-    """An open model file.
+    """An open model file: a JSON tree of values, and numbered arrays.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Archive:
             raise
 
     def _open(self, limits: Limits) -> None:
-        """Read the tree of values after a check of its size."""
+        """Read the tree of values after checking its size."""
         on_disk = self.path.stat().st_size
         self._check_memory(on_disk, limits)
         packed = self._file.getinfo(TREE).compress_size
@@ -68,7 +68,7 @@ class Archive:
         self.root, self._digests = tree["root"], tree["digests"]
 
     def _check_memory(self, on_disk: int, limits: Limits) -> None:
-        """Refuse a file that would take too much memory."""
+        """Raise an error if the content of a file would take too much memory."""
         usual = min(available() / 2, SMALL + RATIO * on_disk)
         most = usual if limits.memory is None else limits.memory
         members = self._file.infolist()
@@ -80,7 +80,7 @@ class Archive:
         must(total <= most, f"it claims {total:.3g} bytes, more than the allowed {most:.3g}")
 
     def _tree_text(self) -> bytes:
-        """Return the text of the tree; refuse one with too many values."""
+        """Return the JSON text of the tree; raise an error if it has too many values."""
         nodes = self.limits.nodes
         too_many = f"it holds more than {nodes} values"
         must(self._file.getinfo(TREE).file_size <= TEXT * nodes, too_many)
@@ -89,12 +89,12 @@ class Archive:
         return text
 
     def array(self, number: int) -> np.ndarray:
-        """Return an array, checked against its digest."""
+        """Return the array with the given number, after checking its digest."""
         name = f"arrays/{int(number)}.npy"
         data = self._file.read(name)
         digest = hashlib.sha256(data).hexdigest()
         must(digest == self._digests[name], f"the array {name} is not the one that was saved")
-        return _unpacked(data, name)
+        return _array_of(data, name)
 
     def __enter__(self) -> Archive:
         return self
@@ -104,7 +104,7 @@ class Archive:
 
 
 def _check_format(tree: dict) -> None:
-    """Refuse a file of another format version."""
+    """Raise an error unless the tree has the format version of this release."""
     number = tree["format"]
     if not is_whole(number) or number != FORMAT:
         newer = is_whole(number) and number > FORMAT
@@ -112,8 +112,8 @@ def _check_format(tree: dict) -> None:
         raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 
 
-def _unpacked(data: bytes, name: str) -> np.ndarray:
-    """Return the array of a member whose header claims as many bytes as there are."""
+def _array_of(data: bytes, name: str) -> np.ndarray:
+    """Return the array of the NPY bytes `data`, after checking the size in the header."""
     buffer = io.BytesIO(data)
     major, minor = np.lib.format.read_magic(buffer)
     header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
@@ -130,7 +130,7 @@ def _unpacked(data: bytes, name: str) -> np.ndarray:
 
 
 def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Write a tree and its arrays."""
+    """Write the tree of values `root` and its arrays to a model file."""
     members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(arrays)}
     tree = {
         "format": FORMAT,

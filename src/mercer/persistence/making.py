@@ -30,14 +30,16 @@ UNBOUNDED = {
 
 @runtime_checkable
 class Checked(Protocol):
-    """A part that checks its own attributes after it was read from a file."""
+    """A part that checks its own attributes after it is read from a file."""
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` if an attribute is not usable."""
+        """Raise `DamagedModel` if an attribute is invalid."""
 
 
-def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
-    """Return a part with the given attributes; of its methods only `check_loaded` is called.
+def make_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
+    """Create an object of class `kind` from its saved attributes, without calling `__init__`.
+
+    Of its methods only `check_loaded` is called.
 
     Attributes must have the types that the class states, and must not hide a method of it.
     Parameters that the file does not have get their defaults.
@@ -50,7 +52,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
             must(abs(value) <= most, f"{name} is larger than {most}")
         elif name in hints and name not in parameters:
             must(_fits(value, hints[name]), f"{name} is {type(value).__name__}")
-    absent = _needed(kind) - state.keys()
+    absent = _required_names(kind) - state.keys()
     must(not absent, f"{sorted(absent)} is missing")
     part: Any = object.__new__(kind)
     values = parameters | state
@@ -65,7 +67,7 @@ def made(kind: type, state: dict[str, Any], limits: Limits) -> Any:
 
 @lru_cache(4096)
 def _check_name(kind: type, name: str) -> None:
-    """Refuse an attribute that would hide a method, a property or a fixed fact of the class."""
+    """Raise an error for an attribute that would hide a method, property or class constant."""
     must(name.isidentifier() and not name.startswith("__"), f"{name!r:.40} is not an attribute")
     if name in slots(kind) or name in _parameters(kind) or _is_record(kind):
         own = _is_record(kind) and name not in {f.name for f in fields(kind)}
@@ -76,21 +78,21 @@ def _check_name(kind: type, name: str) -> None:
     must(not hides, f"{name!r:.40} is not an attribute that a file may set")
 
 
-def _needed(kind: type) -> set[str]:
-    """Return the names of the parameters and fields that have no default."""
+def _required_names(kind: type) -> set[str]:
+    """Return the names of the parameters and fields of a class that have no default."""
     if _is_record(kind):
         return {f.name for f in fields(kind) if f.default is MISSING}
     return _parameters(kind).keys() - defaults(kind).keys()
 
 
 def _is_record(kind: type) -> bool:
-    """Return whether the fields of a class are all its attributes, unlike those of an estimator."""
+    """Return whether a class is a dataclass and not an estimator."""
     return is_dataclass(kind) and not issubclass(kind, BaseEstimator)
 
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    """Return the annotated types of the attributes of a class."""
+    """Return the annotated types of the attributes of a class, by name."""
     try:
         return get_type_hints(kind)
     except NameError:  # of names that only a type checker imports
@@ -98,7 +100,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value has an annotated type; True where that cannot be decided."""
+    """Return whether a value has the annotated type `hint`; True if that cannot be decided."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         return any(_fits(value, choice) for choice in get_args(hint))
@@ -113,16 +115,16 @@ def _fits(value: Any, hint: Any) -> bool:
 
 @cache
 def slots(kind: type) -> set[str]:
-    """Return the slots of a class and of its bases."""
+    """Return the names in `__slots__` of a class and of its bases."""
     return {slot for c in kind.__mro__ for slot in c.__dict__.get("__slots__", ())}
 
 
 def defaults(kind: type) -> dict[str, Any]:
-    """Return the default values of the parameters of an estimator."""
+    """Return the default values of the `__init__` parameters of an estimator, by name."""
     return {n: p.default for n, p in _parameters(kind).items() if p.default is not p.empty}
 
 
 @cache
 def _parameters(kind: type) -> dict[str, inspect.Parameter]:
-    """Return the parameters of an estimator; none for other parts."""
+    """Return the `__init__` parameters of an estimator by name; empty for other classes."""
     return dict(inspect.signature(kind).parameters) if issubclass(kind, BaseEstimator) else {}

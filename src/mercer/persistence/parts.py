@@ -67,18 +67,18 @@ def register(cls: type) -> type:
 
 
 def _registered_name(kind: type) -> str:
-    """Return the name of a registered class in a file."""
+    """Return the name under which a registered custom class is saved."""
     return f"registered:{kind.__module__}.{kind.__qualname__}"
 
 
 def part_name(kind: type) -> str | None:
-    """Return how a file names a class; None for a class that is not a part of mercer's models."""
+    """Return the name of a class in saved files; None if the class cannot be saved."""
     name = _registered_name(kind)
     return name if _REGISTERED.get(name) is kind else _own_name(kind)
 
 
 def _own_name(kind: type) -> str | None:
-    """Return the folder and the name of a class of mercer's; modules in a folder may change."""
+    """Return "folder.name" of a class of mercer, without its module; None for other classes."""
     package, _, module = kind.__module__.partition(".")
     folder = module.partition(".")[0]
     if package != "mercer" or folder not in FOLDERS or "." in kind.__qualname__:
@@ -87,7 +87,7 @@ def _own_name(kind: type) -> str | None:
 
 
 def part_type(name: Any) -> type:
-    """Return the class that a file names; ValueError where it is not a part of mercer's models."""
+    """Return the class with a given name in a saved file; raise ValueError if unknown."""
     if isinstance(name, str) and name.startswith("registered:"):
         must(
             name in _REGISTERED,
@@ -106,7 +106,7 @@ def part_type(name: Any) -> type:
 
 @lru_cache(4096)
 def _class(folder: str, called: str) -> type | None:
-    """Return the class of a name that some module of a folder defines."""
+    """Return the class called `called` that a module of a folder defines, or None."""
     for module in _modules(folder):
         found = vars(module).get(called)
         if isinstance(found, type) and found.__module__ == module.__name__:
@@ -115,7 +115,7 @@ def _class(folder: str, called: str) -> type | None:
 
 
 def _modules(folder: str) -> Iterator[ModuleType]:
-    """Import the modules of a folder one by one; those that compile loops come last."""
+    """Yield the modules of a folder, imported one by one; those with compiled loops last."""
     package = import_module(f"mercer.{folder}")
     yield package
     inside = pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}.")

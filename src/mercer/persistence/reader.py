@@ -15,7 +15,7 @@ from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
 from ..kernels.networks import with_arrays
 from .archive import RefusedModel
-from .making import made
+from .making import make_part
 from .parts import part_type
 
 BITS = 1024
@@ -25,7 +25,7 @@ WIDEST = 2**16
 
 
 class Reader:
-    """Translate a tree back into a model.
+    """A reader that converts a JSON tree and its arrays to a model.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Reader:
         self._taken: set[int] = set()
 
     def read(self, node: Any) -> Any:
-        """Return the value of a node."""
+        """Return the value that a node of the tree stands for."""
         self._nodes += 1
         if self._nodes > self.limits.nodes:
             raise DamagedModel(f"it holds more than {self.limits.nodes} values")
@@ -61,7 +61,7 @@ class Reader:
             return node
         ((kind, content),) = node.items()
         if kind == "ref":
-            return self._again(content)
+            return self._reference(content)
         if kind == "float":
             return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content]
         if kind == "scalar":
@@ -72,7 +72,7 @@ class Reader:
         return self._new(kind, content)
 
     def _new(self, kind: str, content: Any) -> Any:
-        """Read a composite value, within the limits of depth and size."""
+        """Return the composite value of a node, checked against the limits of depth and size."""
         if self._depth >= self.limits.depth:
             raise DamagedModel(f"it is nested deeper than {self.limits.depth}")
         values, parts = self._values, self._parts
@@ -84,20 +84,20 @@ class Reader:
         return value
 
     def mark(self, file: str) -> None:
-        """Store the name of the file in the estimators that were read."""
+        """Store the name of the file in all estimators that were read."""
         for value, _, _ in self._known:
             if isinstance(value, FromFile):
                 vars(value)[MARK] = file
 
-    def _again(self, number: Any) -> Any:
-        """Return a value that was read before; it counts once more, as code that visits it."""
+    def _reference(self, number: Any) -> Any:
+        """Return the value that was read before under a number; its size counts again."""
         bounded(number, "a reference", 0, len(self._known) - 1)
         value, values, parts = self._known[number]
         self._count(values, parts)
         return value
 
     def _count(self, values: int, parts: int) -> None:
-        """Count values and parts; refuse more than the limits allow."""
+        """Add to the counts of values and parts; raise an error above the limits."""
         self._values += values
         self._parts += parts
         if self._values > self.limits.nodes:
@@ -106,11 +106,11 @@ class Reader:
             raise DamagedModel(f"it refers to more than {self.limits.parts} parts")
 
     def _items(self, nodes: list) -> list:
-        """Read a list of values."""
+        """Return the values of a list of nodes."""
         return [self.read(node) for node in nodes]
 
     def _array(self, number: Any) -> np.ndarray:
-        """Read an array, each one once."""
+        """Return the array with the given number; a second use of a number is an error."""
         bounded(number, "the number of an array", 0, 2**31)
         must(number not in self._taken, f"array {number} is used twice other than by reference")
         self._taken.add(number)
@@ -121,31 +121,31 @@ class Reader:
         return found
 
     def _objects(self, content: list) -> np.ndarray:
-        """Read an array of objects."""
+        """Return an object array from its saved shape and items."""
         shape, nodes = content
         for size in shape:
             bounded(size, "a shape", 0, self.limits.size)
         return object_array(self._items(nodes)).reshape(shape)
 
     def _keys(self, keys: list) -> list:
-        """Check that the keys of a dictionary are plain values."""
+        """Return the keys of a dictionary after checking that they are plain values."""
         for key in keys:
             must(_is_plain(key), f"a key must be a plain value, got {type(key).__name__}")
         return keys
 
     def _dict(self, content: list) -> dict:
-        """Read a dictionary."""
+        """Return a dictionary from its saved keys and values."""
         pairs = [(self.read(k), self.read(v)) for k, v in content]
         return dict(zip(self._keys([k for k, _ in pairs]), [v for _, v in pairs], strict=True))
 
     def _range(self, content: list) -> range:
-        """Read a range of integers."""
+        """Return a range of integers from its saved start, stop and step."""
         found = range(*content)
         must(len(found) <= self.limits.size, f"a range has more than {self.limits.size} numbers")
         return found
 
     def _sparse(self, content: list) -> Any:
-        """Read a sparse matrix."""
+        """Return a sparse matrix from its saved arrays."""
         name, shape, *parts = content
         kinds = {f"{f}_{k}": (f, k) for f in ("csr", "csc", "coo") for k in ("array", "matrix")}
         layout, _ = kinds[name]
@@ -163,7 +163,7 @@ class Reader:
         return matrix.asformat(layout)
 
     def _graph(self, content: list) -> Any:
-        """Read a graph of networkx."""
+        """Return a networkx graph from its saved nodes and edges."""
         import networkx
 
         name, attributes, nodes, edges = content
@@ -180,7 +180,7 @@ class Reader:
         return graph
 
     def _network(self, content: Any) -> Any:
-        """Read the arrays of a network into the next given module."""
+        """Load saved weights into the next network that the caller passed; return the network."""
         state = self.read(content)
         if not self._networks:
             raise RefusedModel(
@@ -193,13 +193,13 @@ class Reader:
             raise RefusedModel(f"cannot be loaded: {problem}") from None
 
     def _part(self, content: list) -> Any:
-        """Read an object of a registered class."""
+        """Return an object of a registered class from its saved attributes."""
         name, state = content
         kind = part_type(name)
         self._count(0, int(issubclass(kind, BaseEstimator)))
         read = {str(key): self.read(node) for key, node in state.items()}
         try:
-            return made(kind, read, self.limits)
+            return make_part(kind, read, self.limits)
         except DamagedModel as problem:
             raise DamagedModel(f"{kind.__name__}: {problem}") from None
 
@@ -214,7 +214,7 @@ _READERS: dict[str, Any] = {
     "frozenset": lambda reader, content: frozenset(reader._keys(reader._items(content))),
     "dict": Reader._dict,
     "dtype": lambda reader, content: _plain_dtype(content),
-    "slice": lambda reader, content: slice(*map(_place, content)),
+    "slice": lambda reader, content: slice(*map(_slice_end, content)),
     "range": Reader._range,
     "bytes": lambda reader, content: bytes.fromhex(content),
     "graph": Reader._graph,
@@ -224,20 +224,20 @@ _READERS: dict[str, Any] = {
 
 
 def _plain_dtype(text: str) -> np.dtype:
-    """Return the type of an array; refuse types that are not plain."""
+    """Return the dtype with the given name; raise an error if it is not a plain dtype."""
     dtype = np.dtype(text)
     if dtype.hasobject or dtype.kind not in "biufcSUmM" or dtype.itemsize > WIDEST:
         raise ValueError(f"{text!r:.40} is not a dtype of plain numbers or text")
     return dtype
 
 
-def _place(content: Any) -> int | None:
-    """Return an end of a slice, which is an integer or None."""
+def _slice_end(content: Any) -> int | None:
+    """Return an end of a slice after checking that it is an integer or None."""
     return None if content is None else bounded(content, "an end of a slice", -(2**63), 2**63)
 
 
 def _is_plain(key: Any) -> bool:
-    """Return whether a value is hashed by its content, which is as short as what was read."""
+    """Return whether a dictionary key consists of numbers, strings, bytes and None only."""
     if isinstance(key, tuple | frozenset):
         return all(map(_is_plain, key))
     return key is None or isinstance(key, bool | int | float | str | bytes | np.generic)

@@ -22,7 +22,7 @@ from .reader import BITS
 
 
 class Writer:
-    """Translate a model into a tree.
+    """A writer that converts a model to a JSON tree and a list of arrays.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Writer:
         self._alive: list[Any] = []  # a new object must not get the id of one that was written
 
     def write(self, value: Any, path: str) -> Any:
-        """Return the node of a value; `path` is how a message names it."""
+        """Return the tree node of a value; `path` is the name of the value in error messages."""
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, np.generic):
@@ -58,7 +58,7 @@ class Writer:
         return node
 
     def _composite(self, value: Any, path: str) -> dict:
-        """Return the node of a value that is not plain."""
+        """Return the tree node of a container, array or object."""
         if is_foreign(value):
             value = host(value)
         if is_module(value):
@@ -89,7 +89,7 @@ class Writer:
         return self._part(value, path)
 
     def _array(self, value: np.ndarray, path: str) -> dict:
-        """Return the node of an array; its numbers are kept for the archive."""
+        """Return the tree node of an array, and add the array to the list to be written."""
         if value.dtype.kind == "O":
             items = [self.write(v, f"{path}[{i}]") for i, v in enumerate(value.ravel())]
             return {"objects": [list(value.shape), items]}
@@ -99,13 +99,13 @@ class Writer:
         return {"array": len(self.arrays) - 1}
 
     def _sparse(self, value: Any, path: str) -> dict:
-        """Return the node of a sparse matrix."""
+        """Return the tree node of a sparse matrix."""
         csr = value.tocsr()
         parts = [self.write(np.asarray(a), path) for a in (csr.data, csr.indices, csr.indptr)]
         return {"sparse": [type(value).__name__, list(value.shape), *parts]}
 
     def _graph(self, graph: Any, path: str) -> dict:
-        """Return the node of a graph of networkx."""
+        """Return the tree node of a networkx graph."""
         attributes = self.write(dict(graph.graph), path)
         nodes = [
             [self.write(node, path), self.write(dict(data), path)]
@@ -118,7 +118,7 @@ class Writer:
         return {"graph": [type(graph).__name__, attributes, nodes, edges]}
 
     def _part(self, value: Any, path: str) -> dict:
-        """Return the node of an object of a registered class."""
+        """Return the tree node of an object of a registered class."""
         name = part_name(type(value))
         contents = isinstance(value, type | tuple | list)  # which are not attributes
         if name is None or contents:
@@ -128,7 +128,7 @@ class Writer:
 
 
 def _state(part: Any) -> dict[str, Any]:
-    """Return the attributes of a part, without those that it computes when they are needed."""
+    """Return the attributes of an object by name, without cached properties."""
     kind: type = type(part)
     own = [c for c in kind.__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
     if any("__getstate__" in vars(c) for c in own):
@@ -140,7 +140,7 @@ def _state(part: Any) -> dict[str, Any]:
 
 
 def _refusal(path: str, value: Any) -> str:
-    """Return the message for a value that a file cannot hold."""
+    """Return the error message for a value that cannot be saved."""
     name = getattr(value, "__qualname__", None) or type(value).__qualname__
     what = "a function" if callable(value) and not isinstance(value, type) else "of an unknown type"
     way_out = (

@@ -12,7 +12,7 @@ from .graphs import Graphs, is_networkx
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Return whether two items have the same content: arrays, graphs, sequences, or anything else.
+    """Return whether two items have equal content, for arrays, graphs, sequences and other objects.
 
     A list equals a tuple of equal entries, as with `numpy.array_equal`.
     """

@@ -29,7 +29,7 @@ class LabelledGraph:
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a user's graphs: as networkx graphs with attributes, or (adjacency, labels)."""
+    """The format of given graphs: networkx with attribute names, or tuples (adjacency, labels)."""
 
     networkx: bool
     node_label: str | None
@@ -37,19 +37,19 @@ class Form:
 
     @classmethod
     def of(cls, graphs: Items, node_label: str | None, edge_label: str | None) -> Form:
-        """Return the form of a batch of graphs."""
+        """Return the format of a batch of graphs, which are all like the first one."""
         return cls(is_networkx(graphs[0]), node_label, edge_label)
 
     def read(self, graphs: Items, name: str = "y") -> list[LabelledGraph]:
-        """Read graphs of this form; the kernel checks their content."""
+        """Convert graphs of this format to `LabelledGraph` objects."""
         return [self._read(graph) for graph in as_items(graphs, name)]
 
     def write(self, graph: LabelledGraph) -> Any:
-        """Convert a graph to this form."""
+        """Convert a `LabelledGraph` to this format."""
         return self._networkx(graph) if self.networkx else self._tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
-        """Read one graph."""
+        """Convert one graph of this format to a `LabelledGraph`."""
         nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         for i, j, mark in marks:  # of networkx in a tuple: an edge without label is an edge
@@ -57,7 +57,7 @@ class Form:
         return LabelledGraph(nodes, edges)
 
     def _networkx(self, graph: LabelledGraph) -> Any:
-        """Convert a graph to networkx."""
+        """Convert a `LabelledGraph` to a networkx graph."""
         import networkx as nx
 
         made = nx.Graph()
@@ -68,14 +68,14 @@ class Form:
         return made
 
     def _tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
-        """Convert a graph to a tuple (adjacency, labels)."""
+        """Convert a `LabelledGraph` to a tuple (adjacency, labels)."""
         n = len(graph)
         A = np.array([[e or 0 for e in row] for row in graph.edges]).reshape(n, n)
         return A, None if n and graph.nodes[0] is None else list(graph.nodes)
 
 
 class GraphLabels:
-    """The node and edge labels of a batch of graphs, and graphs as arrays over them.
+    """The distinct node and edge labels of a batch of graphs, for one-hot codes of graphs.
 
     A graph becomes its node features (one-hot labels, then how often each label is next to the
     node, which guides the matching of nodes) and one adjacency matrix for each edge label.
@@ -88,14 +88,14 @@ class GraphLabels:
         self.edges = sorted({e for g in graphs for e in g.edges.flat if e is not None}, key=repr)
 
     def features(self, graph: LabelledGraph) -> np.ndarray:
-        """Return node features, (nodes, 2 · labels)."""
+        """Return one-hot node labels and counts of neighbours' labels, (nodes, 2 · labels)."""
         place = {label: i for i, label in enumerate(self.nodes)}
         own = np.eye(len(self.nodes))[[place[label] for label in graph.nodes]]
         near = self.channels(graph).sum(axis=0) @ own
         return np.hstack([own, self.NEIGHBOURS * near])
 
     def channels(self, graph: LabelledGraph) -> np.ndarray:
-        """Return adjacency matrices, (edge labels, nodes, nodes)."""
+        """Return one 0/1 adjacency matrix per edge label, (edge labels, nodes, nodes)."""
         found = np.zeros((len(self.edges), len(graph), len(graph)))
         for channel, label in zip(found, self.edges, strict=True):
             # One by one: numpy would unpack a label that is a tuple.
@@ -103,7 +103,10 @@ class GraphLabels:
         return found
 
     def rounded(self, X: np.ndarray, C: np.ndarray, threshold: float) -> LabelledGraph:
-        """Return the graph nearest to averaged features and channels."""
+        """Return the graph nearest to real-valued node features X and edge channels C.
+
+        Two nodes have an edge where the sum of their channels exceeds the threshold.
+        """
         nodes = [self.nodes[i] for i in X[:, : len(self.nodes)].argmax(axis=1)]
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         if len(C):
@@ -114,14 +117,14 @@ class GraphLabels:
 
 
 def _attributes(name: str | None, value: Any) -> dict[str, Any]:
-    """Return the attribute of a node or an edge, if it has a name and a value."""
+    """Return {name: value} as attributes of a node or an edge; empty if either is None."""
     return {} if name is None or value is None else {name: value}
 
 
 def graph_distances(
     left: Items, right: Items, trade_off: float, node_label: str | None, edge_label: str | None
 ) -> np.ndarray:
-    """Return fused Gromov–Wasserstein distances of corresponding graphs."""
+    """Return the fused Gromov–Wasserstein distance of each graph left[i] to right[i]."""
     pairs = [
         Form.of(batch, node_label, edge_label).read(batch, name)
         for batch, name in ((left, "y_true"), (right, "y_pred"))
@@ -142,14 +145,17 @@ def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_o
 
 
 def sqdistances(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Return squared distances of node features."""
+    """Return the squared Euclidean distances of the rows of X to the rows of Y."""
     return ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2)
 
 
 def fused_coupling(
     M: np.ndarray, C: np.ndarray, D: np.ndarray, trade_off: float, start: Any = None
 ) -> tuple[np.ndarray, float]:
-    """Return a locally optimal coupling of two graphs, and its fused Gromov–Wasserstein cost."""
+    """Return a locally optimal coupling of two graphs, and its fused Gromov–Wasserstein cost.
+
+    M has the costs between nodes; C and D are the adjacency matrices of the two graphs.
+    """
     require("ot", "graphs")
     import ot
 

@@ -15,7 +15,7 @@ from .._base.parameters import same
 
 
 class Space(BaseEstimator):
-    """One kind of item: how it is checked, sliced and compared.
+    """A kind of item: how batches are checked and indexed, and when two items are equal.
 
     A custom space derives from this class and overrides what differs: `check` nearly always, and
     `kernel`, `decoder` and `metric` where it has its own defaults. The attribute `space` of a
@@ -44,15 +44,15 @@ class Space(BaseEstimator):
     # -- batches ------------------------------------------------------------------------------
 
     def check(self, A: Items, name: str = "y") -> Items:
-        """Check a batch of items; return them as given, in an array or a list of objects."""
+        """Check a batch of items and return it as an array or as a list of objects."""
         return as_items(A, name)
 
     def take(self, items: Items, index: Array) -> Items:
-        """Return the items at some positions."""
+        """Return the items at the positions `index`."""
         return take(items, index)
 
     def key(self, item: Any) -> Hashable:
-        """Return a hashable stand-in for an item, the same for equal items."""
+        """Return a hashable key of an item; equal items have equal keys."""
         if isinstance(item, np.ndarray):
             item = item + 0.0 if item.dtype.kind == "f" else item  # -0.0 is 0.0
             return item.shape, item.tobytes()
@@ -67,7 +67,10 @@ class Space(BaseEstimator):
         return [self.key(item) for item in (host(items) if is_foreign(items) else items)]
 
     def unique(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions of the distinct items by first appearance, and each item's number."""
+        """Return positions of the distinct items, and for each item the number of its equal.
+
+        The distinct items are numbered by first appearance.
+        """
         found = unique_rows(items) if is_foreign(items) else None
         if found is not None:
             return found
@@ -77,11 +80,11 @@ class Space(BaseEstimator):
         return np.unique(number, return_index=True)[1], number
 
     def every(self, sample: Items) -> Items | None:
-        """Return all possible items of the kind of a sample if they are few, else None."""
+        """Return all possible items of the same kind as the sample if they are few, else None."""
         return None
 
     def form(self, Y: Items) -> Any:
-        """Return the information that restores the container of outputs, or None if not needed."""
+        """Return the container format of outputs, which predictions are restored to; or None."""
         return None
 
     # -- defaults of a custom space -----------------------------------------------------------
@@ -95,7 +98,7 @@ class Space(BaseEstimator):
         return None
 
     def metric(self, y_true: Items, y_pred: Items, average: bool = True) -> Any:
-        """Return the score of predictions, or None to use the metric of `mercer.defaults`."""
+        """Return the score of predictions y_pred; None to use the metric of `mercer.defaults`."""
         return None
 
     # -- joining ------------------------------------------------------------------------------
@@ -131,7 +134,7 @@ class Opaque(Space):
     """
 
     def key(self, item: Any) -> Hashable:
-        """Return the content of a graph; other items with equal pickles are equal."""
+        """Return a hashable key of the content of an item; equal items have equal keys."""
         from .graphs import Graphs, is_networkx
 
         return Graphs().key(item) if is_networkx(item) else super().key(item)

@@ -10,7 +10,7 @@ from .base import Space
 
 
 class Classes(Space):
-    """One label out of several for each item: strings, numbers or anything hashable.
+    """Class labels, one for each item: strings, numbers or any hashable objects.
 
     Examples
     --------
@@ -40,5 +40,5 @@ class Classes(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Return the label, numpy's scalars as Python's."""
+        """Return the label, with numpy scalars converted to Python scalars."""
         return item.item() if isinstance(item, np.generic) else item

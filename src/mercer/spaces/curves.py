@@ -31,26 +31,26 @@ class Curves(Vectors):
         grid = None if self.grid is None else as_grid(self.grid)
         rows = on_grid(A, grid, name, owner)
         if getattr(rows, "ndim", 2) > 2:
-            raise ValueError(_no_curves(name, rows.shape, owner))
+            raise ValueError(_not_curves_message(name, rows.shape, owner))
         if not is_foreign(rows):
             refuse_unusable(rows, grid, name)
         rows = super().check(rows, name, owner)
         width = int(rows.shape[1])
         if width < 2:
-            raise ValueError(_no_curves(name, rows.shape, owner))
+            raise ValueError(_not_curves_message(name, rows.shape, owner))
         if grid is not None and width != len(grid):
             raise ValueError(other_grid(name, 0, width, len(grid)))
         return rows
 
     def join(self, other: Space) -> Space:
-        """Return the space that has a grid, if only one of the two has one."""
+        """Return the common space of two kinds of curves; a grid of either one is kept."""
         if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)
 
 
-def _no_curves(name: str, shape: tuple, owner: str) -> str:
-    """Return the message for items that are not curves."""
+def _not_curves_message(name: str, shape: tuple, owner: str) -> str:
+    """Return the error message for items of the given array shape that are not curves."""
     return (
         f"{name} must hold curves for {owner}, a row of at least 2 values each; "
         f"got shape {tuple(shape)}."

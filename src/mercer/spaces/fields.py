@@ -68,13 +68,13 @@ class Fields(Vectors):
     name = "fields"
 
     def check(self, A: Items, name: str = "y") -> Array:  # type: ignore[override]
-        """Check that fields are finite numbers on a grid."""
+        """Check that fields are arrays of finite numbers on the grid."""
         A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
-        """Return the grid of fields whose arrays have this shape, channels included."""
+        """Return the grid of fields whose arrays have the given shape, channels included."""
         channels = integer(self.channels, "channels")
         if channels > 1 and (len(shape) < 2 or shape[-1] != channels):
             raise ValueError(f"fields of {channels} channels end in an axis of them, got {shape}.")
@@ -102,24 +102,24 @@ class Fields(Vectors):
             size,
             channels,
             tuple(name in self.periodic for name in axes),
-            _each(self.origin, dimensions, "origin"),
-            _each(self.spacing, dimensions, "spacing", positive=True),
+            _one_per_axis(self.origin, dimensions, "origin"),
+            _one_per_axis(self.spacing, dimensions, "spacing", positive=True),
             None if mask is None else mask.reshape(-1),
             points,
         )
 
     def grid_axes(self, dimensions: int) -> tuple[str, ...]:
-        """Return the names of the axes of a grid of some dimensions."""
+        """Return the names of the axes of a grid with the given number of dimensions."""
         return NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that points and mask are arrays of numbers."""
+        """Raise `DamagedModel` unless points and mask are arrays of numbers."""
         for value in (self.mask, self.points):
             fine = value is None or (isinstance(value, np.ndarray) and value.dtype.kind in "bf")
             must(fine, "mask and points of fields are arrays")
 
     def join(self, other: Space) -> Space:
-        """Return the other space if one of the two has default parameters."""
+        """Return the space of the two that has other than default parameters."""
         if isinstance(other, Fields):
             if same(self, Fields()):
                 return other
@@ -128,8 +128,8 @@ class Fields(Vectors):
         return super().join(other)
 
 
-def _each(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
-    """Return one finite number for each axis."""
+def _one_per_axis(value: Any, number: int, name: str, positive: bool = False) -> tuple[float, ...]:
+    """Return `value` as a tuple of one finite number per axis; a single number is repeated."""
     given = np.asarray(value, dtype=float).reshape(-1)
     values = tuple(np.resize(given, number).tolist()) if len(given) in (1, number) else ()
     fine = len(values) == number and all(np.isfinite(v) and (v > 0 or not positive) for v in values)
@@ -172,12 +172,12 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of locations, including masked ones."""
+        """The number of locations, including masked locations."""
         return int(np.prod(self.shape))
 
     @cached_property
     def live(self) -> np.ndarray:
-        """Indices of the locations that count."""
+        """The indices of the locations that are not masked."""
         return np.arange(self.size) if self.mask is None else np.flatnonzero(self.mask)
 
     @cached_property
@@ -193,7 +193,7 @@ class Grid:
 
     @property
     def periods(self) -> np.ndarray:
-        """The length of each axis that closes to a circle, else infinity."""
+        """The length of each periodic axis, and infinity for other axes."""
         if self.points is not None:
             return np.full(len(self.axes), np.inf)
         length = np.array(self.spacing) * np.array(self.shape)
@@ -201,7 +201,7 @@ class Grid:
 
     @cached_property
     def quadrature(self) -> np.ndarray:
-        """The weight of every location in ∫ by the trapezoidal rule; zero for masked ones."""
+        """The weight of each location in an integral by the trapezoidal rule; 0 where masked."""
         if self.points is not None:
             weights = np.full(self.size, 1.0 / self.size)
         else:
@@ -219,7 +219,7 @@ class Grid:
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
 
     def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the grid points and weights that interpolate to some points, (…, dimensions).
+        """Return indices and weights of the locations that interpolate to points (…, dimensions).
 
         Indices of locations and their weights, (…, corners) each: multilinear on a grid, the
         nearest locations by inverse distance among scattered ones. Points outside, and those that a
@@ -232,7 +232,7 @@ class Grid:
         return np.where(weight > 0, index, 0), weight
 
     def _corners(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the corners of the cell around each point, and their weights."""
+        """Return the corners of the grid cell around each point of `at`, and their weights."""
         index = np.zeros((*at.shape[:-1], 1), dtype=np.int64)
         weight = np.ones((*at.shape[:-1], 1))
         for axis, n in enumerate(self.shape):
@@ -257,7 +257,7 @@ class Grid:
         return index, weight
 
     def _scattered(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest scattered points of each point, and their weights."""
+        """Return the scattered points nearest to each point of `at`, and their weights."""
         from scipy.spatial import cKDTree
 
         assert self.points is not None
@@ -272,7 +272,7 @@ class Grid:
 
     @cached_property
     def step(self) -> float:
-        """The typical distance of scattered points from their nearest neighbour."""
+        """The typical distance of a scattered point to its nearest neighbour."""
         from scipy.spatial import cKDTree
 
         if self.points is None or len(self.points) < 2:

@@ -26,7 +26,7 @@ class Graphs(Space):
     name = "graphs"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Check graphs; return them in an object array. Kernels read their labels."""
+        """Check that items are graphs; return them in an object array."""
         items = as_items(A, name)
         for i, item in enumerate(items):
             pair = isinstance(item, tuple | list) and len(item) == 2
@@ -38,18 +38,20 @@ class Graphs(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Return nodes and edges with their attributes."""
+        """Return a hashable key of the nodes and edges of a graph with their attributes."""
         if not is_networkx(item):
             return super().key(item)
         # networkx keeps views in a graph once they were used: take its content alone
         content = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
         if _is_plain(content):
-            return repr([content[0], *map(_in_order, content[1:])])  # a digest takes ten times that
+            return repr(
+                [content[0], *map(_sorted_items, content[1:])]
+            )  # a digest takes ten times that
         return super().key(content)
 
 
 def is_networkx(item: Any) -> bool:
-    """Return whether an item has nodes and edges as networkx graphs have them."""
+    """Return whether an item has the interface of a networkx graph."""
     return hasattr(item, "nodes") and hasattr(item, "adjacency")
 
 
@@ -60,7 +62,7 @@ Edges = list[tuple[int, int, Any]]
 def read_graph(
     item: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
-    """Return the labels of the nodes, None where there are none, and the edges with theirs."""
+    """Return the node labels of a graph (None without labels) and its edges (i, j, label)."""
     if is_networkx(item):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:
@@ -73,7 +75,7 @@ def read_graph(
 def _from_networkx(
     graph: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
-    """Return labels and edges of a networkx graph."""
+    """Return the node labels and the edges (i, j, label) of a networkx graph."""
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError(
             f"{name} is a {type(graph).__name__}: expected an undirected graph with at most one "
@@ -86,7 +88,7 @@ def _from_networkx(
 
 
 def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges]:
-    """Return labels and edges of a graph given by its adjacency matrix."""
+    """Return the node labels and the edges (i, j, label) of a graph from its adjacency."""
     A = coo_array(adjacency if issparse(adjacency) else np.atleast_2d(np.asarray(adjacency)))
     n = 0 if A.shape == (1, 0) else A.shape[0]
     if n and (A.shape != (n, n) or (A != A.T).nnz):
@@ -97,17 +99,17 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
     if labels is not None and len(labels) != n:
         raise ValueError(f"{name} has {n} nodes but {len(labels)} labels.")
     edges = zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
-    nodes = [None] * n if labels is None else [_of_python(label) for label in labels]
+    nodes = [None] * n if labels is None else [_python_scalar(label) for label in labels]
     return nodes, [edge for edge in edges if edge[2] != 0]
 
 
-def _of_python(value: Any) -> Any:
-    """Convert a scalar of NumPy to one of Python."""
+def _python_scalar(value: Any) -> Any:
+    """Convert a numpy scalar to a Python scalar; return other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_plain(item: Any) -> bool:
-    """Return whether an item is made of dictionaries, tuples, strings and numbers alone."""
+    """Return whether an item consists of dictionaries, tuples, strings and numbers only."""
     if isinstance(item, dict):
         return all(map(_is_plain, item.keys())) and all(map(_is_plain, item.values()))
     if isinstance(item, tuple):
@@ -115,12 +117,12 @@ def _is_plain(item: Any) -> bool:
     return item is None or isinstance(item, str | int | float)
 
 
-def _in_order(item: Any) -> Any:
-    """Convert dictionaries to lists in the order of the repr of their keys."""
+def _sorted_items(item: Any) -> Any:
+    """Convert dictionaries to lists of items, sorted by the repr of the keys."""
     if not isinstance(item, dict):
         return item
     return sorted(
-        ((key, _in_order(value)) for key, value in item.items()), key=lambda kv: repr(kv[0])
+        ((key, _sorted_items(value)) for key, value in item.items()), key=lambda kv: repr(kv[0])
     )
 
 
@@ -137,7 +139,7 @@ class Trees(Space):
     name = "trees"
 
     def key(self, item: Any) -> Hashable:
-        """Return the text without its blanks; nested tuples are unchanged."""
+        """Return a hashable key of a tree that ignores the blanks of a bracketed string."""
         if isinstance(item, str):
             return " ".join(item.replace("(", " ( ").replace(")", " ) ").split())
         return super().key(item)

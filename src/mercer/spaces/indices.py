@@ -54,7 +54,7 @@ class Indices(Space):
 
 
 class GramRows(Space):
-    """Rows of kernel values, the inputs of the kernel "precomputed".
+    """Rows of a precomputed Gram matrix, the inputs of the kernel "precomputed".
 
     Examples
     --------
@@ -68,5 +68,5 @@ class GramRows(Space):
     pairwise = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """Check a matrix of finite numbers."""
+        """Check that the rows form a matrix of finite numbers."""
         return Vectors().check(A, name, "a precomputed kernel", rows=True)

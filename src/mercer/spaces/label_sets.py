@@ -38,7 +38,7 @@ class LabelSets(Space):
     name = "label sets"
 
     def check(self, A: Items, name: str = "y") -> Items:
-        """Check label sets: indicator rows are unchanged, collections go into an object array."""
+        """Check label sets; return a matrix of indicators, or collections in an object array."""
         refuse_masked(A, name)
         A = A.to_numpy() if hasattr(A, "iloc") else A  # a pandas frame of indicators, or a series
         if issparse(A) or is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
@@ -52,18 +52,18 @@ class LabelSets(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Return the set of labels, or a row of indicators as bytes."""
+        """Return the labels as a frozenset, or a hashable key of a row of indicators."""
         indicators = isinstance(item, np.ndarray) and item.dtype.kind in "biuf"
         return super().key(item) if indicators else frozenset(item)
 
     def keys(self, items: Items) -> list[Hashable]:
-        """Return the key of every set; an object array holds labels, not indicators."""
+        """Return the key of every label set of a batch."""
         if isinstance(items, np.ndarray) and items.dtype == object:
             return [frozenset(item) for item in items]
         return super().keys(items)
 
     def every(self, sample: Items) -> Items | None:
-        """Return all sets of few labels, as indicator rows or as lists."""
+        """Return all subsets of the labels of a sample if they are few, else None."""
         rows = hasattr(sample, "shape") and len(sample.shape) == 2
         labels = range(sample.shape[1]) if rows else sorted({a for s in sample for a in s}, key=str)
         if len(labels) > ENUMERATED_LABELS:
@@ -81,7 +81,7 @@ class LabelSets(Space):
 
 
 def _check_set(item: Any, index: int, name: str) -> None:
-    """Refuse an item that is not a collection of labels."""
+    """Raise an error unless an item is a collection of labels; `index` is its position."""
     if isinstance(item, str | bytes | Mapping) or not isinstance(item, Iterable):
         raise ValueError(
             f"{name}[{index}] must be a collection of labels, got {item!r:.60}: write a single "
@@ -98,7 +98,7 @@ def _check_set(item: Any, index: int, name: str) -> None:
 
 
 def _checked_indicators(Y: Array, name: str) -> Array:
-    """Check that a matrix has zeros and ones only."""
+    """Return a matrix of indicators after checking that it has only zeros and ones."""
     if Y.ndim != 2:
         raise ValueError(
             f"{name} must hold label sets: an indicator matrix with a column for each label, or a "
@@ -118,7 +118,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
 
 
 def _first_row(Y: Array, wrong: np.ndarray) -> int:
-    """Return the first row with a wrong entry."""
+    """Return the index of the first row of Y with an entry that is marked as wrong."""
     if issparse(Y):
         return int(np.searchsorted(Y.indptr, np.flatnonzero(wrong)[0], side="right")) - 1
     return int(np.argwhere(wrong)[0, 0])

@@ -34,7 +34,7 @@ class Molecules(Sequences):
         self.vectors = False
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Check SMILES strings; return them in an object array."""
+        """Check that items are SMILES strings; return them in an object array."""
         items = list(as_items(A, name))
         for i, smiles in enumerate(items):
             if not isinstance(smiles, str):
@@ -42,7 +42,7 @@ class Molecules(Sequences):
         return object_array([str(smiles) for smiles in items])
 
     def key(self, item: Any) -> Hashable:
-        """Return the canonical SMILES."""
+        """Return the canonical SMILES string of a molecule."""
         return canonical(item)
 
 
@@ -73,7 +73,7 @@ class Spectra(Space):
     name = "spectra"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Check spectra; return them in an object array."""
+        """Check that items are mass spectra; return them in an object array."""
         items = as_items(A, name)
         for i, item in enumerate(items):
             peaks(item, f"{name}[{i}]")
@@ -81,7 +81,7 @@ class Spectra(Space):
 
 
 def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return masses, intensities and precursor of a spectrum, as given."""
+    """Return the masses, the intensities and the precursor mass of a spectrum."""
     try:
         mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
         precursor = float(item[2])

@@ -14,7 +14,7 @@ RANKED_LABELS = 6
 
 
 class Rankings(Space):
-    """Rows of ranks, one column per label, 0 the best; equal ranks are ties, negative ones missing.
+    """Rankings as rows of ranks, one column per label: 0 is best, equal is tied, negative missing.
 
     Examples
     --------
@@ -27,16 +27,19 @@ class Rankings(Space):
     name = "rankings"
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Check ranks; return them unchanged in an array."""
+        """Check that rows are rankings; return the ranks unchanged in an array."""
         as_rankings(A, name)
         return host(A) if hasattr(A, "shape") else np.array([list(row) for row in A])
 
     def key(self, item: Any) -> Hashable:
-        """Return the ranks as numbers, for any type of array."""
+        """Return the ranks of an item as a hashable key that does not depend on the dtype."""
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
 
     def every(self, sample: Items) -> np.ndarray | None:
-        """Return all rankings of up to 6 labels; None if there are more, ties or missing labels."""
+        """Return all rankings without ties of as many labels as the sample has, else None.
+
+        None for more than 6 labels, or if the sample has ties or missing labels.
+        """
         ranks = np.asarray(sample)
         m = ranks.shape[1]
         whole = (np.sort(ranks, axis=1) == np.arange(m)).all()
@@ -46,7 +49,7 @@ class Rankings(Space):
 
 
 def as_rankings(A: Items, name: str = "X") -> np.ndarray:
-    """Check ranks; return float64 rows with NaN where a label is not ranked."""
+    """Check rankings; return float64 rows of ranks with NaN where a label is not ranked."""
     R = _matrix(A, name)
     n, m = R.shape
     refuse_empty(n, name)
@@ -67,7 +70,7 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
 
 
 def _matrix(A: Items, name: str) -> np.ndarray:
-    """Return ranks as a matrix of numbers, with a row for each item."""
+    """Return rankings as a numeric matrix with one row per item; raise an error if not numbers."""
     refuse_masked(A, name)
     if not hasattr(A, "shape") or np.ndim(A) == 1:
         A = _stacked(A, name)
@@ -82,7 +85,7 @@ def _matrix(A: Items, name: str) -> np.ndarray:
 
 
 def _stacked(A: Any, name: str) -> np.ndarray:
-    """Return rows of ranks as an array; refuse rows of unequal length."""
+    """Return rows of ranks as an array; raise an error if rows have different lengths."""
     refuse_empty(len(A), name)
     for i, row in enumerate(A):
         if not isinstance(row, list | tuple | np.ndarray):

@@ -13,7 +13,7 @@ from .rows import Rows, _names
 
 
 class Records(Rows):
-    """Rows of a table whose columns, the fields, are items of spaces of their own.
+    """Records, rows of a table; each column, called a field, has a space of its own.
 
     Parameters
     ----------
@@ -40,27 +40,27 @@ class Records(Rows):
         return list(self.fields)
 
     def key(self, item: Any) -> Hashable:
-        """Return the keys of the values, field by field."""
+        """Return the keys of the values of a record, one per field."""
         return tuple(
             None if is_missing(item[name]) else space.key(item[name])
             for name, space in self.fields.items()
         )
 
     def form(self, Y: Items) -> TableForm | None:
-        """Return the table that records were given as; None if they were dictionaries."""
+        """Return the table format of outputs, or None if they are dictionaries."""
         return TableForm.of(Y, self)
 
     def join(self, other: Space) -> Space:
-        """Return the space of records that have the fields of both."""
+        """Return the space of records with the fields of both spaces."""
         if not isinstance(other, Records):
             return super().join(other)
         common = self.fields.keys() & other.fields.keys()
-        both = {name: _joined(self.fields[name], other.fields[name]) for name in common}
+        both = {name: _join_or_opaque(self.fields[name], other.fields[name]) for name in common}
         return Records({**self.fields, **other.fields, **both})
 
 
-def _joined(one: Space, other: Space) -> Space:
-    """Return the common space of a field that two kernels compare; Opaque if they differ."""
+def _join_or_opaque(one: Space, other: Space) -> Space:
+    """Return the common space of the values of one field; Opaque if the spaces do not match."""
     try:
         return one.join(other)
     except ValueError:
@@ -68,12 +68,12 @@ def _joined(one: Space, other: Space) -> Space:
 
 
 def column_of(records: Items, name: Any) -> np.ndarray:
-    """Return the values of one field, in an object array."""
+    """Return the values of the field `name` of all records, in an object array."""
     return object_array([record[name] for record in records])
 
 
 def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
-    """Return the records of columns of equal length."""
+    """Return records, as dictionaries, from columns of equal length."""
     rows = zip(*columns.values(), strict=True)
     return object_array([dict(zip(columns, values, strict=True)) for values in rows])
 
@@ -86,27 +86,30 @@ def is_missing(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a floating-point number."""
+    """Return whether a value is a floating-point number, of Python or numpy."""
     return isinstance(value, float | np.floating)
 
 
 def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:
-    """Return whether the value of each field (column) of each record (row) is known."""
+    """Return a boolean matrix (records, fields) that is False where a value is missing."""
     return np.array([[not is_missing(record[name]) for name in names] for record in records])
 
 
 def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarray:
-    """Return records whose missing values are other known values of their field, in turn."""
+    """Replace each missing value by a known value of the same field, cycling through those.
+
+    The mask `known`, of shape (records, fields), says which values are known.
+    """
     return from_columns(
         {
-            name: _in_turn(column_of(records, name), own)
+            name: _fill_in_turn(column_of(records, name), own)
             for name, own in zip(names, known.T, strict=True)
         }
     )
 
 
-def _in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return values with the missing ones replaced by known ones in turn."""
+def _fill_in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return values where each unknown one is replaced by a known one, cycling through those."""
     found, lost = values.copy(), np.flatnonzero(~known)
     for place, source in zip(lost, np.resize(np.flatnonzero(known), len(lost)), strict=True):
         found[place] = values[source]
@@ -115,7 +118,7 @@ def _in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TableForm:
-    """The kind of table that records were given as, so that predictions have it too.
+    """The format of a table of outputs (library, columns, types), which predictions get too.
 
     Attributes
     ----------
@@ -133,7 +136,7 @@ class TableForm:
 
     @classmethod
     def of(cls, Y: Any, space: Records) -> TableForm | None:
-        """Return the form of a table; None for dictionaries, one for each record."""
+        """Return the format of the table Y; None for a list of dictionaries."""
         named = [name for name in _names(Y) or () if name in space.fields]
         if isinstance(Y, np.ndarray | list | tuple):
             fields = getattr(getattr(Y, "dtype", None), "fields", None)
@@ -144,7 +147,7 @@ class TableForm:
         return cls("columns" if isinstance(Y, Mapping) else _library(Y), named)
 
     def restore(self, records: Items) -> Any:
-        """Return records as such a table."""
+        """Convert records to a table of this format."""
         columns = {name: column_of(records, name).tolist() for name in self.names}
         if self.kind == "structured":
             rows = list(zip(*columns.values(), strict=True))
@@ -161,11 +164,11 @@ class TableForm:
 
     @staticmethod
     def _number(kind: str) -> str:
-        """Return the type of predictions: means of integers are not integers."""
+        """Return the dtype of predictions for a dtype of outputs: float64 for integers."""
         return "<f8" if np.dtype(kind).kind in "iu" else kind
 
     def _series(self, name: Any, cells: list) -> Any:
-        """Return the cells of a field as a column of its type."""
+        """Return decoded cells of the field `name` as a column of the original type."""
         kind = self.types.get(name)
         if isinstance(kind, list):
             return pd.Series(pd.Categorical(cells, categories=kind))
@@ -173,12 +176,12 @@ class TableForm:
 
 
 def _type(dtype: Any) -> Any:
-    """Return a type of pandas as text, or the list of its categories."""
+    """Return a pandas dtype as a string, or the list of categories of a categorical dtype."""
     return dtype.categories.tolist() if hasattr(dtype, "categories") else str(dtype)
 
 
 def _library(table: Any) -> str:
-    """Return the library of a frame, as narwhals calls it."""
+    """Return the name of the library of a data frame, as narwhals spells it."""
     import narwhals as nw
 
     return nw.from_native(table, eager_only=True).implementation.name.lower()

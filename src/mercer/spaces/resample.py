@@ -22,7 +22,7 @@ SPLINE_POINTS = 5
 
 
 class Resample(TransformerMixin, BaseEstimator):
-    """Curves on any points, as rows of values on one grid: by interpolation or smoothing.
+    """A transformer that interpolates or smooths curves to rows of values on one grid.
 
     Parameters
     ----------
@@ -49,20 +49,20 @@ class Resample(TransformerMixin, BaseEstimator):
         self.penalty = penalty
 
     def fit(self, X: Items, y: Any = None) -> Resample:
-        """Check the parameters; nothing is learnt from the curves."""
+        """Check the parameters; the curves are not used."""
         as_grid(self.grid)
         self._interpolator()
         return self
 
     def transform(self, X: Items) -> np.ndarray:
-        """Return the curves on the grid, one row each; missing values (NaN) are filled."""
-        return _resampled(X, as_grid(self.grid), self._interpolator(), "X")
+        """Return the values of the curves on the grid, one row each, with NaN filled in."""
+        return _interpolate(X, as_grid(self.grid), self._interpolator(), "X")
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def _interpolator(self) -> Callable:
-        """Return the function that interpolates or smooths one curve."""
+        """Return the function that interpolates or smooths one curve to the grid."""
         if self.penalty is None:
             return np.interp
         penalty = None if isinstance(self.penalty, str) else self.penalty
@@ -73,7 +73,9 @@ class Resample(TransformerMixin, BaseEstimator):
 
 
 def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
-    """Interpolate curves to rows on the grid of a kernel; rows are unchanged.
+    """Return curves as rows of values on the grid; pairs (t, values) are interpolated.
+
+    Rows of values are returned unchanged.
 
     Curves on points of their own are interpolated linearly.
     """
@@ -87,7 +89,7 @@ def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
         )
     if is_grid_data(A) and np.array_equal(A.grid_points[0], grid):
         return _grid_data(A, name)[1]
-    return _resampled(A, grid, np.interp, name)
+    return _interpolate(A, grid, np.interp, name)
 
 
 def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -97,7 +99,7 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
         return [(points, row) for row in values]
     refuse_empty(count(A), name)
     if _are_pairs(A):
-        return [_pair(item, i, name) for i, item in enumerate(A)]
+        return [_check_pair(item, i, name) for i, item in enumerate(A)]
     rows = [np.asarray(row, dtype=np.float64).reshape(-1) for row in np.asarray(A, dtype=object)]
     for i, row in enumerate(rows):
         if len(row) != len(grid):
@@ -106,7 +108,7 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
 
 
 def as_grid(grid: Any) -> np.ndarray:
-    """Check the points of a grid: at least two finite numbers that increase."""
+    """Return grid points as an array after checking that they are finite and increase."""
     t = np.asarray(grid, dtype=np.float64)
     if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
         raise ValueError(f"grid must hold at least 2 finite numbers in a row, got {grid!r:.60}.")
@@ -120,7 +122,7 @@ def as_grid(grid: Any) -> np.ndarray:
 
 
 def other_grid(name: str, i: int, got: int, wanted: int) -> str:
-    """Return the message for a row with another number of values than grid points."""
+    """Return the error message for curve i with `got` values where the grid has `wanted`."""
     return (
         f"curve {i} of {name} has {got} values, the grid {wanted} points: pass a curve on other "
         "points as a pair (t, values)."
@@ -128,7 +130,7 @@ def other_grid(name: str, i: int, got: int, wanted: int) -> str:
 
 
 def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
-    """Refuse rows of unequal length and missing values, with the number of the curve."""
+    """Raise an error for rows of different lengths or with missing values."""
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
         wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
@@ -145,7 +147,7 @@ def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
 
 
 def is_grid_data(A: Any) -> bool:
-    """Return whether an object is like scikit-fda's FDataGrid, which need not be installed."""
+    """Return whether an object has the interface of scikit-fda's FDataGrid."""
     return hasattr(A, "data_matrix") and hasattr(A, "grid_points")
 
 
@@ -164,15 +166,15 @@ def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _are_pairs(A: Items) -> bool:
-    """Return whether the first item is two rows of numbers: points and values."""
+    """Return whether the first item is a pair of rows of numbers: points and values."""
     first = A[0] if isinstance(A, list | tuple | np.ndarray) and len(A) else None
     if not isinstance(first, list | tuple | np.ndarray) or len(first) != 2:
         return False
     return all(isinstance(part, list | tuple | np.ndarray) for part in first)
 
 
-def _pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Check one curve, a pair of points and values."""
+def _check_pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return curve i as arrays (points, values) after checking it."""
     if not isinstance(item, list | tuple | np.ndarray) or len(item) != 2:
         raise ValueError(f"curve {i} of {name} must be a pair (t, values), got {item!r:.60}.")
     refuse_masked(tuple(item), f"curve {i} of {name}")
@@ -185,17 +187,17 @@ def _pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     return t, v
 
 
-def _resampled(A: Items, grid: np.ndarray, read: Callable, name: str) -> np.ndarray:
-    """Interpolate curves from the points where they were measured to those of the grid."""
+def _interpolate(A: Items, grid: np.ndarray, read: Callable, name: str) -> np.ndarray:
+    """Return curves as rows on the grid, each interpolated by the function `read`."""
     rows = []
     for i, (t, v) in enumerate(as_pairs(A, grid, name)):
-        t, v = _measured(t, v, f"curve {i} of {name}")
+        t, v = _sorted_points(t, v, f"curve {i} of {name}")
         rows.append(read(np.clip(grid, t[0], t[-1]), t, v))
     return np.stack(rows)
 
 
-def _measured(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the measured points of a curve in order, with repeated points averaged."""
+def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve's points t in order without repeats, and values v averaged at repeats."""
     known = ~np.isnan(v)
     t, v = t[known], v[known]
     if not (np.isfinite(t).all() and np.isfinite(v).all()):
@@ -207,7 +209,7 @@ def _measured(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.
 
 
 def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
-    """Return a smoothing spline at the points x; interpolate where there are few points."""
+    """Return a smoothing spline of the curve (t, v) at x; interpolate if there are few points."""
     if len(t) < SPLINE_POINTS:
         return np.interp(x, t, v)
     return make_smoothing_spline(t, v, lam=penalty)(x)

@@ -46,32 +46,32 @@ class Rows(Space):
         return object_array([dict(zip(columns, values, strict=True)) for values in parts])
 
     def _checked(self, A: Items, name: str) -> np.ndarray:
-        """Check that every row has all columns."""
+        """Return rows after checking that each is a dictionary with all columns."""
         for i, row in enumerate(A):
             for column in self.columns:
                 if column not in row:
-                    raise ValueError(_absent(f"{name}[{i}]", column, list(row)))
+                    raise ValueError(_absent_message(f"{name}[{i}]", column, list(row)))
         return A if isinstance(A, np.ndarray) else object_array(list(A))
 
     def key(self, item: Any) -> Hashable:
-        """Return the keys of the values in the columns that count."""
+        """Return the keys of the values of a row in the columns of this space."""
         return tuple(Space.key(self, item[column]) for column in self.columns or sorted(item))
 
     def join(self, other: Space) -> Space:
-        """Return rows with the columns of both."""
+        """Return the space of rows with the columns of both spaces."""
         if isinstance(other, Rows):
             return Rows([*dict.fromkeys([*self.columns, *other.columns])])
         return super().join(other)
 
 
 def _are_rows(A: Any) -> bool:
-    """Return whether a batch holds one dictionary per row."""
+    """Return whether a batch is a sequence of dictionaries, one per row."""
     batch = isinstance(A, list | tuple) or (isinstance(A, np.ndarray) and A.dtype == object)
     return bool(batch and len(A)) and all(isinstance(row, Mapping) for row in A)
 
 
 def _column(table: Any, column: Any, name: str) -> Any:
-    """Return a column of any table as an iterable."""
+    """Return a column of a table of any library as an iterable."""
     refuse_masked(table, name)
     names = _names(table)
     if names is None:
@@ -80,13 +80,13 @@ def _column(table: Any, column: Any, name: str) -> Any:
             f"structured array) for a kernel on the column {column!r}; got {type(table).__name__}."
         )
     if column not in names:
-        raise ValueError(_absent(name, column, names))
+        raise ValueError(_absent_message(name, column, names))
     values = table[column]
     return values.to_pylist() if hasattr(values, "to_pylist") else values
 
 
 def _names(table: Any) -> list | None:
-    """Return the names of the columns of a table, or None for a table without names."""
+    """Return the column names of a table, or None if its columns have no names."""
     if isinstance(table, Mapping):
         return list(table)
     if isinstance(table, np.ndarray):
@@ -97,7 +97,7 @@ def _names(table: Any) -> list | None:
     return None
 
 
-def _absent(name: str, column: Any, names: list) -> str:
-    """Return the message for a column that a table does not have."""
+def _absent_message(name: str, column: Any, names: list) -> str:
+    """Return the error message for a column that the table does not have."""
     known = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return f"{name} has no column {column!r}: its columns are {known}."

@@ -10,7 +10,7 @@ from .base import Space
 
 
 class Sequences(Space):
-    """Sequences of symbols: strings, or lists or tuples of any tokens; or of vectors.
+    """Sequences of symbols (strings, or lists or tuples of tokens) or of vectors.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class Sequences(Space):
         self.vectors = vectors
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Check sequences; return them in an object array, those of vectors as matrices."""
+        """Check sequences; return them in an object array, sequences of vectors as matrices."""
         return as_matrices(A, name) if self.vectors else as_sequences(A, name)
 
     def key(self, item: Any) -> Hashable:
-        """Return a string unchanged, and other sequences with their type."""
+        """Return a string unchanged, and other sequences as a hashable key with their type."""
         if isinstance(item, str):
             return item
         if self.vectors:
@@ -43,7 +43,7 @@ class Sequences(Space):
 
 
 def as_sequences(A: Items, name: str = "X") -> np.ndarray:
-    """Check sequences of symbols; return a 1-D object array. Empty sequences are allowed."""
+    """Check sequences of symbols, which may be empty; return them in a 1-D object array."""
     if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
         A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
     items = as_items(A, name)
@@ -54,12 +54,12 @@ def as_sequences(A: Items, name: str = "X") -> np.ndarray:
 
 
 def all_texts(items: Items) -> bool:
-    """Return whether all items are strings, without a loop in Python."""
+    """Return whether all items are strings."""
     return set(map(type, items)) <= {str}
 
 
 def _refuse(item: Any, i: int, name: str) -> None:
-    """Refuse an item that is not a sequence of hashable symbols, with its index."""
+    """Raise an error if item i is not a sequence of hashable symbols."""
     fine = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim == 1)
     if not fine:
         raise ValueError(
@@ -76,13 +76,13 @@ def _refuse(item: Any, i: int, name: str) -> None:
 
 
 def described(item: Any) -> str:
-    """Describe an item for a message."""
+    """Return a short description of an item for an error message."""
     shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
     return type(item).__name__ + shape
 
 
 def as_matrices(A: Items, name: str) -> np.ndarray:
-    """Check ragged sequences of vectors; return float64 matrices, one row per position."""
+    """Check sequences of vectors; return them as float64 matrices, one row per position."""
     if isinstance(A, np.ndarray) and A.dtype != object:
         A = list(A)
     items = as_items(A, name)
@@ -100,7 +100,7 @@ def as_matrices(A: Items, name: str) -> np.ndarray:
 
 
 def _as_matrix(item: Any, i: int, name: str) -> np.ndarray:
-    """Check one sequence of vectors; return it as a matrix."""
+    """Check item i, a sequence of vectors; return it as a matrix, one row per position."""
     try:
         matrix = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError):

@@ -22,7 +22,7 @@ NUMBERS = "fiub"
 
 
 class Vectors(Space):
-    """Real vectors of one length, images and other arrays of one shape; a number is a vector.
+    """Real vectors of one length, or arrays of one shape such as images; numbers count as vectors.
 
     Examples
     --------

@@ -17,23 +17,23 @@ DERIVATIVE = 1e-5
 
 
 def claim(holds: Any, otherwise: str) -> None:
-    """Raise an AssertionError with a sentence unless a statement holds."""
+    """Raise an AssertionError with the message `otherwise` unless `holds` is true."""
     if not holds:
         raise AssertionError(otherwise)
 
 
 def close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
-    """Claim that two arrays are equal up to an absolute tolerance."""
+    """Raise an AssertionError unless two arrays are equal up to an absolute tolerance."""
     claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
     difference = float(np.abs(a - b).max()) if a.size else 0.0
     claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")
 
 
 def near(a: float, b: float, otherwise: str) -> None:
-    """Claim that two numbers are equal up to the error of a difference quotient."""
+    """Raise an AssertionError unless two numbers agree to the accuracy of a finite difference."""
     claim(abs(a - b) <= DERIVATIVE * max(1.0, abs(a), abs(b)), f"{otherwise}: {a:.6g} and {b:.6g}")
 
 
 def pick(items: Items, index: list[int]) -> Items:
-    """Return the items at some positions, of arrays and of lists."""
+    """Return the items at the positions `index` of an array or a list."""
     return take(items, index) if hasattr(items, "shape") else [items[i] for i in index]

@@ -20,7 +20,7 @@ from .claims import claim, pick
 
 
 def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
-    """Check what scikit-learn does not on structured data: refits, copies, batches, bad lengths.
+    """Check refits, copies, batches and bad lengths of an estimator on structured data.
 
     Parameters
     ----------
@@ -44,17 +44,21 @@ def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
     last = list(range(n))[::-1][:3]
     again = model.predict(pick(X, last))
     claim(same_outputs(again, take(as_items(predicted), last)), "predictions depend on the batch")
-    for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), *_saved(model, X, y)):
+    for copied in (
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        *_read_back(model, X, y),
+    ):
         claim(same_outputs(copied.predict(X), predicted), "a copy predicts otherwise")
     claim(same_outputs(clone(model).fit(X, y).predict(X), predicted), "a refit predicts otherwise")
-    _refuses(lambda: model.fit(X, pick(y, list(range(n - 1)))), "y one shorter than X")
+    _check_refusal(lambda: model.fit(X, pick(y, list(range(n - 1)))), "y one shorter than X")
     claim(same_outputs(model.predict(X), predicted), "a failed refit changed the model")
     score = model.score(X, y)
     claim(np.isfinite(score) and score <= 1, f"score is {score}")
 
 
 def check_stream_learner(model: Any, X: Items, y: Items) -> None:
-    """Check that a model of a stream does not depend on the blocks, and survives a refused one.
+    """Check that a streaming model does not depend on the blocks, and survives a bad block.
 
     Parameters
     ----------
@@ -89,14 +93,14 @@ def check_stream_learner(model: Any, X: Items, y: Items) -> None:
     generated = clone(model).fit(block for block in blocks(n // 2))
     claim(same_outputs(generated.predict(X), predicted), "a generator gives another model")
     short = (X, pick(y, list(range(n - 1))))
-    _refuses(lambda: whole.fit([*blocks(), short]), "a block with y one shorter than X")
+    _check_refusal(lambda: whole.fit([*blocks(), short]), "a block with y one shorter than X")
     claim(same_outputs(whole.predict(X), predicted), "a refused block changed the model")
     for copied in (pickle.loads(pickle.dumps(whole)), copy.deepcopy(whole)):
         claim(same_outputs(copied.predict(X), predicted), "a copy predicts otherwise")
 
 
-def _saved(model: Any, *data: Items) -> list:
-    """Return the model read back from a file, or no model if its parts cannot be saved."""
+def _read_back(model: Any, *data: Items) -> list:
+    """Return a list of the model after saving and loading; empty if it cannot be saved."""
     writer = Writer()
     if any(is_foreign(items) for items in data):
         return []  # files hold numpy arrays
@@ -129,8 +133,8 @@ def _same(x: Any, y: Any) -> bool:
     return equal(x, y)
 
 
-def _refuses(call: Any, what: str) -> None:
-    """Claim that a call raises a ValueError or a TypeError."""
+def _check_refusal(call: Any, what: str) -> None:
+    """Raise an AssertionError unless a call raises a ValueError or a TypeError."""
     try:
         call()
     except (ValueError, TypeError):

@@ -55,7 +55,7 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
 
 
 def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
-    """Check a copy and twice the kernel by their values, and a clone by its parameters."""
+    """Check that a copy, a clone and twice the kernel agree with the kernel."""
     fitted = copy.deepcopy(kernel)
     close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
     claim(str(clone(kernel)) == str(kernel), "clone changes the kernel's parameters")
@@ -64,7 +64,7 @@ def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
 
 
 def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
-    """Check each optional ability of a fitted kernel against its Gram matrix."""
+    """Check each optional feature of a fitted kernel against its Gram matrix K."""
     scale = max(1.0, float(np.abs(K).max()))
     features, radial, fourier = kernel.features, kernel.radial, kernel.fourier
     if features is not None:
@@ -96,7 +96,7 @@ def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
 
 
 def _check_slope(function: Any, derivative: Any, otherwise: str) -> None:
-    """Check a derivative against a difference quotient."""
+    """Check the derivative of a function of one variable against finite differences."""
     at, step = np.array([0.3, 1.0, 2.7]), 1e-5
     rise = (function(at + step) - function(at - step)) / (2 * step)
     for found, wanted in zip(-derivative(at), rise, strict=True):
@@ -104,7 +104,7 @@ def _check_slope(function: Any, derivative: Any, otherwise: str) -> None:
 
 
 def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> None:
-    """Check derivatives in the items against difference quotients."""
+    """Check the kernel's derivatives with respect to items against finite differences."""
     rng = np.random.default_rng(0)
     A = np.array(host(kernel.check(items, "A")), dtype=float)
     A = A + 0.1 * rng.normal(size=A.shape)  # away from kinks at equal items
@@ -125,7 +125,7 @@ def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> 
 
 
 def check_parameters(kernel: Kernel, items: Items) -> None:
-    """Check the derivatives in the logarithm of every parameter by central differences."""
+    """Check derivatives with respect to log parameters against central differences."""
     gradient, rng = kernel.parameter_gradient, np.random.default_rng(0)
     A = kernel.check(items, "A")
     half = take(A, np.arange(count(A) // 2 + 1))
@@ -147,7 +147,7 @@ def check_parameters(kernel: Kernel, items: Items) -> None:
 
 
 def _log_slope(totals: Any, gradient: Any, name: str, entry: tuple) -> np.ndarray:
-    """Return a central difference, or one from below at the largest allowed value."""
+    """Return the finite-difference derivative of `totals` in the log of one parameter."""
 
     def at(step: float) -> np.ndarray:
         value = np.array(gradient.values[name], dtype=float)

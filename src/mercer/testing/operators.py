@@ -15,7 +15,7 @@ from .claims import IDENTITY, ROOT, claim, close, pick
 
 
 def check_operator(operator: Operator, moments: Moments | None = None) -> None:
-    """Check that an operator is positive semidefinite, of the right size, and reproducible.
+    """Check that an operator is positive semidefinite, has the right size and is reproducible.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def _samples(q: int) -> list[Moments]:
 
 
 def _check_on(operator: Operator, moments: Moments) -> None:
-    """Check the matrix of an operator on the moments of one data set."""
+    """Check the matrix of an operator that is fitted to the moments of one data set."""
     operator = operator.learn(moments, 1.0)
     B = host(full(operator.matrix(moments)))
     q = int(moments.vu.shape[0])
@@ -71,7 +71,7 @@ def _check_on(operator: Operator, moments: Moments) -> None:
 
 
 def _check_diagonal_moments(operator: Operator) -> None:
-    """Check that diagonal moments give the same matrix as dense ones."""
+    """Check that an operator gives equal matrices for diagonal and for dense moments."""
     if operator.own_coordinates:
         return
     rng = np.random.default_rng(1)
@@ -83,7 +83,7 @@ def _check_diagonal_moments(operator: Operator) -> None:
 
 
 def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
-    """Check that an operator-valued kernel is positive, and its products against its blocks.
+    """Check that an operator-valued kernel is positive and consistent with its blocks.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from .claims import IDENTITY, ROOT, claim, close, near
 
 
 def check_loss(loss: Loss) -> None:
-    """Check that a loss is convex, rises from zero, and has the proximal step of its formula.
+    """Check that a loss is convex, rises from zero and has a correct proximal step.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def check_loss(loss: Loss) -> None:
 def check_feature_map(
     map: FeatureMap, kernel: Kernel, items: Items, tolerance: float = ROOT
 ) -> None:
-    """Check that the inner products of a feature map are the values of the kernel.
+    """Check that inner products of a feature map equal the values of the kernel.
 
     Parameters
     ----------
