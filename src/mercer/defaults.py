@@ -42,7 +42,7 @@ __all__ = ["default_kernel", "evaluate"]
 
 @dataclass(frozen=True)
 class Defaults:
-    """The defaults of a space.
+    """The default kernel and metric of an output or input space.
 
     Attributes
     ----------
@@ -56,13 +56,16 @@ class Defaults:
     metric: Callable[..., Any] | None = None
 
 
-def _on_sequences(space: spaces.Sequences) -> Kernel:
-    """Return the kernel of n-grams up to three symbols; of sequences of vectors, by position."""
+def _sequence_kernel(space: spaces.Sequences) -> Kernel:
+    """Return the default kernel of sequences: n-grams of up to three symbols.
+
+    Sequences of vectors are compared position by position.
+    """
     return Positions(RBF()) if space.vectors else Normalized(Spectrum(3, blended=True))
 
 
-def _on_records(space: Records) -> Kernel:
-    """Return the sum of the default kernels of the fields."""
+def _record_kernel(space: Records) -> Kernel:
+    """Return the default kernel of records: the sum of the default kernels of the fields."""
     return reduce(add, [On(name, default_kernel(own)) for name, own in space.fields.items()])
 
 
@@ -73,19 +76,19 @@ TABLE: dict[type[Space], Defaults] = {
     spaces.LabelSets: Defaults(lambda space: Labels(), metrics.sample_f1),
     spaces.Classes: Defaults(lambda space: Delta(), metrics.accuracy),
     spaces.Rankings: Defaults(lambda space: Kendall(), metrics.kendall_tau),
-    spaces.Sequences: Defaults(_on_sequences),
+    spaces.Sequences: Defaults(_sequence_kernel),
     spaces.Molecules: Defaults(lambda space: Fingerprint()),
     spaces.Spectra: Defaults(lambda space: Normalized(MassSpectrum())),
     spaces.Graphs: Defaults(lambda space: WeisfeilerLehman()),
     spaces.Trees: Defaults(lambda space: Normalized(SubsetTree())),
     spaces.GramRows: Defaults(lambda space: Precomputed()),
-    spaces.Records: Defaults(_on_records),
+    spaces.Records: Defaults(_record_kernel),
 }
 """The defaults of each space; a subclass has those of its parent."""
 
 
 def _defaults(space: Space) -> Defaults | None:
-    """Return the defaults of a space, or of the nearest space that it derives from."""
+    """Return the registered defaults of a space, or of its nearest base class; None if missing."""
     return next((TABLE[kind] for kind in type(space).__mro__ if kind in TABLE), None)
 
 
@@ -108,7 +111,7 @@ def default_kernel(space: Space) -> Kernel:
 
 
 def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """Return the score of predictions by the default metric of a space.
+    """Return the score of predictions under the default metric of a space.
 
     A greater value is better if `space.greater_is_better`.
 
@@ -135,7 +138,7 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
 
 
 def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the score of the predictions of one field, at best 1; R² for vectors."""
+    """Return the score of one field `name` of predicted records, at most 1; R² for vectors."""
     own = space.fields[name]
     truth, predicted = (own.check(column_of(A, name).tolist(), name) for A in (y_true, y_pred))
     each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)

@@ -17,7 +17,7 @@ from .kernels import Kernel
 
 
 class Frame:
-    """Vectors of the output feature space in which points are written.
+    """The vectors e_j of the output feature space in which points are expressed.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Frame:
     """Whether the coordinates are the explicit features of the output kernel."""
 
     def evaluate(self, Y: Items) -> Array:
-        """Return ⟨e_j, Φ(y)⟩ for every output (row) and vector of the frame (column)."""
+        """Return ⟨e_j, Φ(y)⟩ for every output y (row) and frame vector e_j (column)."""
         raise NotImplementedError
 
     def sqnorms(self, Y: Items) -> Array:
@@ -47,15 +47,15 @@ class Frame:
         return self.points_sqnorm(self.evaluate(Y))
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Return ‖Σ_j C_tj e_j‖² for every row of C, with orthonormal e_j."""
+        """Return the squared norm of each point, whose coordinates are a row of C."""
         return namespace(C).sum(C * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Return ⟨Σ_j C_tj e_j, Σ_j D_uj e_j⟩ for rows of C and of D, with orthonormal e_j."""
+        """Return the inner products of points with coordinates C (rows) and D (columns)."""
         return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights and outputs with Σ weight · Φ(output) = the point of each row of C."""
+        """Return weights W and outputs y_i with Σ_i W_ti Φ(y_i) = the point of row t of C."""
         raise NotImplementedError
 
     def kernel_features(self, C: Array) -> Array:
@@ -65,7 +65,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class OrthonormalFrame(Frame):
-    """Orthonormal coordinates, given by a fitted feature map of the outputs."""
+    """Orthonormal coordinates from a fitted feature map of the outputs."""
 
     map: FeatureMap
     compact: ClassVar[bool] = True
@@ -77,7 +77,7 @@ class OrthonormalFrame(Frame):
 
     @property
     def euclidean(self) -> bool:  # type: ignore[override]
-        """Whether outputs are vectors and distances those of their coordinates."""
+        """Whether outputs are vectors whose distances are those of their coordinates."""
         return self.map.projects and self.kernel.on_vectors
 
     @property
@@ -86,25 +86,25 @@ class OrthonormalFrame(Frame):
         return isinstance(self.map, Explicit)
 
     def evaluate(self, Y: Items) -> Array:
-        """Return the coordinates of the outputs."""
+        """Return the coordinates of the outputs Y, one row each."""
         return self.map.transform(Y)
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return ‖Φ(y)‖² as the feature map computes it."""
+        """Return the squared norm ‖Φ(y)‖² of every output, computed by the feature map."""
         return self.map.sqnorms(Y)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the expansion that the feature map gives."""
+        """Return weights and outputs that represent the points C, from the feature map."""
         return self.map.expansion(C)
 
     def kernel_features(self, C: Array) -> Array:
-        """Return the features of the kernel that the feature map uses."""
+        """Convert coordinates C to the finite features of the output kernel."""
         return self.map.kernel_features(C)
 
 
 @dataclass(frozen=True)
 class MovedFrame(Frame):
-    """The coordinates of another frame about another origin than zero."""
+    """Coordinates of another frame, relative to an origin other than zero."""
 
     frame: Frame
     origin: Array = field(compare=False)
@@ -116,19 +116,19 @@ class MovedFrame(Frame):
         return self.frame.kernel
 
     def evaluate(self, Y: Items) -> Array:
-        """Return the coordinates of the outputs."""
+        """Return the coordinates of the outputs Y relative to the origin, one row each."""
         return self.frame.evaluate(Y) - self.origin
 
 
 @dataclass(frozen=True)
 class SpanFrame(Frame):
-    """The training outputs themselves: coordinates are weights on them."""
+    """The training outputs as frame; the coordinates of a point are weights on them."""
 
     kernel: Kernel
     outputs: Items
 
     def evaluate(self, Y: Items) -> Array:
-        """Return kernel values against the training outputs."""
+        """Return the output kernel between Y (rows) and the training outputs (columns)."""
         return self.kernel.finite_values(self.kernel(Y, self.outputs))
 
     def sqnorms(self, Y: Items) -> Array:
@@ -144,19 +144,19 @@ class SpanFrame(Frame):
         return self.kernel.finite_values(total)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Return the squared lengths of points, the diagonal of CLCᵀ."""
+        """Return the squared norm of each point, the diagonal of C L Cᵀ (L: output Gram matrix)."""
         return namespace(C).sum(self._weighted_values(C) * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Return the inner products CLDᵀ of two batches of points."""
+        """Return the inner products C L Dᵀ of points C and D (L: output Gram matrix)."""
         return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the coordinates, which are the weights, and the outputs."""
+        """Return the weights C unchanged, and the training outputs they refer to."""
         return C, self.outputs
 
     def kernel_features(self, C: Array) -> Array:
-        """Return the weighted sum of the outputs' features."""
+        """Return the features of the training outputs, summed with the weights C."""
         return C @ self.kernel.features(self.outputs)
 
 
@@ -208,12 +208,12 @@ class Embedding(FromFile):
         return Embedding(self.coordinates[rows, :], self.frame, left_out, inputs)
 
     def inner(self, Y: Items) -> Array:
-        r"""Return :math:`\langle g(x), \Phi(y) \rangle` of all points (rows) and outputs."""
+        r"""Return :math:`\langle g(x), \Phi(y) \rangle` for all points (rows) and outputs Y."""
         E = self.frame.evaluate(self.frame.kernel.as_outputs(Y))
         return self.coordinates @ namespace(E).matrix_transpose(E)
 
     def inner_points(self, other: Embedding) -> Array:
-        r"""Return :math:`\langle g(x), g(x') \rangle` of these points and others."""
+        r"""Return :math:`\langle g(x), g(x') \rangle` for these points and those of `other`."""
         if other.frame is not self.frame:
             raise ValueError("these points are of two different models: they share no space.")
         return self.frame.points_inner(self.coordinates, other.coordinates)
@@ -223,28 +223,28 @@ class Embedding(FromFile):
         return self.frame.points_sqnorm(self.coordinates)
 
     def distances(self, Y: Items) -> Array:
-        r"""Return :math:`\lVert g(x) - \Phi(y) \rVert` of all points (rows) and outputs."""
+        r"""Return :math:`\lVert g(x) - \Phi(y) \rVert` for all points (rows) and outputs Y."""
         C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
         D2 = points[:, None] - 2.0 * (C @ xp.matrix_transpose(E)) + outputs[None, :]
         return xp.sqrt(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
 
     def sqdistances_to(self, Y: Items) -> Array:
-        r"""Return :math:`\lVert g(x_t) - \Phi(y_t) \rVert^2` for each point and its output."""
+        r"""Return :math:`\lVert g(x_t) - \Phi(y_t) \rVert^2` for each point t and output t of Y."""
         C, E, points, outputs = self._about_one_origin(Y)
         xp = namespace(E)
         D2 = points - 2.0 * xp.sum(C * E, axis=1) + outputs
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _about_one_origin(self, Y: Items) -> tuple[Array, Array, Array, Array]:
-        """Return coordinates of points and outputs about one origin, and their squared lengths."""
+        """Return coordinates of points and of outputs Y about one origin, and squared norms."""
         Y = self.frame.kernel.as_outputs(Y)
         points = self.about(Y)[0]
         C, frame = points.coordinates, points.frame
         return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
 
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
-        """Return the points relative to the first of some outputs, and the offset of their scores.
+        """Return the points with the first output of Y as origin, and the offset of their scores.
 
         Differences of outputs far from zero keep their digits so. Points are unchanged
         where distances are not those of coordinates of vectors.
@@ -263,7 +263,7 @@ class Embedding(FromFile):
 
     @cached_property
     def weights(self) -> Array:
-        """The weights c of g(x) = Σ_i c_i(x) Φ(y_i) over the training outputs, (points, n).
+        """The weights c_i(x) of g(x) = Σ_i c_i(x) Φ(y_i) on the training outputs, (points, n).
 
         For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
         are the only ones where the output Gram matrix has full rank.
@@ -304,7 +304,7 @@ class Embedding(FromFile):
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
-        """Return the posterior variance of g(x), the noise estimated.
+        """Return the posterior variance of g(x), with an estimated noise variance.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class Embedding(FromFile):
         return self._process().variance(kind, observed, noise)
 
     def sample(self, n: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
-        """Return joint draws of g at all inputs from the posterior.
+        """Draw g from the posterior, jointly at all inputs.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class Embedding(FromFile):
         return self._process().sample(n, random_state)
 
     def _process(self) -> Any:
-        """Return the posterior of these points; refuse points without one."""
+        """Return the Gaussian process posterior of these points; raise an error without one."""
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "
@@ -397,9 +397,9 @@ class PointMap:
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
-    """Return Σ_i w_i ‖Φ(y_i) - m‖² = Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i.
+    """Return the weighted sum of squared distances of Φ(y_i) from their mean.
 
-    m is the weighted mean of Φ.
+    It is Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i, with l the output kernel.
     """
     total = float(weights.sum())
     features = kernel.features

@@ -54,37 +54,37 @@ class Loss(BaseEstimator):
     threshold_: float
 
     def resolved(self, lengths: Array) -> Loss:
-        """Return a copy whose threshold is determined from the lengths of left-out residuals."""
+        """Return a copy whose threshold is computed from `lengths` of left-out residuals."""
         fitted = copy.copy(self)
         fitted.threshold_ = self._threshold(lengths)
         return fitted
 
     def _threshold(self, lengths: Array) -> float:
-        """Return the threshold, from the lengths of left-out residuals if it is adaptive."""
+        """Return the threshold; if adaptive, compute it from `lengths` of left-out residuals."""
         if not self.LENGTH:
             raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
         return self.factor * median_length(lengths) if self.adaptive else float(self.length)
 
     @property
     def length(self) -> Any:
-        """The threshold as given."""
+        """The threshold parameter as the user gave it."""
         return self.get_params(deep=False).get(self.LENGTH)
 
     @property
     def adaptive(self) -> bool:
-        """Whether the threshold depends on the data."""
+        """Whether the threshold is computed from the data."""
         return isinstance(self.length, str)
 
     def value(self, r: Array) -> Array:
-        """Return the loss at lengths r, h(r)."""
+        """Return the loss h(r) for residuals of lengths r."""
         raise NotImplementedError(f"{type(self).__name__} must implement value(r)")
 
     def proximal(self, r: Array, tau: float) -> Array:
-        r"""Return the length :math:`s` that minimises :math:`h(s) + \tau (s - r)^2`."""
+        r"""Return the minimiser :math:`s` of :math:`h(s) + \tau (s - r)^2` for each length r."""
         raise NotImplementedError(f"{type(self).__name__} must implement proximal(r, tau)")
 
     def check(self) -> None:
-        """Refuse invalid parameters."""
+        """Raise an error if a parameter is invalid."""
         integer(self.max_iter, "max_iter")
         positive(self.tol, "tol")
         if self.LENGTH:
@@ -92,7 +92,7 @@ class Loss(BaseEstimator):
             self._check_length(self.length)
 
     def _check_length(self, value: Any) -> None:
-        """Refuse a threshold that is neither a positive number nor "median"."""
+        """Raise an error unless the threshold is a positive number or "median"."""
         if isinstance(value, str) and value != "median":
             raise ValueError(f'{self.LENGTH} must be a positive number or "median", got {value!r}.')
         if not isinstance(value, str):
@@ -100,7 +100,7 @@ class Loss(BaseEstimator):
 
 
 def checked_loss(loss: Any) -> Loss | None:
-    """Return a loss with valid parameters, or None for the square."""
+    """Return `loss` after checking its parameters, or None for the squared loss."""
     if loss is None:
         return None
     if not isinstance(loss, Loss):
@@ -117,14 +117,14 @@ MEDIANS = 3.0
 
 
 def median_length(lengths: Array) -> float:
-    """Return the median of the lengths that are not zero."""
+    """Return the median of the nonzero lengths."""
     known = host(lengths)
     known = known[known > 0]
     return float(np.median(known)) if len(known) else 1.0
 
 
 def tau_risk(residuals: Array) -> float:
-    """Return the mean squared length of residuals, each counted as at most three medians long.
+    """Return the mean squared length of the residuals, with lengths clipped at three medians.
 
     A τ-estimate of scale (Yohai and Zamar 1988): outputs that are wrong beyond repair do not
     decide between fits. Where no residual is three medians long it is the mean squared length.
@@ -136,9 +136,9 @@ def tau_risk(residuals: Array) -> float:
 
 
 def shorten_rows(V: Array, centre: Array | None) -> Array:
-    """Shorten outputs that are farther than three medians from the centre.
+    """Shorten rows that are farther from `centre` than three median distances.
 
-    What the covariance of outputs is taken of where some of them may be wrong.
+    The covariance of outputs is computed from such rows where some outputs may be wrong.
     """
     xp = namespace(V)
     D = V if centre is None else V - centre
@@ -150,7 +150,7 @@ def shorten_rows(V: Array, centre: Array | None) -> Array:
 
 
 def column_medians(V: Array) -> Array:
-    """Return the median of every column."""
+    """Return the median of every column of V."""
     return like(np.array([median(V[:, j]) for j in range(V.shape[1])]), V)
 
 
@@ -193,12 +193,12 @@ class Huber(Loss):
     LENGTH = "delta"
 
     def value(self, r: Array) -> Array:
-        """Return r², or its tangent at delta for larger r."""
+        """Return the loss for lengths r: r² up to delta, and its tangent beyond."""
         delta = self.threshold_
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return lengths shrunk by τ / (1 + τ), or shortened by delta / τ."""
+        """Return the minimiser of h(s) + τ(s - r)² for each length r."""
         inside = r * (tau / (1.0 + tau))
         return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)
 
@@ -242,16 +242,16 @@ class EpsilonInsensitive(Loss):
     LENGTH = "epsilon"
 
     def _check_length(self, value: float | str) -> None:
-        """Refuse an invalid threshold; zero is valid here."""
+        """Raise an error unless the threshold is valid; zero is allowed here."""
         if not (isinstance(value, Real) and value == 0):
             super()._check_length(value)
 
     def value(self, r: Array) -> Array:
-        """Return the part of the error that exceeds epsilon."""
+        """Return max(r - epsilon, 0) for lengths r."""
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return lengths shortened by 1 / 2τ, but not to less than epsilon."""
+        """Return the minimiser of h(s) + τ(s - r)² for each length r."""
         xp, epsilon = namespace(r), self.threshold_
         short = r - 0.5 / tau
         return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

@@ -30,7 +30,7 @@ Score = Any
 def rbf_loss(
     y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True
 ) -> Score:
-    r"""Return the paper's loss, the squared distance in the feature space of an RBF kernel.
+    r"""Return the squared distance in the feature space of an RBF kernel, as in the paper.
 
     :math:`\lVert \Phi(y) - \Phi(\hat y) \rVert^2 = 2 - 2 \exp(-\lVert y - \hat y \rVert^2 /
     2\ell^2)`.
@@ -42,7 +42,7 @@ def rbf_loss(
     0.0
     """
     A, B = _paired_rows(y_true, y_pred)
-    return _average(
+    return _mean_or_values(
         2.0 - 2.0 * np.exp(-((A - B) ** 2).sum(axis=1) / (2.0 * length_scale**2)), average
     )
 
@@ -57,7 +57,7 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     0.5
     """
     A, B = _paired_rows(y_true, y_pred)
-    return _average(((A - B) ** 2).sum(axis=1), average)
+    return _mean_or_values(((A - B) ** 2).sum(axis=1), average)
 
 
 def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -73,7 +73,7 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     lengths = np.sqrt((A * A).sum(axis=1))
     gaps = np.sqrt(((A - B) ** 2).sum(axis=1))
     zero = lengths == 0
-    return _average(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
+    return _mean_or_values(np.where(zero, gaps > 0, gaps / np.where(zero, 1.0, lengths)), average)
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Score:
@@ -95,7 +95,7 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
         for i in range(count(y_true))
     ]
     losses = host(kernel.diag(y_true)) + host(kernel.diag(y_pred)) - 2.0 * np.array(cross)
-    return _average(np.maximum(losses, 0.0), average)
+    return _mean_or_values(np.maximum(losses, 0.0), average)
 
 
 def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Score:
@@ -112,11 +112,11 @@ def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Scor
     >>> bool(feature_risk(model.embed(X), X**2) < 0.01)
     True
     """
-    return _average(host(points.sqdistances_to(y_true)), average)
+    return _mean_or_values(host(points.sqdistances_to(y_true)), average)
 
 
 def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return 1 where the prediction is the output itself, else 0: greater is better.
+    """Return 1 where the prediction equals the true output, else 0; greater is better.
 
     Examples
     --------
@@ -126,11 +126,11 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """
     _require_same_length(y_true, y_pred)
     hits = [equal(a, b) for a, b in zip(y_true, y_pred, strict=True)]
-    return _average(np.array(hits, dtype=float), average)
+    return _mean_or_values(np.array(hits, dtype=float), average)
 
 
 def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return 1 where the predicted class is the true one, else 0: greater is better.
+    """Return 1 where the predicted class equals the true class, else 0; greater is better.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     A, B = space.check(y_true, "y_true"), space.check(y_pred, "y_pred")
     _require_same_length(A, B)
     pairs = zip(space.keys(A), space.keys(B), strict=True)
-    return _average(np.array([a == b for a, b in pairs], dtype=float), average)
+    return _mean_or_values(np.array([a == b for a, b in pairs], dtype=float), average)
 
 
 class ListAccuracy(NamedTuple):
@@ -169,7 +169,7 @@ class ListAccuracy(NamedTuple):
 
 
 def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListAccuracy:
-    """Return the exact matches among lists of candidates, next to what chance would reach.
+    """Return how often the true candidate of each list was chosen, compared with chance.
 
     Lists of one candidate do not count.
 
@@ -198,7 +198,7 @@ def graph_distance(
     node_label: str | None = "label",
     edge_label: str | None = "label",
 ) -> Any:
-    """Return the fused Gromov–Wasserstein distance of labelled graphs, 0 for the same graph.
+    """Return the fused Gromov–Wasserstein distance of labelled graphs, 0 for equal graphs.
 
     Nodes carry their labels and those next to them, edges their presence. A local optimum is
     taken, the best of two starts: what is returned is never below the distance. A graph without
@@ -217,7 +217,7 @@ def graph_distance(
 
     _require_same_length(y_true, y_pred)
     labels = (node_label, edge_label)
-    return _average(graph_distances(y_true, y_pred, trade_off, *labels), average)
+    return _mean_or_values(graph_distances(y_true, y_pred, trade_off, *labels), average)
 
 
 def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -234,11 +234,11 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> sample_f1([["sea", "sun"], []], [["sun"], []]).__round__(4)
     0.8333
     """
-    return _average(_overlap.f1(*_label_overlaps(y_true, y_pred)), average)
+    return _mean_or_values(_overlap.f1(*_label_overlaps(y_true, y_pred)), average)
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return the fraction of labels that are rightly in or out of each set: greater is better.
+    """Return the fraction of labels whose membership is predicted correctly; greater is better.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Scor
     >>> float(hamming_accuracy(np.array([[1, 0, 1, 0]]), np.array([[1, 0, 0, 0]])))
     0.75
     """
-    return _average(_overlap.hamming(*_label_overlaps(y_true, y_pred)), average)
+    return _mean_or_values(_overlap.hamming(*_label_overlaps(y_true, y_pred)), average)
 
 
 def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -259,11 +259,11 @@ def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score
     >>> float(subset_accuracy([["sun", "sea"], ["hill"]], [["sea", "sun"], []]))
     0.5
     """
-    return _average(_overlap.subset(*_label_overlaps(y_true, y_pred)), average)
+    return _mean_or_values(_overlap.subset(*_label_overlaps(y_true, y_pred)), average)
 
 
 def _label_overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return the sizes of intersections and of both label sets, and the number of labels."""
+    """Return sizes of intersections, predicted and true label sets, and the number of labels."""
     form = Labels()
     A, B = form.as_outputs(y_true, "y_true"), form.as_outputs(y_pred, "y_pred")
     _require_same_length(A, B)
@@ -292,7 +292,7 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """
     A, B = _ranking_features(Kendall(), y_true, y_pred)
     pairs = (A * A).sum(axis=1)
-    return _average((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
+    return _mean_or_values((A * B).sum(axis=1) / np.where(pairs > 0, pairs, 1.0), average)
 
 
 def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -306,7 +306,7 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """
     A, B = _ranking_features(Spearman(), y_true, y_pred)
     norms = np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
-    return _average((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
+    return _mean_or_values((A * B).sum(axis=1) / np.where(norms > 0, norms, 1.0), average)
 
 
 def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -319,13 +319,13 @@ def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Sco
     0.333
     """
     A, B = _ranking_features(Hamming(), y_true, y_pred)
-    return _average((A * B).sum(axis=1), average)
+    return _mean_or_values((A * B).sum(axis=1), average)
 
 
 def _ranking_features(
     kernel: Kernel, y_true: Items, y_pred: Items
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of true and predicted rankings under a kernel."""
+    """Return the kernel features of true and of predicted rankings."""
     A, B = as_rankings(y_true, "y_true"), as_rankings(y_pred, "y_pred")
     if A.shape != B.shape:
         raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
@@ -333,7 +333,7 @@ def _ranking_features(
 
 
 def _paired_rows(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Return true and predicted outputs as rows of numbers, of equal length."""
+    """Return true and predicted outputs as two numeric matrices of equal shape."""
     pairs = (y_true, "y_true"), (y_pred, "y_pred")
     A, B = (Vectors().check(_as_rows(y), name, "this kernel", rows=True) for y, name in pairs)
     if A.shape != B.shape:
@@ -342,13 +342,13 @@ def _paired_rows(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_rows(y: Items) -> Array:
-    """Return outputs as rows; numbers become rows of one value."""
+    """Return outputs as a matrix with one row per output; scalars become rows of one value."""
     y = y if hasattr(y, "ndim") else np.asarray(y)
     return y if y.ndim > 1 else y[:, None]
 
 
 def _require_same_length(y_true: Items, y_pred: Items) -> None:
-    """Refuse different numbers of true and predicted outputs."""
+    """Raise ValueError unless there are as many predicted as true outputs."""
     if count(y_true) != count(y_pred):
         raise ValueError(
             f"y_true and y_pred must have one length, got {count(y_true)} and {count(y_pred)}."
@@ -356,8 +356,8 @@ def _require_same_length(y_true: Items, y_pred: Items) -> None:
     refuse_empty(count(y_true), "y_true")
 
 
-def _average(values: np.ndarray, average: bool) -> Any:
-    """Return the mean of the values, or the values themselves."""
+def _mean_or_values(values: np.ndarray, average: bool) -> Any:
+    """Return the mean of the values if `average` is true, else the values."""
     return float(values.mean()) if average else values
 
 
@@ -365,7 +365,7 @@ def _average(values: np.ndarray, average: bool) -> Any:
 
 
 def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return the Levenshtein distance: the fewest symbols to insert, delete or replace.
+    """Return the Levenshtein distance, the least number of insertions, deletions and replacements.
 
     Outputs are strings or lists of tokens.
 
@@ -380,11 +380,11 @@ def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
     _require_same_length(y_true, y_pred)
     pairs = zip(_as_sequences(y_true, "y_true"), _as_sequences(y_pred, "y_pred"), strict=True)
-    return _average(np.array([float(Levenshtein.distance(a, b)) for a, b in pairs]), average)
+    return _mean_or_values(np.array([float(Levenshtein.distance(a, b)) for a, b in pairs]), average)
 
 
 def character_error_rate(y_true: Items, y_pred: Items) -> float:
-    """Return the number of edits in all sequences over the number of true symbols.
+    """Return the total edit distance divided by the number of true symbols.
 
     For lists of tokens this is the token error rate.
 
@@ -402,7 +402,7 @@ def character_error_rate(y_true: Items, y_pred: Items) -> float:
 
 
 def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
-    """Return the fraction of symbols that are right at their position: greater is better.
+    """Return the fraction of symbols predicted correctly at their position; greater is better.
 
     The paper calls it WRC.
 
@@ -422,5 +422,5 @@ def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
 
 
 def _as_sequences(y: Items, name: str) -> list:
-    """Return outputs as strings or lists of symbols."""
+    """Return outputs as a list of strings or symbol lists; `name` is for error messages."""
     return [list(a) if isinstance(a, np.ndarray) else a for a in as_sequences(y, name)]

@@ -160,7 +160,7 @@ def embedding(
 
 def scores(model: Model, x: Items, k: int = 10, names: Sequence[str] | None = None,
            ax: Axes | None = None) -> Axes:  # fmt: skip
-    """Plot the best candidates of one input as bars, best on top.
+    """Plot the scores of the k best candidates for one input as bars, best on top.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def scores(model: Model, x: Items, k: int = 10, names: Sequence[str] | None = No
 
 
 def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any = None) -> Any:
-    """Plot a grid of images: what was given, then for each column what it was completed to.
+    """Plot a grid of images: the given images, then a column for each set of completions.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any =
 
 def curves(predicted: Items, truth: np.ndarray | None = None, grid: np.ndarray | None = None,
            ax: Axes | None = None) -> Axes:  # fmt: skip
-    """Plot a predicted curve, with its band where it is a `Band`, and the true one.
+    """Plot a predicted curve (with its band if it is a `Band`) and the true curve.
 
     Parameters
     ----------
@@ -287,9 +287,9 @@ def curves(predicted: Items, truth: np.ndarray | None = None, grid: np.ndarray |
 
 
 def risk_coverage(model: Model, metric: Any = None, ax: Axes | None = None) -> Axes:
-    """Plot the mean loss of left-out predictions over the fraction that is kept, surest first.
+    """Plot the mean left-out loss against the fraction of predictions kept, surest first.
 
-    Below it the curve of somebody who knows the losses, above it that of keeping any.
+    The lower curve keeps the smallest losses first, and the dotted line is the mean of all losses.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def risk_coverage(model: Model, metric: Any = None, ax: Axes | None = None) -> A
 
 
 def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """Refuse images of the wrong shape."""
+    """Raise an error if images and completions have incompatible shapes."""
     if given.ndim != 3 or not len(given):
         raise ValueError(f"given must be images, (examples, height, width); got {given.shape}.")
     for title, images in columns.items():
@@ -344,12 +344,12 @@ def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
 
 
 def _axes(ax: Axes | None) -> Axes:
-    """Return the given axes, or new ones."""
+    """Return `ax`, or new axes if it is None."""
     return ax if ax is not None else _pyplot().subplots(layout="constrained")[1]
 
 
 def _pyplot() -> Any:
-    """Return matplotlib's pyplot, or raise an error that names the extra."""
+    """Return matplotlib.pyplot, or raise an error that names the extra to install."""
     require("matplotlib", "plots")
     from matplotlib import pyplot
 

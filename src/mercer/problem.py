@@ -29,7 +29,7 @@ MOST = 10**6
 
 @dataclass(frozen=True)
 class Side:
-    """Inputs or outputs: a fitted kernel, checked items, and how coordinates are chosen.
+    """The inputs or outputs of a problem: kernel, checked items and feature map.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Side:
 
     @cached_property
     def map(self) -> FeatureMap:
-        """The fitted feature map, the same for all uses."""
+        """The fitted feature map of the items."""
         if self.fitted is not None:
             return self.fitted
         if self.sample is None:
@@ -68,7 +68,7 @@ class Side:
         return self.map, self.map.transform(self.items)
 
     def fixed(self) -> Side:
-        """Return a copy that keeps the fitted feature map but not the coordinates."""
+        """Return a copy with the fitted feature map and without the coordinates."""
         drawn = self.features is not None and not self.features.operator_valued
         map = self.map if drawn else self.fitted
         return Side(self.kernel, self.items, self.features, self.sample, map)
@@ -89,7 +89,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Problem:
-    """The ridge problem of minimising Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖², without α.
+    """A ridge problem: minimise Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖² over g, with α left open.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Problem:
 
     @property
     def n(self) -> int:
-        """The number of pairs in memory."""
+        """The number of training pairs in memory."""
         return count(self.outputs.items)
 
     @property
@@ -136,13 +136,13 @@ class Problem:
 
     @property
     def separable(self) -> bool:
-        """Whether the kernel is a scalar kernel times an operator, solved as such."""
+        """Whether the kernel is a scalar kernel times an operator and is solved as such."""
         features = self.inputs.features
         return self.kernel.separable and (features is None or not features.operator_valued)
 
     @property
     def operator_scale(self) -> float:
-        """The c of an operator c·I; 1 if c is zero or the operator is not a multiple of I."""
+        """The factor c of an operator c·I; 1 if c is zero or the operator has another form."""
         return self.kernel.operator.uniform or 1.0
 
     @property
@@ -152,14 +152,14 @@ class Problem:
 
     @property
     def groups(self) -> np.ndarray | None:
-        """The group of each example; None where each example is a group of its own."""
+        """The group number of each example; None if every group has one example."""
         if self.labels is None or int(self.labels.max()) + 1 == len(self.labels):
             return None
         return self.labels
 
     @property
     def left_out_labels(self) -> np.ndarray:
-        """The group of each example, or its own number."""
+        """The group number of each example, or the example's own number without groups."""
         return np.arange(self.n) if self.labels is None else self.labels
 
     @property
@@ -169,7 +169,7 @@ class Problem:
         return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
 
     def require_memory(self, squares: float) -> None:
-        """Refuse a fit that needs so many n×n matrices if they exceed the free memory."""
+        """Raise MemoryError if `squares` n×n matrices exceed the free memory."""
         if 8.0 * squares * self.n**2 > SMALL:
             X = self.inputs.items
             where = X if is_foreign(X) else vars(self.inputs.kernel).get("device")
@@ -177,7 +177,7 @@ class Problem:
 
     @cached_property
     def spanned(self) -> bool:
-        """Whether points are written as weights on the training outputs.
+        """Whether predicted points are represented by weights on the training outputs.
 
         That is best without finite features, and with those of strings or graphs: there may be
         hundreds of thousands of them, of which an output has a few dozen.
@@ -189,7 +189,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Want:
-    """What a fit needs from the solution of a problem.
+    """What a fit requires of a solver: ridge parameters, left-out predictions and method.
 
     Attributes
     ----------
@@ -220,12 +220,12 @@ class Want:
 
     @property
     def single(self) -> bool:
-        """Whether one solution is all that is needed."""
+        """Whether only the solution for one ridge parameter is needed."""
         return len(self.alphas) == 1 and not self.left_out
 
 
 def positive_alpha(alpha: Any) -> float:
-    """Return a ridge as a number; refuse one that is not positive and finite."""
+    """Return `alpha` as a float; raise ValueError unless it is positive and finite."""
     if isinstance(alpha, bool) or not isinstance(alpha, Real):
         raise ValueError(f"alpha must be a positive number, got {alpha!r}.")
     try:
@@ -241,7 +241,10 @@ def positive_alpha(alpha: Any) -> float:
 
 
 def repeat_by_weight(weights: np.ndarray) -> np.ndarray:
-    """Return positions, each as often as its weight says; fractions are rounded to a quarter."""
+    """Return example numbers, each repeated in proportion to its weight.
+
+    Weights that are not integers are rounded to quarters of the mean weight.
+    """
     whole_numbers = bool((weights == np.round(weights)).all())
     fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
     return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))

@@ -23,7 +23,7 @@ from mercer.operators import (
 )
 from mercer.operators.block_gram import KroneckerGram, SumGram
 from mercer.solvers import BlockConjugateGradient
-from mercer.solvers.preconditioners import _nearest, low_rank, separable
+from mercer.solvers.preconditioners import _nearest_weights, low_rank, separable
 from mercer.solvers.reduction import Reduction
 from tolerances import IDENTITY
 
@@ -80,7 +80,7 @@ def test_the_nearest_product_is_the_leading_singular_pair(rng):
     Bs = [A @ A.T for A in rng.normal(size=(3, 4, 4))]
     rearranged = sum(np.outer(K.ravel(), B.ravel()) for K, B in zip(Ks, Bs, strict=True))
     U, s, Vt = np.linalg.svd(rearranged)
-    x, y = _nearest(Ks, Bs)
+    x, y = _nearest_weights(Ks, Bs)
     K = sum(w * K for w, K in zip(x, Ks, strict=True))
     B = sum(w * B for w, B in zip(y, Bs, strict=True))
     assert_allclose(np.outer(K.ravel(), B.ravel()), s[0] * np.outer(U[:, 0], Vt[0]), rtol=1e-8)

@@ -144,7 +144,7 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
 
 
 def own_copy(value: Any) -> Any:
-    """Return a value with all its arrays copied, so that other code cannot change them.
+    """Return a value with its writable arrays copied, so that other code cannot change them.
 
     Arrays that cannot be written to, and those on disk, are returned unchanged; so is everything
     that is not an array, a table, or a list of those.

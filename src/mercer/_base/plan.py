@@ -247,7 +247,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
 
 
 def require_low_rank(n: int, rank: int | None) -> None:
-    """Raise an error if n × rank coordinates exceed the memory; None adapts the rank."""
+    """Raise an error if n × rank coordinates exceed the memory; a rank of None always passes."""
     needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), SHARE * _memory.available()
     if needed > free:
         raise MemoryError(

@@ -79,7 +79,7 @@ class NGramPath(Decoder):
     max_nodes: int = 100_000
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` unless the graph has the kernel's n-grams and lengths are valid."""
+        """Raise `DamagedModel` unless the graph, the kernel, the bonus and all sizes are valid."""
         bounded(self.max_nodes, "max_nodes", 1, 100 * limits.steps)
         bounded(self.min_length, "min_length", 0, limits.steps)
         if "graph_" not in vars(self):

@@ -12,7 +12,7 @@ INNER = 10
 
 @compiled
 def sweep(J, F, losses, weights, order):
-    """Take pairwise steps for each example in turn; change `F` and `weights` in place.
+    """Take one pairwise step of dual ascent per example of `order`; update F and weights in place.
 
     F are the scores ⟨w, Φ(x_i, y_c)⟩, and J the joint Gram matrix (n, m, n, m). What an example
     adds to w is carried over to the scores of all others once, after its own steps.

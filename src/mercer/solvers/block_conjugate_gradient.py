@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import NotPositiveSemidefinite
 from ..operators import BlockGram
-from .preconditioners import Preconditioner, preconditioner, unchanged
+from .preconditioners import Preconditioner, no_preconditioner, preconditioner
 from .reduction import Reduction
 
 PRECONDITIONERS = ("auto", "none")
@@ -23,7 +23,7 @@ FRESH = 50
 
 @dataclass(frozen=True)
 class BlockSolution:
-    """Coefficients, and what they took.
+    """Coefficients that solve a ridge equation, with the iteration count and residual.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class BlockSolution:
 
 @dataclass(frozen=True)
 class BlockConjugateGradient:
-    """The ridge equation of a coupled kernel by preconditioned conjugate gradients.
+    """Preconditioned conjugate gradients for the ridge equation of a coupled kernel.
 
     Solves Σ_j K(x_i, x_j) c_j + α c_i = v_i with products only; the (nq)² matrix is never made.
 
@@ -101,7 +101,7 @@ class BlockConjugateGradient:
         intercept: bool = False,
         weights: np.ndarray | None = None,
     ) -> BlockSolution:
-        """Return the coefficients, their number of rounds and their residual.
+        """Solve (G + αI) c = V and return the coefficients, iteration count and residual.
 
         Parameters
         ----------
@@ -128,12 +128,12 @@ class BlockConjugateGradient:
             """Return (G + αI) D, or the same without the means."""
             return reduction.remove_constants(gram.apply(D)) + alpha * D
 
-        def nearly_solved(D: Array) -> Array:
+        def precondition_residual(D: Array) -> Array:
             return reduction.remove_constants(precondition(D))
 
         D = slots.split(V)
         D = reduction.remove_constants(D if roots is None else roots * D)
-        D, rounds, residual = self._iterate(product, nearly_solved, D)
+        D, rounds, residual = self._iterate(product, precondition_residual, D)
         D = D if roots is None else roots * D
         if residual > self.tolerance:
             warnings.warn(
@@ -146,26 +146,31 @@ class BlockConjugateGradient:
         return BlockSolution(slots.join(D), rounds, residual)
 
     def _preconditioner(self, gram: BlockGram, alpha: float) -> Preconditioner:
-        """Return the preconditioner that was requested."""
+        """Return the preconditioner that the parameter `preconditioner` names."""
         return (
-            unchanged if self.preconditioner == "none" else preconditioner(gram, alpha, self.rank)
+            no_preconditioner
+            if self.preconditioner == "none"
+            else preconditioner(gram, alpha, self.rank)
         )
 
     def _iterate(
-        self, product: Preconditioner, nearly_solved: Preconditioner, V: Array
+        self, product: Preconditioner, precondition_residual: Preconditioner, V: Array
     ) -> tuple[Array, int, float]:
-        """Return the solution, the number of rounds and the relative residual."""
+        """Iterate from zero; return the solution, the iteration count and the relative residual.
+
+        `product` multiplies by the matrix, `precondition_residual` by the preconditioner.
+        """
         D, R = namespace(V).zeros_like(V), V
-        goal = _length(R)
+        goal = _frobenius_norm(R)
         if goal == 0:
             return D, 0, 0.0
-        Z = nearly_solved(R)
-        P, now = Z, _inner(R, Z)
+        Z = precondition_residual(R)
+        P, now = Z, _inner_product(R, Z)
         done = 0
         while done < self.rounds:
             done += 1
             GP = product(P)
-            bent = _inner(P, GP)
+            bent = _inner_product(P, GP)
             if bent <= 0:
                 raise NotPositiveSemidefinite(
                     "the operator-valued kernel is not positive: ⟨c, (G + αI) c⟩ is "
@@ -174,48 +179,48 @@ class BlockConjugateGradient:
             step = now / bent
             D = D + step * P
             R = V - product(D) if done % FRESH == 0 else R - step * GP
-            if _length(R) <= self.tolerance * goal:
+            if _frobenius_norm(R) <= self.tolerance * goal:
                 break
-            Z = nearly_solved(R)
-            before, now = now, _inner(R, Z)
+            Z = precondition_residual(R)
+            before, now = now, _inner_product(R, Z)
             P = Z + (now / before) * P
-        return D, done, _length(R) / goal
+        return D, done, _frobenius_norm(R) / goal
 
 
 class WeightedGram(BlockGram):
-    """√w G √w, by products with G."""
+    """The Gram matrix G with sample weights w, √w G √w, applied without being formed."""
 
     def __init__(self, gram: BlockGram, roots: Array):
         self.gram, self.roots = gram, roots
         self.rows, self.columns = gram.rows, gram.columns
 
     def apply(self, D: Array) -> Array:
-        """Return the product, weighted on both sides."""
+        """Return √w G √w D, the weighted Gram matrix times D."""
         return self.roots * self.gram.apply(self.roots * D)
 
     def some_columns(self, index: np.ndarray) -> Array:
-        """Return columns of the Gram matrix, weighted on both sides."""
+        """Return the columns `index` of the weighted Gram matrix √w G √w."""
         columns = namespace(self.roots).matrix_transpose(take(self.roots, index))
         return self.roots * self.gram.some_columns(index) * columns
 
     def landmarks(self, number: int) -> np.ndarray:
-        """Return the landmarks of the Gram matrix."""
+        """Return the slots that the unweighted Gram matrix selects as landmarks."""
         return self.gram.landmarks(number)
 
 
-def _inner(A: Array, B: Array) -> float:
-    """Return the inner product of two matrices."""
+def _inner_product(A: Array, B: Array) -> float:
+    """Return the Frobenius inner product of two matrices, Σ_ij A_ij B_ij."""
     return float(namespace(A).sum(A * B))
 
 
-def _length(A: Array) -> float:
+def _frobenius_norm(A: Array) -> float:
     """Return the Frobenius norm of a matrix."""
-    return float(np.sqrt(_inner(A, A)))
+    return float(np.sqrt(_inner_product(A, A)))
 
 
 @dataclass(frozen=True)
 class ConjugateGradient:
-    """The ridge equation with sparse input features, when they are too many to factor.
+    """Conjugate gradients for the ridge equation with many sparse input features.
 
     For a diagonal operator B = diag(b) the equation falls apart into one for each output,
 
@@ -247,7 +252,7 @@ class ConjugateGradient:
     warn: bool = True
 
     def solve(self, U: Any, V: np.ndarray, alpha: float, b: np.ndarray | None = None) -> np.ndarray:
-        """Return the coefficients of g(x) = u(x) @ coef, (p, q), in the precision of V.
+        """Return the coefficients, shape (p, q), of the fitted map g(x) = u(x) @ coef.
 
         Parameters
         ----------
@@ -266,14 +271,14 @@ class ConjugateGradient:
             ridge = (alpha / np.where(b > 0, b, 1.0)).astype(V.dtype)
         Ut = U.T.tocsr()
         A = np.zeros_like(V)
-        for columns, solved in self._solved(U, Ut, V, ridge):
+        for columns, solved in self._solve_columns(U, Ut, V, ridge):
             A[:, columns] = solved
         return Ut @ A
 
-    def _solved(
+    def _solve_columns(
         self, U: Any, Ut: Any, V: np.ndarray, ridge: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the columns that have converged, with their numbers, as soon as they have."""
+        """Solve (UUᵀ + ridge_j I) a_j = v_j; yield column numbers and solutions that converged."""
         columns = np.arange(V.shape[1])
         A, R, P = np.zeros_like(V), V.copy(), V.copy()
         now = np.einsum("ij,ij->j", R, R)

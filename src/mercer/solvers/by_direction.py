@@ -40,7 +40,7 @@ DIAGONAL = 64
 
 @dataclass(frozen=True)
 class DirectionKernel:
-    """The scalar kernel that some output directions share, with the methods that `InputGram` uses.
+    """The scalar kernel of a set of output directions, with the methods that `InputGram` uses.
 
     Attributes
     ----------
@@ -67,27 +67,27 @@ class DirectionKernel:
 
     def __call__(self, A: Items, B: Items) -> Array:
         """Return the kernel values of two batches."""
-        return self._along(self._values(A, B))
+        return self._scalar_values(self._operator_values(A, B))
 
-    def _values(self, A: Items, B: Items | None = None) -> Any:
-        """Return the values of the operator-valued kernel."""
+    def _operator_values(self, A: Items, B: Items | None = None) -> Any:
+        """Return the operator-valued kernel between the inputs A and B (or A and itself)."""
         kernel = self.kernel
         return kernel.by_component(A, B) if self.shares is None else kernel.gram(A, B)
 
-    def _along(self, values: Any) -> Array:
-        """Return values of the operator-valued kernel as a scalar kernel along these directions."""
+    def _scalar_values(self, values: Any) -> Array:
+        """Convert values of the operator-valued kernel to the scalar kernel of these directions."""
         if self.shares is None:
             return values.scalar(int(values.labels[self.columns[0]]))
         return sum(share * K for share, (K, _) in zip(self.shares, values.terms, strict=True))
 
     def checked_gram(self, X: Items) -> Array:
-        """Return the Gram matrix of the training inputs."""
-        return self._along(
-            self._values(X) if self.training_values is None else self.training_values
+        """Return the scalar Gram matrix of the training inputs X."""
+        return self._scalar_values(
+            self._operator_values(X) if self.training_values is None else self.training_values
         )
 
     def diag(self, A: Items) -> Array:
-        """Return k(a, a), of a few inputs against each other at a time."""
+        """Return the scalar kernel value k(a, a) of every input a in A."""
         few = [part(A, rows) for rows in blocks(count(A), DIAGONAL)]
         own = [self(some, some) for some in few]
         xp = namespace(*own)
@@ -95,7 +95,7 @@ class DirectionKernel:
 
 
 def directions_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a kernel cannot be solved direction by direction; None if that is not known."""
+    """Return why `by_direction` does not accept a problem, or None if it may."""
     reason = coupled_refusal(problem, want)
     many = want.single and problem.n > BY_DIRECTION
     if reason is None and many and not problem.kernel.componentwise:
@@ -104,7 +104,7 @@ def directions_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor each set of directions that the kernel does not couple; else solve all together."""
+    """Factor each set of uncoupled output directions by itself; couple all if there are none."""
     outputs = cache.outputs(problem)
     kernel = fitted_kernel(problem, outputs)
     found = directions(kernel, problem.inputs.items)
@@ -113,7 +113,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     Q, grams = found
     T = outputs.rows if Q is None else outputs.rows @ Q
     keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT * available()
-    parts = LazyParts([partial(_part, problem, T, gram) for gram in grams], keep)
+    parts = LazyParts([partial(_make_part, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 
     def join(fits: list[FittedMap]) -> FittedMap:
@@ -132,8 +132,8 @@ def _to_coordinates(C: Array, Q: Array | None) -> Array:
     return C if Q is None else C @ namespace(Q).matrix_transpose(Q)
 
 
-def _part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
-    """Return the part of directions that share a scalar kernel."""
+def _make_part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
+    """Return the `Part` of the directions `gram.columns`, given the outputs T along directions."""
     own = _columns(T, gram.columns)
     values = InputGram(gram, problem.inputs.items, problem.weights, problem.intercept)
     inputs = ExactInputs(values)
@@ -143,7 +143,11 @@ def _part(problem: Problem, T: Array, gram: DirectionKernel) -> Part:
 def directions(
     kernel: OperatorKernel, X: Items
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return directions that a kernel does not couple, and the kernel along each; else None."""
+    """Return the output directions Q that a kernel does not couple, with their scalar kernels.
+
+    Q is None for the output components themselves. Return None if the kernel couples all
+    directions.
+    """
     if kernel.componentwise:
         values = kernel.by_component(X)
         columns = [np.flatnonzero(values.labels == label) for label in range(values.number)]
@@ -157,7 +161,10 @@ def directions(
 def common_directions(
     kernel: OperatorKernel, gram: BlockGram
 ) -> tuple[Array | None, list[DirectionKernel]] | None:
-    """Return the common eigenvectors of the operators of a sum, and the kernel along each."""
+    """Return the common eigenvectors of all operators in a sum, with the kernel along each.
+
+    Return None if the operators have no common eigenvectors.
+    """
     assert gram.terms is not None
     Ks, Bs = zip(*gram.terms, strict=True)
     if all(B.ndim == 1 for B in Bs):
@@ -175,7 +182,7 @@ def common_directions(
 
 
 def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return common eigenvectors and the eigenvalues of every operator; None if there are none.
+    """Return the eigenvectors that all matrices share and the eigenvalues of each; else None.
 
     A mixture with weights in general position has no eigenvalue twice that differs in a term, so
     that its eigenvectors are those of every term.
@@ -192,7 +199,7 @@ def _common_eigenvectors(Bs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray] 
 
 
 def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
-    """Return sets of directions with equal weights, which share a Gram matrix."""
+    """Group proportional columns of `weights`; return the column numbers of each group."""
     largest = weights.max(axis=1, keepdims=True)
     relative = weights / np.where(largest > 0, largest, 1.0)
     _, number = np.unique(relative.round(12), axis=1, return_inverse=True)
@@ -201,6 +208,6 @@ def _sets_of_equal_weights(weights: np.ndarray) -> list[np.ndarray]:
 
 
 def _columns(V: Array, index: np.ndarray) -> Array:
-    """Return some columns of a matrix."""
+    """Return the columns `index` of the matrix V."""
     xp = namespace(V)
     return xp.matrix_transpose(take(xp.matrix_transpose(V), index))

@@ -25,7 +25,7 @@ WRITTEN_OUT = 2000
 
 
 def coupled_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why no solver of coupled kernels accepts a problem; None if some may."""
+    """Return why the solvers of coupled kernels do not accept a problem; None if they may."""
     if problem.inputs.features is not None and problem.kernel.componentwise:
         return (
             f"features= is for a scalar kernel times an operator; {problem.kernel} has a "
@@ -57,7 +57,7 @@ def products_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
-    """Return the operator-valued kernel, fitted on inputs and output coordinates.
+    """Return the operator-valued kernel of a problem, fitted on its inputs and output coordinates.
 
     The outputs are centred if there is an intercept, unless the kernel needs them as given.
     """
@@ -73,14 +73,14 @@ def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
 
 
 def slot_targets(slots: Slots, outputs: OutputRows, weights: np.ndarray | None) -> Array:
-    """Return the outputs as one row per slot, less the mean of each output component."""
+    """Return the centred outputs as a column with one row per slot (example, output component)."""
     T = slots.split(outputs.unweighted(outputs.rows))
     T = T if outputs.mean is None else T - take(slots.means(T, weights), slots.places)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
 
 
 def by_matrix(problem: Problem, kernel: OperatorKernel, outputs: OutputRows) -> Factorization:
-    """Return the factorisation of one Gram matrix over the slots of all examples."""
+    """Factor the Gram matrix over all slots, pairs of an example and an output component."""
     inputs = GramInputs(kernel, problem.inputs.items, problem.weights, problem.intercept)
     slots, w = inputs.slots, inputs.weights
     T = slot_targets(slots, outputs, w)
@@ -90,13 +90,13 @@ def by_matrix(problem: Problem, kernel: OperatorKernel, outputs: OutputRows) -> 
 
 
 def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the Gram matrix of any coupled kernel over all slots."""
+    """Fit the kernel of a problem and factor its Gram matrix over all slots."""
     outputs = cache.outputs(problem)
     return by_matrix(problem, fitted_kernel(problem, outputs), outputs)
 
 
 def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Solve with any coupled kernel by products with its Gram matrix alone."""
+    """Fit the kernel of a problem and return a factorisation that uses conjugate gradients."""
     outputs, method = cache.outputs(problem), want.solver
     method = method if isinstance(method, BlockConjugateGradient) else BlockConjugateGradient()
     return by_products(problem, fitted_kernel(problem, outputs), outputs, method)
@@ -105,14 +105,14 @@ def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
 def by_products(
     problem: Problem, kernel: OperatorKernel, outputs: OutputRows, method: BlockConjugateGradient
 ) -> Factorization:
-    """Return a factorisation that solves by conjugate gradients, again for every ridge."""
+    """Return a factorisation that runs conjugate gradients anew for every ridge parameter."""
     require_products(problem.n)
     solution = Products(problem, kernel, outputs, method)
     return Factorization(problem, kernel, outputs, [], method=solution)
 
 
 class Products(Method):
-    """Solutions by conjugate gradients, without left-out predictions."""
+    """Solutions by conjugate gradients; left-out predictions are not available."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Products(Method):
         self.problem, self.kernel, self.outputs, self.method = problem, kernel, outputs, method
 
     def solution(self, alpha: float) -> Solution:
-        """Return the map g at one ridge."""
+        """Return the fitted map g for the ridge parameter `alpha`."""
         problem, outputs, X = self.problem, self.outputs, self.problem.inputs.items
         gram, V = self.kernel.gram(X), outputs.unweighted(outputs.rows)
         found = self.method.solve(gram, alpha, V, problem.intercept, problem.weights)
@@ -142,7 +142,7 @@ class Products(Method):
 def by_slots(
     problem: Problem, kernel: OperatorKernel, outputs: OutputRows, want: Want
 ) -> Factorization:
-    """Factor the matrix over slots if it is small or examples are left out, else use products."""
+    """Factor the Gram matrix over slots if it is small or reused, else use conjugate gradients."""
     if want.single:
         gram = kernel.gram(problem.inputs.items)
         if gram.rows.size > WRITTEN_OUT and not gram.direct:
@@ -151,7 +151,7 @@ def by_slots(
 
 
 def require_products(n: int) -> None:
-    """Refuse examples whose scalar Gram matrices, which products need, exceed the memory."""
+    """Raise MemoryError if the scalar Gram matrices of n examples exceed the free memory."""
     needed, free = 8.0 * PRODUCT_SQUARES * n * n, SHARE * available()
     if needed > free:
         raise MemoryError(

@@ -26,7 +26,7 @@ TRIED = 32
 
 
 def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a scalar kernel times an operator exactly, into one part with a complete basis."""
+    """Factor a problem whose kernel is a scalar kernel times an operator, without approximation."""
     uniform = problem.kernel.operator.uniform is not None
     problem.require_memory(CHOLESKY_SQUARES if uniform and want.single else SPECTRAL_SQUARES)
     kernel, direct = problem.inputs.kernel, want.solver != "spectral"
@@ -40,7 +40,7 @@ def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
             problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None)
         )
     if want.single and direct and problem.n >= MANY and not problem.foreign:
-        found = _at_one_ridge(problem, inputs, outputs)
+        found = _factor_at_one_ridge(problem, inputs, outputs)
         if found is not None and not inputs.needs_spectrum(found.parts[0].b, want.alphas[0]):
             return found
     EV = inputs.project(outputs.rows)
@@ -50,16 +50,16 @@ def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
-    """Return the inputs of a problem; they are factored on first use."""
+    """Return the inputs of a problem with their Gram matrix, which is factored on first use."""
     side = problem.inputs
     gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
     return ExactInputs(gram, direct)
 
 
-def _at_one_ridge(
+def _factor_at_one_ridge(
     problem: Problem, inputs: ExactInputs, outputs: OutputRows
 ) -> Factorization | None:
-    """Return a factorisation that needs no spectrum of the inputs, for one ridge.
+    """Return a factorisation for one ridge parameter that avoids the spectrum of the inputs.
 
     None where the regulariser of the operator is lost in rounding, or a matrix is indefinite.
     """
@@ -81,7 +81,7 @@ def factor_separable(
     EV: Array | None = None,
     alpha: float | None = None,
 ) -> Factorization:
-    """Return the factorisation of a scalar kernel times an operator, given the inputs.
+    """Return the factorisation for a scalar kernel times an operator, given factored inputs.
 
     With `alpha` the operator is learnt at that ridge first.
     """
@@ -98,7 +98,7 @@ def factor_separable(
 
 
 def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
-    """Return the moments of output rows V in the eigenbasis of the inputs, EV = EᵀV."""
+    """Return the moments of the output rows V with the inputs, given EV = EᵀV (E: eigenvectors)."""
     if inputs.complete:
         return SpectralMoments(inputs.total, EV, inputs.s)
     xp = namespace(EV)
@@ -109,7 +109,7 @@ def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
 def factor_spanned(
     problem: Problem, inputs: InputSpectrum, method: Method | None = None
 ) -> Factorization:
-    """Return the factorisation of outputs without coordinates, under a multiple of the identity."""
+    """Return the factorisation for outputs without coordinates; the operator is a multiple of I."""
     side, n = problem.outputs, problem.n
     frame, mean = SpanFrame(side.kernel, side.items), None
     # No other step of a fit computes kernel values of outputs, and so finds that they are NaN.
@@ -123,13 +123,16 @@ def factor_spanned(
 
 
 class DualSolution(Method):
-    """A solution as weights on the training outputs, from one Cholesky factor."""
+    """Solutions as weights on the training outputs, each from one Cholesky factor."""
 
     def __init__(self, problem: Problem, want: Want, cache: Cache):
         self.problem, self.want, self.cache = problem, want, cache
 
     def solution(self, alpha: float) -> Solution:
-        """Return the map g at one ridge; by the spectrum where α is lost in rounding."""
+        """Return the fitted map g for the ridge parameter `alpha`.
+
+        The spectrum is used where alpha is lost in rounding.
+        """
         problem, dual = self.problem, DualWeights.of(self.problem, alpha)
         try:
             dual.factored  # noqa: B018

@@ -27,7 +27,7 @@ REFINED = 1e-7
 
 @dataclass
 class InputGram:
-    """Kernel values on the training inputs, and the maps made of them.
+    """The scalar kernel on the training inputs: its Gram matrix and values at new inputs.
 
     With an intercept they are centred as far as that matters: what is constant over the training
     inputs is left to the reduction. A kernel with finite features on vectors is centred in those:
@@ -58,7 +58,7 @@ class InputGram:
         return self.__dict__ | {"stored": None}
 
     def reduced_gram(self, keep: bool = False) -> Array:
-        """Return the Gram matrix after weights and intercept are eliminated.
+        """Return the training Gram matrix with weights applied and the intercept projected out.
 
         The caller may overwrite it. With `keep` the caller must not change it, because it is stored
         for the next call.
@@ -73,7 +73,7 @@ class InputGram:
         return K
 
     def _centred_gram(self) -> Array:
-        """Return the Gram matrix, of centred features where there are finite ones."""
+        """Return the training Gram matrix K, of centred features if the kernel has finite ones."""
         kernel, features = self.kernel, self.kernel.features
         if features is not None and kernel.space.on_vectors and not issparse(self.X):
             F = features(kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))
@@ -92,17 +92,17 @@ class InputGram:
         return K
 
     def kernel_values(self, A: Items) -> Array:
-        """Return kernel values of new and training inputs, centred if there is an intercept."""
+        """Return k(A, X) between new and training inputs, centred if there is an intercept."""
         if self.F is not None:
-            return self._centred(A) @ namespace(self.F).matrix_transpose(self.F)
+            return self._centred_features(A) @ namespace(self.F).matrix_transpose(self.F)
         return self.kernel(A, self.X) - self.means if self.intercept else self.kernel(A, self.X)
 
-    def _centred(self, A: Items) -> Array:
-        """Return the finite features of new inputs less the mean of the training inputs."""
+    def _centred_features(self, A: Items) -> Array:
+        """Return the finite features of new inputs minus the mean training features."""
         return CenteredFeatures(self.kernel, self.mean).transform(A)
 
     def dual_map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
-        """Return the map x ↦ k(x, X) (√w ∘ coef), and its mean over the training inputs."""
+        """Return the map x ↦ k(x, X) (√w ∘ coef) and its mean over the training inputs X."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
@@ -110,16 +110,16 @@ class InputGram:
         return Spanned(self.kernel, self.X, coef), self.means @ coef if self.intercept else 0.0
 
     def gram_times(self, A: Array) -> Array:
-        """Return the Gram matrix times A, less the mean of its rows if there is an intercept."""
+        """Return K A, the training Gram matrix times A, centred if there is an intercept."""
         if self.F is not None:
             return self.F @ (namespace(A).matrix_transpose(self.F) @ A)
         KA = self.kernel.checked_gram(self.X) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA
 
     def prior_covariance(self, A: Items) -> Array:
-        """Return k(a, a') between new inputs, of centred features if there is an intercept."""
+        """Return the kernel matrix k(A, A) of new inputs, centred if there is an intercept."""
         if self.F is not None:
-            F = self._centred(A)
+            F = self._centred_features(A)
             return F @ namespace(F).matrix_transpose(F)
         K = self.kernel(A, A)
         if not self.intercept:
@@ -130,9 +130,12 @@ class InputGram:
         return K - rows[:, None] - rows[None, :] + level
 
     def prior_variances(self, A: Items, values: Array) -> Array:
-        """Return k(a, a), or ‖Φ(a) - mean‖² with an intercept, given `kernel_values(A)`."""
+        """Return k(a, a) of every new input, centred if there is an intercept.
+
+        `values` are the `kernel_values(A)`.
+        """
         if self.F is not None:
-            F = self._centred(A)
+            F = self._centred_features(A)
             return namespace(F).sum(F * F, axis=1)
         if not self.intercept:
             return self.kernel.diag(A)
@@ -142,7 +145,7 @@ class InputGram:
 
 
 class ExactInputs(InputSpectrum):
-    """All of a scalar kernel on the training inputs: one eigendecomposition of the Gram matrix.
+    """The training inputs of a scalar kernel, by an eigendecomposition of their Gram matrix.
 
     The eigendecomposition is made when it is first needed. One solution, or everything at one
     ridge under a multiple of the identity, takes a Cholesky factor instead: with
@@ -171,7 +174,7 @@ class ExactInputs(InputSpectrum):
 
     @property
     def spectrum(self) -> tuple[Array, Array, int]:
-        """Eigenvalues, eigenvectors, and how many of the eigenvalues are rounding errors.
+        """The eigenvalues, the eigenvectors, and the number of eigenvalues that are only rounding.
 
         They are computed when first needed. Eigenvalues beyond the number of finite features are
         rounding errors, which a small ridge would magnify at new inputs: they are set to zero.
@@ -191,29 +194,29 @@ class ExactInputs(InputSpectrum):
 
     @property
     def s(self) -> Array:
-        """The eigenvalues; zero at one ridge."""
+        """The eigenvalues of the Gram matrix; zeros if it was factored for one ridge parameter."""
         return self.spectrum[0]
 
     @property
     def E(self) -> Array:
-        """The eigenvectors; √α M L⁻ᵀ at one ridge."""
+        """The eigenvectors of the Gram matrix, or what replaces them for one ridge parameter."""
         return self.spectrum[1]
 
     @property
     def reduction(self) -> Reduction:
-        """The transformation that weights and an intercept apply to the Gram matrix."""
+        """The transformation of the Gram matrix by sample weights and intercept."""
         if self.gram.reduction is None:
             self.spectrum  # noqa: B018
         return self.gram.reduction
 
     @property
     def roots(self) -> Array | None:  # type: ignore[override]
-        """√w as a column; None for equal weights."""
+        """The square roots of the sample weights as a column; None for equal weights."""
         return self.reduction.roots
 
     @property
     def N(self) -> Array | None:  # type: ignore[override]
-        """The constant over the rows; None without an intercept."""
+        """The unit vector that the intercept fits, as a column; None without an intercept."""
         return self.reduction.N
 
     @property
@@ -222,7 +225,10 @@ class ExactInputs(InputSpectrum):
         return count(self.gram.X)
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return inputs factored for one ridge by Cholesky, under a multiple of the identity."""
+        """Return a copy factored by Cholesky for one ridge; the operator is a multiple of I.
+
+        Return the object itself if a spectrum is known or needed.
+        """
         scale = float(b[0]) if b.shape[0] else 1.0
         if self.known is not None or not self.direct or scale <= 0:
             return self
@@ -240,29 +246,32 @@ class ExactInputs(InputSpectrum):
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Return Σ log(s b + α) over the coordinates of every direction."""
+        """Return Σ_pj log(s_p b_j + α) over eigenvalues s of the inputs and b of the operator."""
         if self.determinant is None:
             return super().log_det(b, alpha)
         return int(b.shape[0]) * self.determinant
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return new inputs in the eigenbasis: (√w ∘ k_x) E, with centred k_x for an intercept."""
+        """Project new inputs on the eigenvectors of the training Gram matrix."""
         basis = self.reduction.weighted(self.E)  # first: it finds the means of kernel values
         K = self.gram.kernel_values(X)
         own = self.gram.prior_variances(X, K) if prior else None
         return Located(K @ basis, own)
 
     def prior_covariance(self, X: Items) -> Array:
-        """Return the prior covariance between new inputs."""
+        """Return the kernel matrix k(X, X) of new inputs, centred if there is an intercept."""
         return self.gram.prior_covariance(X)
 
     def gram_times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, computed from K and not from its spectrum."""
+        """Return √w K √w A up to constants, from the Gram matrix K and not its spectrum."""
         return self.reduction.weighted(self.gram.gram_times(self.reduction.weighted(A)))
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge, without a spectrum where possible."""
-        C = self._dual(smoother, alpha) if self.known is None and self.direct else None
+        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean.
+
+        A Cholesky factor replaces the spectrum where that is possible.
+        """
+        C = self._dual_coefficients(smoother, alpha) if self.known is None and self.direct else None
         if C is None:
             D, null = smoother.coefficients(alpha, Q), self.spectrum[2]
             return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
@@ -270,8 +279,11 @@ class ExactInputs(InputSpectrum):
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)
         return self.gram.dual_map(self.reduction.expand_rows(C))
 
-    def _dual(self, smoother: Any, alpha: float) -> Array | None:
-        """Return b_j (b_j K + αI)⁻¹ T_j, or None where only a spectrum gives these coefficients."""
+    def _dual_coefficients(self, smoother: Any, alpha: float) -> Array | None:
+        """Return b_j (b_j K + αI)⁻¹ T_j for each direction j; None where that needs a spectrum.
+
+        K is the reduced Gram matrix, b the operator eigenvalues and T the targets of `smoother`.
+        """
         b = smoother.b
         try:
             if smoother.alike and b.shape[0] and float(b[0]) > 0:
@@ -288,7 +300,7 @@ class ExactInputs(InputSpectrum):
         )
 
     def needs_spectrum(self, b: Array, alpha: float) -> bool:
-        """Return whether a ridge is so small that the solution must be computed from the spectrum.
+        """Return whether `alpha` is so small that only the spectrum gives an accurate solution.
 
         A spectrum separates rounding errors from the span of finite features.
         """

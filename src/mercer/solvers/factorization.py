@@ -40,7 +40,7 @@ LeftOutModels = Callable[[Items, Sequence[np.ndarray]], Embedding]
 
 @dataclass(frozen=True)
 class Solution:
-    """The map g at one ridge, and how it was found.
+    """The fitted map g for one ridge parameter, with the fitted kernel and loss.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Predictions of every training example by a model that did not see it, at one ridge.
+    """Left-out predictions of all training examples for one ridge parameter.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class LeftOut:
     embed: Callable[[], Embedding] = field(repr=False)
 
     def risk(self, weights: np.ndarray | None = None) -> float:
-        """Return the (weighted) mean of the squared lengths."""
+        """Return the (weighted) mean of the squared left-out errors."""
         xp = namespace(self.sqlengths)
         if weights is None:
             return float(xp.mean(self.sqlengths))
@@ -89,28 +89,28 @@ class LeftOut:
 
 
 class Method:
-    """A way to compute solutions without parts: by products, refits or moments."""
+    """Base class of solution methods without parts: conjugate gradients, refits or moments."""
 
     folds: np.ndarray | None = None
     """The fold of each example, where left-out predictions leave folds out."""
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge, or None if the parts of the factorisation solve for it."""
+        """Return the fitted map g for `alpha`; None if the parts must be used instead."""
         raise NotImplementedError
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array] | None:
-        """Return the outputs minus left-out predictions for every ridge; None if not available."""
+        """Yield the outputs minus left-out predictions for each alpha; None if not available."""
         return None
 
     def scale(self) -> float:
-        """Return the unit of relative ridges."""
+        """Return the value of alpha that counts as 1 when ridge parameters are relative."""
         raise NotImplementedError
 
 
 @final
 @dataclass(eq=False)
 class Factorization:
-    """A list of parts and a frame: one ridge problem, factored.
+    """A factored ridge problem, from which solutions for any ridge parameter are derived.
 
     The smoother falls apart into parts of output directions, one `Part` for each set of directions
     that share E and s. What differs between problems is how the parts are built.
@@ -163,11 +163,11 @@ class Factorization:
 
     @property
     def augmented(self) -> Problem:
-        """The problem whose examples are the rows of the parts: with images under symmetries."""
+        """The problem with all symmetric images as examples; the problem if there are none."""
         return self.problem if self.images is None else self.images
 
     def _parts_at(self, alphas: Sequence[float]) -> Iterator[Part]:
-        """Yield the parts, factored for one ridge where only one is given and that is faster."""
+        """Yield the parts; if there is only one alpha, factored for it where that is faster."""
         if not len(self.parts):
             raise NotSupported(
                 f"{self.problem.kernel} has no closed form for left-out models, variances and "
@@ -179,31 +179,31 @@ class Factorization:
 
     @cached_property
     def order(self) -> np.ndarray | None:
-        """The position of each direction among the columns of all parts; None if in order."""
+        """The column of each output direction in the joined parts; None if already in order."""
         columns = [part.columns for part in self.parts if part.columns is not None]
         return np.argsort(np.concatenate(columns)) if columns else None
 
     @property
     def Q(self) -> Array | None:
-        """The directions as columns in output coordinates; None where they are the coordinates."""
+        """The output directions as columns in output coordinates; None for the coordinate axes."""
         return self.basis.Q
 
     def rotated(self, V: Array) -> Array:
-        """Convert output coordinates to values along the directions of the operator."""
+        """Return V Q, output coordinates V converted to values along the output directions Q."""
         return V if self.Q is None else V @ self.Q
 
-    def _in_directions(self, found: list[Array]) -> Array:
-        """Join columns of the parts to real values along the directions of the operator."""
+    def _join_along_directions(self, found: list[Array]) -> Array:
+        """Join one array per part (columns: its directions) into one over all output directions."""
         return self.basis.to_real(in_order(found, self.order))
 
-    def _in_coordinates(self, found: list[Array]) -> Array:
-        """Join columns of the parts to output coordinates."""
-        return self.basis.to_coordinates(self._in_directions(found))
+    def _join_in_coordinates(self, found: list[Array]) -> Array:
+        """Join one array per part (columns: its directions) and convert to output coordinates."""
+        return self.basis.to_coordinates(self._join_along_directions(found))
 
     # -- solve ---------------------------------------------------------------------------------
 
     def solve(self, alpha: float) -> Solution:
-        """Return the map g at one ridge."""
+        """Return the fitted map g for the ridge parameter `alpha`."""
         solution = None if self.method is None else self.method.solution(alpha)
         if solution is not None:
             return solution
@@ -219,7 +219,7 @@ class Factorization:
         )
 
     def _weights(self, alpha: float) -> Any:
-        """Return the object that computes the weights of predictions on the training outputs."""
+        """Return the object that writes predictions as weights on the training outputs."""
         problem = self.augmented
         if problem.gathered is not None:
             return NoWeights()
@@ -233,7 +233,7 @@ class Factorization:
     def left_out(
         self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
     ) -> Iterator[LeftOut]:
-        """Yield the left-out predictions for every ridge; points are made when needed.
+        """Yield the left-out predictions of all training examples for each ridge parameter.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class Factorization:
     def residuals(
         self, alphas: Sequence[float], averaged: bool = False, shared: bool = False
     ) -> Iterator[Array]:
-        """Yield outputs minus their left-out predictions, in the directions of the operator."""
+        """Yield the outputs minus left-out predictions for each alpha, (n, directions)."""
         if self.method is not None and not self.parts:
             found = self.method.residuals(alphas)
             if found is None:
@@ -264,14 +264,14 @@ class Factorization:
             return
         ridges = [self.copies * alpha for alpha in alphas]
         if averaged:
-            yield from map(self._averaged, ridges)
+            yield from map(self._averaged_residuals, ridges)
             return
         for columns in zip(*self._residual_paths(ridges, shared), strict=True):
-            E = self.outputs.unweighted(self._in_directions(list(columns)))
+            E = self.outputs.unweighted(self._join_along_directions(list(columns)))
             yield E[: self.problem.n, :]
 
     def _residual_paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
-        """Return the left-out residuals of all parts; several parts are computed in parallel."""
+        """Return the left-out residuals of each part for all ridges, computed in parallel."""
 
         def work(i: int) -> Any:
             return self._residual_path(self.parts[i], ridges, shared)
@@ -282,13 +282,13 @@ class Factorization:
             return side_by_side(work, range(len(self.parts)))
 
     def _residual_path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
-        """Return the left-out residuals of one part for every ridge, one row per example."""
+        """Return the left-out residuals of one part for each ridge, one row per example."""
         part = part.at_ridge(ridges[0]) if len(ridges) == 1 and not shared else part
         path = map(part.by_example, self._left_out_errors(part, ridges))
         return path if len(self.parts) == 1 else list(path)
 
     def _left_out_errors(self, part: Part, ridges: Sequence[float]) -> Iterator[Array]:
-        """Yield the left-out residuals of the rows of a part for every ridge."""
+        """Yield the left-out residuals of one part for each ridge, one row per row of the part."""
         groups = part.labels(self.augmented)
         path = LeaveOneOut(part, groups).path(ridges)
         if groups is None or part.slots is None:
@@ -296,19 +296,19 @@ class Factorization:
         unknown = part.unknown_constants(groups)
         return (E + unknown for E in path)
 
-    def _averaged(self, ridge: float) -> Array:
-        """Return the residuals of generalised cross-validation."""
+    def _averaged_residuals(self, ridge: float) -> Array:
+        """Return the residuals over their mean of 1 - leverage (generalised cross-validation)."""
         joined, rest, cells = [], 0.0, 0.0
         for part in self._parts_at([ridge]):
             R, own = residuals_and_total(part, ridge)
             joined.append(part.by_example(R))
             rest += part.times * float(own.sum())
             cells += part.times * R.shape[0] * R.shape[1]
-        E = self.outputs.unweighted(self._in_directions(joined)) / (rest / cells)
+        E = self.outputs.unweighted(self._join_along_directions(joined)) / (rest / cells)
         return E[: self.problem.n, :]
 
     def _left_out_points(self, E: Array) -> Embedding:
-        """Return left-out points, given their residuals E along the directions."""
+        """Return the left-out predictions as points, given residuals E along the directions."""
         V = self.outputs.coordinates[: self.problem.n, :]
         points = self.outputs.points(V - self.basis.to_coordinates(E), self.problem)
         if self.method is None or self.method.folds is None:
@@ -316,7 +316,7 @@ class Factorization:
         return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
 
     def _spanned_left_out(self, alphas: Sequence[float], averaged: bool) -> Iterator[LeftOut]:
-        """Yield the left-out predictions for every ridge, for outputs without coordinates.
+        """Yield the left-out predictions for each alpha if the outputs have no coordinates.
 
         Lengths come from moments, and points are weights on the training outputs.
         """
@@ -328,10 +328,11 @@ class Factorization:
     # -- left-out models at new inputs ---------------------------------------------------------
 
     def moves(self, X: Items, alpha: float) -> Iterator[tuple[slice, Array]]:
-        """Yield how leaving the group of each example out moves the points of new inputs.
+        """Yield by how much leaving out each example's group changes the predictions at X.
 
-        (some inputs, n, q), block by block of inputs: Σ_{i∈G} w_i(x) e_i in output coordinates.
-        The prediction of the model without the group G is less by that.
+        Each item is a slice of the inputs and an array (inputs, n, q) in output coordinates. For
+        the group G of each example it is Σ_{i∈G} w_i(x) e_i, with weights w and left-out residuals
+        e. The model without G predicts g(x) minus that.
         """
         ridge, n = self.copies * alpha, self.problem.n
         self._require_coordinates("left-out models at new inputs")
@@ -345,11 +346,11 @@ class Factorization:
                 self._moves_of(part, one, e, ridge)
                 for part, one, e in zip(parts, at, errors, strict=True)
             ]
-            D = self._blocks_in_coordinates(found)
+            D = self._join_blocks_in_coordinates(found)
             yield rows, namespace(D).take(D, like_index(number, D), axis=1)
 
     def weights_along(self, X: Items, alpha: float) -> list[Array]:
-        """Return the weights of training outputs in g(x), one array per direction."""
+        """Return one array (inputs, n) per direction: the weights of training outputs in g(x)."""
         found: dict[int, Array] = {}
         for part in self._parts_at([alpha]):
             own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
@@ -360,7 +361,7 @@ class Factorization:
         return [found[j] for j in range(len(found))]
 
     def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
-        """Return the `moves` of one part, (inputs, groups, directions)."""
+        """Return the prediction changes of one part, (inputs, groups, directions); see `moves`."""
         xp, labels = namespace(e), self.augmented.left_out_labels
         if part.slots is None and self.augmented.groups is None:
             directions = range(1 if part.alike else e.shape[1])
@@ -370,14 +371,14 @@ class Factorization:
         members = [np.flatnonzero(owners == label) for label in np.unique(labels)]
         return xp.stack([part.shift(at, own, take(e, own), ridge) for own in members], axis=1)
 
-    def _blocks_in_coordinates(self, found: list[Array]) -> Array:
-        """Join arrays (inputs, groups, directions) of the parts to output coordinates."""
+    def _join_blocks_in_coordinates(self, found: list[Array]) -> Array:
+        """Join arrays (inputs, groups, directions), one per part, and convert to coordinates."""
         xp, shape = namespace(found[0]), found[0].shape[:2]
         flat = [xp.reshape(A, (-1, A.shape[2])) for A in found]
-        return xp.reshape(self._in_coordinates(flat), (*shape, -1))
+        return xp.reshape(self._join_in_coordinates(flat), (*shape, -1))
 
     def without(self, alpha: float) -> LeftOutModels:
-        """Return the models that leave training examples out, each new input its own.
+        """Return a function that predicts each input without its own set of training examples.
 
         With H the smoother, w(x) the weights of g(x) on the training outputs T and I what is left
         out, g₋I(x) = g(x) - w_I(x) (I - H_II)⁻¹ (T - HT)_I: one small system for every distinct I.
@@ -386,25 +387,31 @@ class Factorization:
         parts, map = list(self._parts_at([ridge])), self.solve(alpha).points
 
         def points(X: Items, sets: Sequence[np.ndarray]) -> Embedding:
-            less = self._in_coordinates([self._removed(part, X, sets, ridge) for part in parts])
+            less = self._join_in_coordinates(
+                [self._removed_contributions(part, X, sets, ridge) for part in parts]
+            )
             return Embedding(map(X).coordinates - less, map.frame)
 
         return points
 
-    def _removed(self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float) -> Array:
-        """Return how much of each point is due to the examples that its input leaves out."""
+    def _removed_contributions(
+        self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float
+    ) -> Array:
+        """Return the part of each prediction at X that is due to the examples in its set."""
         at = part.inputs.locate(X)
         found, order = [], []
         for examples, inputs in distinct_sets(sets):
-            found.append(self._removed_set(part, at.some(inputs), examples, ridge, len(inputs)))
+            found.append(
+                self._removed_contribution(part, at.some(inputs), examples, ridge, len(inputs))
+            )
             order.append(inputs)
         xp = namespace(*found)
         return take(xp.concat(found), np.argsort(np.concatenate(order)))
 
-    def _removed_set(
+    def _removed_contribution(
         self, part: Part, at: Located, examples: np.ndarray, ridge: float, number: int
     ) -> Array:
-        """Return how much of some points is due to the same left-out examples."""
+        """Return the part of `number` predictions that is due to one set of left-out examples."""
         if not len(examples):
             q = part.shape[1] * (1 if part.slots is None else part.slots.width)
             return like(np.zeros((number, q)), at.Z)
@@ -425,9 +432,9 @@ class Factorization:
     # -- the Gaussian process ------------------------------------------------------------------
 
     def variance(self, X: Items, alpha: float) -> Array:
-        """Return the posterior variance of g(x) along the directions of the operator, unit noise.
+        """Return the posterior variance of g at X along each direction, for noise of variance 1.
 
-        One part after the other: together they may be too large to be held.
+        Parts are processed one after the other, because together they may exceed the memory.
         """
         self._require_coordinates("variances")
         ridge = self.copies * alpha
@@ -435,7 +442,7 @@ class Factorization:
         return self.basis.per_direction(in_order(found, self.order))
 
     def variances(self, alpha: float) -> UnitVariances:
-        """Return `variance` at one ridge as a function of inputs that can be saved."""
+        """Return a function of inputs that computes `variance` for this alpha and can be saved."""
         ridge = self.copies * alpha
         parts = list(self._parts_at([ridge]))
         inputs = [part.inputs.without_rows() for part in parts]
@@ -450,7 +457,7 @@ class Factorization:
         return misfit / number
 
     def left_out_noises(self, alpha: float) -> np.ndarray:
-        """Return the noise variance along each direction, estimated from left-out residuals."""
+        """Return the noise variance of each output direction, estimated from left-out residuals."""
         if self.problem.gathered is not None:
             raise NotSupported('noise="left out" needs all pairs, and a stream keeps a sample.')
         ridge = self.copies * alpha
@@ -458,7 +465,11 @@ class Factorization:
         return self.basis.noise_per_direction(noise)
 
     def evidence(self, alpha: float) -> float:
-        """Return −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)], c = EᵀT, over n - 1 rows if centred.
+        """Return the log evidence (marginal likelihood) with the best noise variance.
+
+        −½[N log(Σ c²/(bs + α)/N) + Σ log(bs + α)] with c = EᵀT the targets in the eigenbasis, s and
+        b the eigenvalues of inputs and operator, N the number of values; over n - 1 rows with an
+        intercept.
 
         Not supported where outputs have no finite features, because the number of directions is
         arbitrary then.
@@ -480,7 +491,10 @@ class Factorization:
         return -0.5 * (number * log(misfit) + logs) + extra
 
     def density(self, alpha: float) -> float:
-        """Return −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)]."""
+        """Return the summed log density of each training output given all others.
+
+        −½ Σ_j [n log(2πσ_j²) + n - Σ_i log(1 - H_ii)] over directions j, with H the smoother.
+        """
         self._require_likelihood("density")
         if self.problem.gathered is not None:
             raise NotSupported(
@@ -489,12 +503,12 @@ class Factorization:
         return left_out_density(self._parts_at([alpha]), self.problem, alpha)
 
     def _require_coordinates(self, what: str) -> None:
-        """Refuse outputs that have no coordinates."""
+        """Raise NotSupported, naming `what`, if the outputs have no coordinates."""
         if len(self.parts) and self.outputs.rows is None:
             raise NotSupported(f"{what} need outputs in coordinates.")
 
     def _require_likelihood(self, name: str) -> None:
-        """Refuse likelihoods over infinitely many directions, and of images of pairs."""
+        """Raise NotSupported, naming the quantity, if the likelihood is not well defined."""
         outputs = self.problem.outputs
         if self.problem.symmetry is not None:
             raise NotSupported(f"the {name} would count images of a pair as pairs of their own.")
@@ -512,17 +526,20 @@ class Factorization:
 
     @property
     def reusable(self) -> bool:
-        """Whether left-out predictions, variances and likelihoods can be derived from it."""
+        """Whether left-out predictions, variances and likelihoods are available in closed form."""
         return len(self.parts) > 0 and self.outputs.rows is not None
 
     @property
     def coupled(self) -> bool:
-        """Whether rows are slots, pairs of an example and an output component."""
+        """Whether rows are slots (pairs of example and output component), not examples."""
         return not self.parts or self.parts[0].slots is not None
 
     @property
     def scale(self) -> float:
-        """The unit of relative ridges: (tr K_x / n) · tr(B S_vv) / tr S_vv, over all parts."""
+        """The unit of relative ridge parameters, (tr K_x / n) · tr(B S_vv) / tr S_vv.
+
+        K_x is the input Gram matrix, B the operator and S_vv the covariance of the outputs.
+        """
         if self.method is not None and not self.parts:
             return self.method.scale()
         reached = sizes = 0.0
@@ -537,14 +554,14 @@ class Factorization:
 
     @property
     def nbytes(self) -> float:
-        """The bytes of all arrays that it holds now, not counting the pairs and the kernels."""
+        """The bytes of all arrays in memory, not counting the training pairs and the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
         return held_bytes(self, excluded=[sides, problem.given])
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield each distinct set of examples, and the inputs that leave it out."""
+    """Yield each distinct set of training examples with the positions where it occurs in `sets`."""
     inputs: dict[bytes, list[int]] = {}
     for t, own in enumerate(sets):
         inputs.setdefault(np.asarray(own, dtype=np.intp).tobytes(), []).append(t)

@@ -32,7 +32,7 @@ CLOSE = 1e-4
 
 @dataclass(frozen=True)
 class Slopes:
-    """An objective at one ridge, and its derivatives.
+    """An objective for one ridge parameter, and its derivatives in α, operator and Gram matrix.
 
     Attributes
     ----------
@@ -55,7 +55,10 @@ class Slopes:
 
 
 class RidgeObjective:
-    """A ridge problem with z = 𝒦⁻¹T in the basis E, from which both objectives follow."""
+    """The evidence and the left-out error of a factored problem, with their derivatives.
+
+    𝒦 = K ⊗ B + αI acts on the targets T, and z = 𝒦⁻¹T is stored in the input eigenbasis E.
+    """
 
     def __init__(self, parts: Factorization, alpha: float):
         (self.part,) = parts.parts
@@ -67,43 +70,46 @@ class RidgeObjective:
         self.C = self.part.projected * self.D
         self.complete = inputs.complete
 
-    def turn(self, A: Array) -> Array:
-        """Return the transpose."""
+    def transpose(self, A: Array) -> Array:
+        """Return the transpose of the matrix A."""
         return self.xp.matrix_transpose(A)
 
     def outside(self, A: Array) -> Array:
-        """Return A less its projections on E and on the constants."""
+        """Return A minus its projections on the input eigenvectors and on the constants."""
         N = self.part.inputs.N
-        rest = A - self.E @ (self.turn(self.E) @ A)
-        return rest if N is None else rest - N @ (self.turn(N) @ rest)
+        rest = A - self.E @ (self.transpose(self.E) @ A)
+        return rest if N is None else rest - N @ (self.transpose(N) @ rest)
 
     def apply_inverse(self, A: Array) -> tuple[Array, Array | None]:
-        """Return 𝒦⁻¹A as coordinates in E and a remainder outside; None if E is complete."""
-        inside = (self.turn(self.E) @ A) * self.D
+        """Return 𝒦⁻¹A (𝒦 = K ⊗ B + αI): coordinates in the eigenbasis E, and the rest outside E.
+
+        The rest is None if E is complete.
+        """
+        inside = (self.transpose(self.E) @ A) * self.D
         return inside, None if self.complete else self.outside(A) / self.alpha
 
     def combine(self, inside: Array, outside: Array | None) -> Array:
-        """Return E inside + outside, from coordinates and a remainder."""
+        """Return E @ inside + outside, with E the input eigenvectors."""
         found = self.E @ inside
         return found if outside is None else found + outside
 
     @property
     def solved(self) -> tuple[Array, Array | None]:
-        """The coordinates of z in E, and its remainder outside; None if E is complete."""
+        """The solution z = (K ⊗ B + αI)⁻¹T: coordinates in the eigenbasis, and the rest."""
         return self.C, None if self.complete else self.part.unfitted / self.alpha
 
     def slopes(
         self, value: float, alpha: float, B: Array, within: Array, beyond: Array | None
     ) -> Slopes:
-        """Return `Slopes`, with the derivative in B symmetric and in output coordinates."""
-        B = (B + self.turn(B)) / 2.0
+        """Return `Slopes` from derivatives in the eigenbasis, symmetrised, B in coordinates."""
+        B = (B + self.transpose(B)) / 2.0
         Q = self.parts.Q
         if Q is not None:
-            B = Q @ B @ self.turn(Q)
-        return Slopes(value, alpha, B, (within + self.turn(within)) / 2.0, beyond)
+            B = Q @ B @ self.transpose(Q)
+        return Slopes(value, alpha, B, (within + self.transpose(within)) / 2.0, beyond)
 
-    def of_evidence(self) -> Slopes:
-        """Return the negative log evidence.
+    def evidence_slopes(self) -> Slopes:
+        """Return the negative log evidence with its derivatives.
 
         F = ⟨T, 𝒦⁻¹T⟩ has the derivative -⟨z, d𝒦 z⟩, and log det 𝒦 the trace of 𝒦⁻¹ d𝒦.
         """
@@ -120,19 +126,19 @@ class RidgeObjective:
         share = 0.5 * rows * q / misfit
         shrunk = self.D * self.b[None, :]
         bz = inside * self.b[None, :]
-        within = -share * (bz @ self.turn(inside))
+        within = -share * (bz @ self.transpose(inside))
         within = within + _diagonal(0.5 * xp.sum(shrunk, axis=1))
-        beyond = None if outside is None else -share * (outside @ self.turn(bz))
+        beyond = None if outside is None else -share * (outside @ self.transpose(bz))
         traces = xp.sum(self.D, axis=0) + (unseen / self.alpha if unseen else 0.0)
-        B = -share * (self.turn(inside * self.s[:, None]) @ inside)
+        B = -share * (self.transpose(inside * self.s[:, None]) @ inside)
         B = B + _diagonal(0.5 * xp.sum(self.D * self.s[:, None], axis=0))
         alpha = -share * squares + 0.5 * float(xp.sum(traces))
         return self.slopes(-self.parts.evidence(self.alpha), alpha, B, within, beyond)
 
-    def of_left_out(self) -> Slopes:
-        """Return the weighted mean squared left-out residual; of groups if there are any.
+    def left_out_slopes(self) -> Slopes:
+        """Return the weighted mean squared left-out error with its derivatives.
 
-        By the formula of the module.
+        The formula is in the docstring of the module.
         """
         xp, left = self.xp, LeaveOneOut(self.part, self.parts.problem.groups)
         total = self.part.inputs.total
@@ -144,14 +150,14 @@ class RidgeObjective:
         a = share * sums.inverse_times(e)
         y_inside, y_outside = self.apply_inverse(a)
         b = self.b[None, :]
-        within = -(y_inside * b) @ self.turn(inside)
-        B = -self.turn(y_inside * self.s[:, None]) @ inside
+        within = -(y_inside * b) @ self.transpose(inside)
+        B = -self.transpose(y_inside * self.s[:, None]) @ inside
         alpha = -float(xp.sum(y_inside * inside))
         beyond = None
         if outside is not None and y_outside is not None:
             alpha -= float(xp.sum(y_outside * outside))
-            beyond = -0.5 * ((y_outside * b) @ self.turn(inside))
-            beyond = beyond - 0.5 * ((outside * b) @ self.turn(y_inside))
+            beyond = -0.5 * ((y_outside * b) @ self.transpose(inside))
+            beyond = beyond - 0.5 * ((outside * b) @ self.transpose(y_inside))
         more, extra = self._slope_in_gram(sums, a, e)
         if beyond is not None and extra is not None:
             beyond = beyond + self.outside(extra) / self.alpha
@@ -161,34 +167,46 @@ class RidgeObjective:
         return self.slopes(value, alpha, B, within + more, beyond)
 
     def _slope_in_gram(self, sums: Any, a: Array, e: Array) -> tuple[Array, Array | None]:
-        """Return Σ_j b_j D_j Eᵀ T_j E D_j for the blocks T_j of a_j e_jᵀ, and Σ_j b_j T_j E D_j."""
-        b, turn = self.b[None, :], self.turn
+        """Return the derivative of the leverage terms in the Gram matrix, inside and outside E.
+
+        It is Σ_j b_j D_j Eᵀ T_j E D_j for the blocks T_j of a_j e_jᵀ, and Σ_j b_j T_j E D_j, with D
+        the inverse eigenvalues of the ridge equation.
+        """
+        b, transpose = self.b[None, :], self.transpose
         if self.part.alike:
             d = self.D[:, 0]
             TE = sums.times_basis(a, e, self.xp.ones_like(self.D))
-            inner = turn(self.E) @ TE
+            inner = transpose(self.E) @ TE
             scale = float(self.b[0])
             return scale * d[:, None] * inner * d[None, :], scale * TE * d[None, :]
         X = sums.times_basis(a, e, self.D)
-        flat = turn(self.E) @ X
-        curved = turn(self.E) @ sums.times_basis(a, e, self.D * self.D * b)
-        found = _divided(turn(flat) - flat, (curved + turn(curved)) / 2.0, self.s, self._unit())
+        flat = transpose(self.E) @ X
+        curved = transpose(self.E) @ sums.times_basis(a, e, self.D * self.D * b)
+        found = _divided_differences(
+            transpose(flat) - flat,
+            (curved + transpose(curved)) / 2.0,
+            self.s,
+            self._eigenvalue_unit(),
+        )
         return found, None if self.complete else sums.times_basis(a, e, self.D * b)
 
-    def _unit(self) -> float:
-        """Return α over the largest b, the scale below which eigenvalues s do not matter."""
+    def _eigenvalue_unit(self) -> float:
+        """Return α / max(b), below which differences of input eigenvalues do not matter."""
         return self.alpha / max(float(self.xp.max(self.b)), 1e-300)
 
     def _slope_in_operator(self, sums: Any, a: Array, e: Array, z: Array, share: float) -> Array:
-        """Return Σ_g a_gj [𝒦_j⁻¹ K 𝒦_k⁻¹]_gg e_gk for all pairs of directions."""
-        turn = self.turn
-        flat = turn(a) @ z - share * (turn(e) @ e)
+        """Return the derivative of the leverage terms in the operator, for all direction pairs.
+
+        It is Σ_g a_gj [𝒦_j⁻¹ K 𝒦_k⁻¹]_gg e_gk over groups g, for directions j and k.
+        """
+        transpose = self.transpose
+        flat = transpose(a) @ z - share * (transpose(e) @ e)
         unit = self.alpha / max(float(self.xp.max(self.s)), 1e-300)
-        return _divided(-flat, sums.slope_in_operator(a, e), self.b, unit)
+        return _divided_differences(-flat, sums.slope_in_operator(a, e), self.b, unit)
 
 
-def _divided(rise: Array, slope: Array, at: Array, unit: float) -> Array:
-    """Return -rise over the differences of `at`; `slope` where these are small."""
+def _divided_differences(rise: Array, slope: Array, at: Array, unit: float) -> Array:
+    """Return -rise_ij / (at_i - at_j), or slope_ij where at_i and at_j are close."""
     xp = namespace(at)
     step = at[:, None] - at[None, :]
     near = xp.abs(step) <= CLOSE * (at[:, None] + at[None, :] + unit)
@@ -196,106 +214,123 @@ def _divided(rise: Array, slope: Array, at: Array, unit: float) -> Array:
 
 
 def _diagonal(values: Array) -> Array:
-    """Return a diagonal matrix."""
+    """Return the diagonal matrix with the given values."""
     return like(np.eye(values.shape[0]), values) * values[:, None]
 
 
 def _group_sums(members: list[np.ndarray] | None, objective: RidgeObjective) -> Any:
-    """Return the sums over examples, or over groups if there are any."""
+    """Return the object that computes sums over single examples, or over groups if given."""
     return _SingleExamples(objective) if members is None else _Groups(objective, members)
 
 
 class _SingleExamples:
-    """Examples left out one by one: T_j is the diagonal matrix of a_ij e_ij."""
+    """Sums of the left-out derivatives if each example is left out alone.
+
+    T_j is the diagonal matrix of a_ij e_ij for direction j, and G the diagonal of
+    𝒦⁻¹ = (K ⊗ B + αI)⁻¹.
+    """
 
     def __init__(self, objective: RidgeObjective):
         self.o, self.squares = objective, objective.part.squares
         self.free = objective.part.complement_diagonal
 
-    def _through(self, F: Array, free: float) -> Array:
-        """Return [E diag(f_j) Eᵀ]_ii, with `free` for the directions outside."""
+    def _diagonals(self, F: Array, free: float) -> Array:
+        """Return the diagonals of E diag(f_j) Eᵀ + free · P, one column per direction j.
+
+        P projects on what the eigenvectors E and the constants do not span.
+        """
         return self.squares @ F + self.free * free
 
     def inverse_times(self, e: Array) -> Array:
-        """Return G⁻¹e."""
-        G = self._through(self.o.D, 1.0 / self.o.alpha)
+        """Return e divided by the diagonal of 𝒦_j⁻¹ = (b_j K + αI)⁻¹, entry by entry."""
+        G = self._diagonals(self.o.D, 1.0 / self.o.alpha)
         return e / self.o.xp.where(G > 0, G, self.o.xp.ones_like(G))
 
     def times_basis(self, a: Array, e: Array, F: Array) -> Array:
-        """Return Σ_j T_j E diag(f_j), (n, r)."""
-        return self.o.E * ((a * e) @ self.o.turn(F))
+        """Return Σ_j T_j E diag(f_j), (n, r), with T_j = diag(a_j ∘ e_j) and f_j columns of F."""
+        return self.o.E * ((a * e) @ self.o.transpose(F))
 
     def second_inverse_sum(self, a: Array, e: Array) -> float:
-        """Return Σ ⟨a, [𝒦⁻²]_gg e⟩."""
-        G = self._through(self.o.D * self.o.D, self.o.alpha**-2)
+        """Return Σ_ij a_ij e_ij [𝒦_j⁻²]_ii, with 𝒦_j = b_j K + αI."""
+        G = self._diagonals(self.o.D * self.o.D, self.o.alpha**-2)
         return float(self.o.xp.sum(a * e * G))
 
     def slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return Σ_g a_gj dG_g e_gk for directions j, k; dG is the mean of dG/db_j and dG/db_k."""
-        G, turn = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.turn
-        return 0.5 * (turn(a) @ (e * G) + turn(a * G) @ e)
+        """Return Σ_i a_ij dG_i e_ik for directions j and k (G: diagonal of (K ⊗ B + αI)⁻¹).
+
+        dG is the mean of its derivatives in the operator eigenvalues b_j and b_k, sign dropped.
+        """
+        G, transpose = self.squares @ (self.o.D * self.o.D * self.o.s[:, None]), self.o.transpose
+        return 0.5 * (transpose(a) @ (e * G) + transpose(a * G) @ e)
 
 
 class _Groups:
-    """Groups left out together, those of one size at once."""
+    """Sums of the left-out derivatives if groups are left out; groups of equal size together.
+
+    T_j has the blocks a_gj e_gjᵀ, made symmetric, and G_g is the block of
+    𝒦⁻¹ = (K ⊗ B + αI)⁻¹ over group g.
+    """
 
     def __init__(self, objective: RidgeObjective, members: list[np.ndarray]):
         self.o, self.members = objective, members
 
-    def _each(self, *arrays: Array) -> Any:
-        """Yield the groups of each size, and the rows of arrays as (groups, size, columns)."""
+    def _rows_by_size(self, *arrays: Array) -> Any:
+        """Yield for each group size the members and the rows of arrays, (groups, size, columns)."""
         xp = self.o.xp
         for own in self.members:
             rows = (take(A, own.reshape(-1)) for A in arrays)
             yield own, *(xp.reshape(A, (*own.shape, A.shape[1])) for A in rows)
 
     def _in_order(self, found: list[tuple[np.ndarray, Array]]) -> Array:
-        """Return rows of all groups in the order of the examples."""
+        """Return rows that were computed by group size in the order of the examples."""
         xp = self.o.xp
         rows = [xp.reshape(A, (-1, A.shape[2])) for _, A in found]
         order = np.argsort(np.concatenate([own.reshape(-1) for own, _ in found]))
         return take(xp.concat(rows), order)
 
     def inverse_times(self, e: Array) -> Array:
-        """Return G⁻¹e = α (I - H_gg)⁻¹ e."""
+        """Return G_g⁻¹e_g for every group g, with G_g the group's block of (K ⊗ B + αI)⁻¹."""
         left = LeaveOneOut(self.o.part, self.o.parts.problem.groups)
         return self.o.alpha * left.solve([e], [self.o.alpha])[0]
 
     def times_basis(self, a: Array, e: Array, F: Array) -> Array:
-        """Return Σ_j T_j E diag(f_j), where T_j is the symmetric part of a_j e_jᵀ in each group."""
-        turn, found = self.o.turn, []
-        for own, E, ag, eg in self._each(self.o.E, a, e):
-            ours, theirs = (turn(B) @ E * turn(F)[None, :, :] for B in (eg, ag))
+        """Return Σ_j T_j E diag(f_j), with T_j the symmetric part of a_j e_jᵀ within each group."""
+        transpose, found = self.o.transpose, []
+        for own, E, ag, eg in self._rows_by_size(self.o.E, a, e):
+            ours, theirs = (transpose(B) @ E * transpose(F)[None, :, :] for B in (eg, ag))
             found.append((own, 0.5 * (ag @ ours + eg @ theirs)))
         return self._in_order(found)
 
     def second_inverse_sum(self, a: Array, e: Array) -> float:
-        """Return Σ ⟨a, [𝒦⁻²]_gg e⟩."""
-        xp, turn, total = self.o.xp, self.o.turn, 0.0
-        D2 = turn(self.o.D * self.o.D)[None, :, :]
-        for own, E, ag, eg in self._each(self.o.E, a, e):
-            total += float(xp.sum((turn(ag) @ E) * (turn(eg) @ E) * D2))
+        """Return Σ_gj ⟨a_gj, [𝒦_j⁻²]_gg e_gj⟩ over groups g, with 𝒦_j = b_j K + αI."""
+        xp, transpose, total = self.o.xp, self.o.transpose, 0.0
+        D2 = transpose(self.o.D * self.o.D)[None, :, :]
+        for own, E, ag, eg in self._rows_by_size(self.o.E, a, e):
+            total += float(xp.sum((transpose(ag) @ E) * (transpose(eg) @ E) * D2))
             extra = None if self.o.complete else self.o.part.complement_blocks(E, own)
             if extra is not None:
                 total += float(xp.sum(ag * (extra @ eg))) / self.o.alpha**2
         return total
 
     def slope_in_operator(self, a: Array, e: Array) -> Array:
-        """Return Σ_g a_gj dG_g e_gk, the mean of the derivatives of G in b_j and in b_k."""
-        xp, turn, total = self.o.xp, self.o.turn, 0.0
-        F = turn(self.o.D * self.o.D * self.o.s[:, None])[None, :, :]
-        for _, E, ag, eg in self._each(self.o.E, a, e):
-            left, right = turn(ag) @ E, turn(eg) @ E
-            both = left @ turn(right * F) + (left * F) @ turn(right)
+        """Return Σ_g ⟨a_gj, dG_g e_gk⟩ for directions j, k (G_g: block of (K ⊗ B + αI)⁻¹).
+
+        dG_g is the mean of its derivatives in the operator eigenvalues b_j and b_k, sign dropped.
+        """
+        xp, transpose, total = self.o.xp, self.o.transpose, 0.0
+        F = transpose(self.o.D * self.o.D * self.o.s[:, None])[None, :, :]
+        for _, E, ag, eg in self._rows_by_size(self.o.E, a, e):
+            left, right = transpose(ag) @ E, transpose(eg) @ E
+            both = left @ transpose(right * F) + (left * F) @ transpose(right)
             total = total + 0.5 * xp.sum(both, axis=0)
         return total
 
 
-CRITERIA = {"loo": RidgeObjective.of_left_out, "evidence": RidgeObjective.of_evidence}
+CRITERIA = {"loo": RidgeObjective.left_out_slopes, "evidence": RidgeObjective.evidence_slopes}
 
 
 def slopes(parts: Factorization, alpha: float, criterion: str) -> Slopes:
-    """Return an objective of a factored problem with its derivatives.
+    """Return the objective `criterion` of a factored problem with its derivatives.
 
     Parameters
     ----------

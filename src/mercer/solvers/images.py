@@ -14,7 +14,7 @@ from .outputs import Cache
 
 
 def with_images(problem: Problem) -> Problem:
-    """Return the pairs, followed by their images under every other symmetry.
+    """Return the problem with the images of all pairs under its symmetries as further pairs.
 
     Images share the label of their original.
     """
@@ -33,14 +33,14 @@ def with_images(problem: Problem) -> Problem:
 
 
 def image_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why symmetric images are not added to the pairs, or None if they are."""
+    """Return why symmetric images cannot be added to the pairs, or None if they can."""
     sides = problem.inputs.items, problem.outputs.items
     arrays = all(map(is_array, sides))
     return None if arrays and problem.gathered is None else "symmetries are of arrays in memory"
 
 
 def images(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the problem with images by whatever solver suits it."""
+    """Add the symmetric images of all pairs to a problem, and factor it by a suitable solver."""
     from .route import factor
 
     found = factor(with_images(problem), replace(want, moves=True))

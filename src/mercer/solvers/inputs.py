@@ -24,7 +24,7 @@ FittedMap = tuple[FeatureMap, Any]
 
 
 class Located(NamedTuple):
-    """New inputs in the eigenbasis of the training inputs.
+    """New inputs projected on the eigenvectors of the training Gram matrix.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class Located(NamedTuple):
     slots: Slots | None = None
 
     def join(self, A: Array) -> Array:
-        """Return the values of all rows, reshaped to one row for each input."""
+        """Reshape values of rows A to one row per input."""
         return A if self.slots is None else self.slots.join(A)
 
     def some(self, inputs: np.ndarray) -> Located:
-        """Return the rows of some inputs, without prior variances."""
+        """Return the projections of the inputs with these positions, without prior variances."""
         if self.slots is None:
             return Located(take(self.Z, inputs))
         rows, width = self.slots.of_items(inputs), self.slots.width
@@ -57,7 +57,7 @@ class Located(NamedTuple):
 
 
 class InputSpectrum:
-    """Spectrum of the weighted input Gram matrix on the complement of the constants.
+    """Spectrum of the weighted input Gram matrix, without the constants that an intercept fits.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class InputSpectrum:
 
     @property
     def size(self) -> int:
-        """The number of rows."""
+        """The number of training rows."""
         return int(self.E.shape[0])
 
     @property
@@ -108,23 +108,23 @@ class InputSpectrum:
         return float(namespace(self.s).sum(self.s)) / self.total
 
     def rows(self, index: np.ndarray) -> Array:
-        """Return some rows of E."""
+        """Return the rows `index` of the eigenvector matrix E."""
         return take(self.E, index)
 
     def project(self, T: Array) -> Array:
-        """Return EᵀT, the coordinates of T in the eigenbasis."""
+        """Return EᵀT, the coordinates of the columns of T in the input eigenvectors E."""
         return adjoint(self.E) @ T
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return inputs factored for this ridge and operator eigenvalues b, or themselves."""
+        """Return inputs factored for this alpha and operator eigenvalues b, or self."""
         return self
 
     def without_rows(self) -> InputSpectrum:
-        """Return a copy without the training rows that `locate` does not need."""
+        """Return a copy that drops training rows, as far as `locate` does not need them."""
         return self
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Return Σ log(s b + α) over the coordinates of every direction."""
+        """Return Σ_pj log(s_p b_j + α) over eigenvalues s of the inputs and b of the operator."""
         xp = namespace(self.s)
         return float(xp.sum(xp.log(self.s[:, None] * b[None, :] + alpha)))
 
@@ -132,15 +132,17 @@ class InputSpectrum:
 
     @property
     def constants(self) -> int:
-        """The number of constants that an intercept fits."""
+        """The number of constants that the intercept fits; 0 without an intercept."""
         return 0 if self.N is None else int(self.N.shape[1])
 
     def squared_constants(self, index: slice) -> Array | float:
-        """Return the squared entries of N at some rows."""
+        """Return the squared entry of the intercept's unit vector in each of the rows `index`."""
         return 0.0 if self.N is None else self.N[index, 0] ** 2
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return N_gN_gᵀ for each group of rows, and its part from constants of that group alone.
+        """Return N_gN_gᵀ per group of rows, and its part from constants that only this group has.
+
+        N holds the unit vectors that the intercept fits.
 
         None without an intercept. Rows are counted to find the constants of a group alone: a mass
         near one may be that of one heavy row among others.
@@ -154,37 +156,39 @@ class InputSpectrum:
         return products, (1.0 if alone else 0.0) * products
 
     def without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹ A for groups of rows."""
+        """Return (I - N_gN_gᵀ)⁻¹A for each group g of rows; N are the intercept's unit vectors."""
         raise NotImplementedError
 
     @property
     def constant_weight(self) -> float:
-        """The weight of the constant at a new input: 1/√Σw, or 0 without an intercept."""
+        """The intercept's unit vector at a new input: 1/√Σw, or 0 without an intercept."""
         return 0.0 if self.N is None else self.total**-0.5
 
     def constant_weights(self, at: Located) -> Array | float:
-        """Return the weight of the constant at each located row."""
+        """Return the entry of the intercept's unit vector at each row of the new inputs."""
         return self.constant_weight
 
     def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
-        """Return how residuals e of training rows `own` change the constants at located rows."""
+        """Return how residuals e of the training rows `own` change the intercept at new inputs."""
         return 0.0 if self.N is None else self.constant_weight * (adjoint(take(self.N, own)) @ e)
 
     # -- new inputs -----------------------------------------------------------------------------
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return new inputs in the eigenbasis, with their prior variances if requested.
+        """Project new inputs on the training eigenvectors; with `prior` add prior variances.
 
         Both are of centred features if there is an intercept.
         """
         raise NotImplementedError
 
     def prior_covariance(self, X: Items) -> Array:
-        """Return the prior covariance between new inputs."""
+        """Return the prior covariance matrix of g between new inputs."""
         raise NotImplementedError
 
     def unit_variance(self, b: Array, X: Items, alpha: float) -> Array:
-        """Return the variance of g(x) for unit noise along directions of eigenvalues b.
+        """Return the posterior variance of g at X for unit noise, (inputs, directions).
+
+        The directions have the operator eigenvalues b.
 
         (b k(x, x) - Σ_p b² z_p(x)² / (b s_p + α)) / α, plus 1/Σw with an intercept.
         """
@@ -200,19 +204,19 @@ class InputSpectrum:
         return xp.concat(found)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge up to a constant, and its mean over the data.
+        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean.
 
         The map is in output coordinates if the directions Q are given.
         """
         raise NotImplementedError
 
     def gram_times(self, A: Array) -> Array:
-        """Return √w K √w A up to constants, computed from K and not from its spectrum."""
+        """Return √w K √w A up to constants, from the Gram matrix K and not its spectrum."""
         raise NotImplementedError
 
 
 def _squares_times(Z: Array, A: Array) -> Array:
-    """Return |Z|² A and overwrite Z; numpy arrays are processed in one pass, on all cores."""
+    """Return |Z|² @ A with entrywise squares; Z is overwritten."""
     if is_foreign(Z) or Z.dtype.kind == "c":
         return abs(Z) ** 2 @ A
     found = np.empty((Z.shape[0], A.shape[1]))

@@ -26,7 +26,11 @@ from .weights import DualWeights
 
 
 def uses_inverse(problem: Problem) -> bool:
-    """Return whether a problem is exact under the identity, or has a kernel for each component."""
+    """Return whether `inverse_slopes` supports a problem.
+
+    It needs exact inputs, and the identity as operator or a scalar kernel for each output
+    component.
+    """
     alike = problem.separable and isinstance(problem.kernel.operator, Identity)
     return (alike or not problem.separable) and problem.inputs.features is None
 
@@ -39,7 +43,9 @@ function that turns a slope in √w K √w into those in the parameters of the k
 def inverse_slopes(
     problem: Problem, outputs: OutputRows, alpha: float, criterion: str
 ) -> ParameterSlopes:
-    """Return an objective and its derivatives; LinAlgError where the ridge is too small.
+    """Return the objective `criterion` and its derivatives, by Cholesky factors.
+
+    Raise LinAlgError where the ridge is too small.
 
     Parameters
     ----------
@@ -52,7 +58,7 @@ def inverse_slopes(
     """
     pieces = _outputs_by_kernel(problem, outputs, alpha)
     if criterion == "evidence":
-        return _evidence(problem, pieces)
+        return _evidence_slopes(problem, pieces)
     value = slope = 0.0
     found: dict[str, Any] = {}
     for T, P, _, pull in pieces:
@@ -62,7 +68,7 @@ def inverse_slopes(
 
 
 def _outputs_by_kernel(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
-    """Yield the outputs that share a kernel, with the inverse of that kernel."""
+    """Yield a `Piece` for each scalar kernel: its outputs and the inverse of its ridge matrix."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
@@ -80,15 +86,18 @@ def _outputs_by_kernel(problem: Problem, outputs: OutputRows, alpha: float) -> I
 
 
 def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> Piece:
-    """Return outputs T with the inverse of their kernel from its Cholesky factor."""
+    """Return the `Piece` of outputs T, given the Cholesky factor of their ridge matrix.
+
+    `pull` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
+    """
     turn, roots = namespace(T).matrix_transpose, reduction.roots
     P = reduction.expand_rows(turn(reduction.expand_rows(factor.inverse())))
     weighted = pull if roots is None else lambda A: pull(roots * A * turn(roots))
     return T, P, factor.log_determinant(), weighted
 
 
-def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
-    """Return ½ [N log(misfit / N) + log det], the negative log evidence, and its slopes."""
+def _evidence_slopes(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
+    """Return the negative log evidence of all pieces and its derivatives."""
     number = misfit = logs = squares = traces = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}
@@ -113,10 +122,13 @@ def _evidence(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
 def left_out_parts(
     P: Array, T: Array, total: float, groups: Any = None
 ) -> tuple[float, float, Array]:
-    """Return the left-out error of outputs T, its slope in the ridge, and that in √w K √w."""
+    """Return the left-out error of outputs T, and its derivatives in α and in √w K √w.
+
+    P is (√w K √w + αI)⁻¹ and `total` the sum of the sample weights.
+    """
     xp = namespace(P)
     z = P @ T
-    solved, spread = _blocks(P, groups)
+    solved, spread = _group_functions(P, groups)
     e = solved(z)
     a = (2.0 / total) * solved(e)
     y = P @ a
@@ -127,8 +139,8 @@ def left_out_parts(
     return float(xp.sum(e * e)) / total, slope, A
 
 
-def _blocks(P: Array, groups: Any) -> tuple[Any, Any]:
-    """Return two functions: R ↦ P_gg⁻¹R_g, and (a, e) ↦ the symmetric blocks of a eᵀ times P."""
+def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:
+    """Return the functions R ↦ P_gg⁻¹R_g over groups g and (a, e) ↦ sym(a_g e_gᵀ) P."""
     xp = namespace(P)
     if groups is None:
         d = xp.linalg.diagonal(P)

@@ -28,7 +28,7 @@ HOST_ENTRIES, DEVICE_ENTRIES = 2**24, 2**28
 
 
 class FieldRows:
-    """Inputs and targets of a problem, by location.
+    """Input and output fields of a problem, reshaped to one entry per location.
 
     Attributes
     ----------
@@ -58,25 +58,25 @@ class FieldRows:
 
     @property
     def total(self) -> float:
-        """The sum of the weights."""
+        """The sum of the sample weights."""
         return float(self.w.sum())
 
     @cached_property
     def landmarks(self) -> LandmarkWindows:
-        """Landmark windows drawn at random; the first ones are a smaller random draw."""
+        """Landmark windows, drawn at random from all fields and locations."""
         locations = len(self.view.windows.centre)
         rows, at = self.kernel.drawn(self.n, locations, self.kernel.rank)
         return self.view.landmark_windows(self.X, rows, at)
 
     def by_location(self, rows: np.ndarray, landmarks: LandmarkWindows) -> Array:
-        """Return weighted kernel values of some fields, (fields, locations, m)."""
+        """Return weighted kernel values of the fields `rows`, (fields, locations, landmarks)."""
         K = stack_locations(self.view.values(take(self.X, rows), landmarks))
         return K * like(np.sqrt(self.w[rows])[:, None, None], K) if self.weighted else K
 
 
 @dataclass(frozen=True)
 class LandmarkSummary:
-    """The part of the moments that predictions need."""
+    """The landmarks, mean kernel values and Cholesky factor that predictions need."""
 
     landmarks: LandmarkWindows
     means: Array | None
@@ -84,7 +84,7 @@ class LandmarkSummary:
 
 
 class LandmarkMoments:
-    """The moments K_mn K_nm and K_mn T of a fit on landmarks, and the means of each location.
+    """The moments K_mn K_nm and K_mn T of windows n, landmarks m and targets T.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class LandmarkMoments:
                 self.A -= data.total * (xp.matrix_transpose(self.means) @ self.means)
 
     def _add(self, rows: slice, centred: bool) -> Iterator[tuple[int, Array]]:
-        """Add the moments of some fields; yield each location and the sum of its kernel values."""
+        """Add the moments of the fields `rows`; yield each location and its kernel sums."""
         data, xp = self.data, namespace(self.data.X)
         w = like(data.w[rows], data.X)
         for p, K in data.view.values(data.X[rows, ...], self.landmarks):
@@ -132,7 +132,7 @@ class LandmarkMoments:
         if kernel.window_.radial is None:
             K = kernel.window_._gram(whole, whole)
         else:
-            D2 = _squares(whole)
+            D2 = _squared_distances(whole)
             K = kernel.window_.radial.value(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
         if kernel.position_ is not None:
             K = K * kernel.position_(landmarks.positions)
@@ -140,28 +140,28 @@ class LandmarkMoments:
         return add_ridge(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
 
     def summary(self) -> LandmarkSummary:
-        """Return the part of the moments that predictions need."""
+        """Return the landmarks, means and Cholesky factor that predictions need."""
         return LandmarkSummary(self.landmarks, self.means, self.root)
 
     @cached_property
     def root(self) -> Array:
-        """L with LLᵀ = K."""
+        """The Cholesky factor L of the landmark Gram matrix K = LLᵀ."""
         return cholesky_with_jitter(self.K)
 
     def at(self, alpha: float) -> Array:
-        """Return C with CCᵀ = K_mn K_nm + αK."""
+        """Return the Cholesky factor of K_mn K_nm + αK, with K the landmark Gram matrix."""
         return cholesky_with_jitter(self.A + alpha * self.K)
 
     @cached_property
     def coordinate_moment(self) -> Array:
-        """L⁻¹ K_mn K_nm L⁻ᵀ, the moment of the coordinates."""
+        """The second moment L⁻¹K_mn K_nm L⁻ᵀ of the whitened kernel values, where LLᵀ = K."""
         turn = namespace(self.A).matrix_transpose
         half = solve_triangular(self.root, self.A)
         return solve_triangular(self.root, turn(half))
 
     @cached_property
     def spectrum(self) -> tuple[Array, Array]:
-        """The eigenvalues of the coordinate moment, and M with K_nm M in its eigenvectors."""
+        """The eigenvalues of `coordinate_moment`, and M such that K_nm M is in its eigenbasis."""
         S = self.coordinate_moment
         S = 0.5 * (S + namespace(S).matrix_transpose(S))
         scale = ROUNDED * float(namespace(S).max(namespace(S).abs(S)))
@@ -171,31 +171,31 @@ class LandmarkMoments:
 
     @property
     def scale(self) -> float:
-        """The mean of the diagonal of the smoother's kernel over all rows."""
+        """The mean diagonal entry of the low-rank Gram matrix over all windows."""
         rows = self.data.total * int(self.data.T.shape[1])
         return trace(self.coordinate_moment) / rows or 1.0
 
 
-def _squares(A: Array) -> Array:
-    """Return the squared distances between all rows."""
+def _squared_distances(A: Array) -> Array:
+    """Return the squared Euclidean distances between all rows of A."""
     xp = namespace(A)
     lengths = xp.sum(A * A, axis=1)
     return lengths[:, None] + lengths[None, :] - 2.0 * (A @ xp.matrix_transpose(A))
 
 
 def fields_in_memory(A: Array, entries: int) -> int:
-    """Return the number of fields in a block, given the kernel values of each."""
+    """Return how many fields to process at once if each has `entries` kernel values."""
     return max(1, (DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES) // entries)
 
 
 def stack_locations(values: Iterable[tuple[int, Array]]) -> Array:
-    """Return values at locations in any order, (fields, …) each, as (fields, locations, …)."""
+    """Stack pairs (location, array with one row per field) to (fields, locations, …)."""
     found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
     return namespace(*found).stack(found, axis=1)
 
 
 def cholesky_with_jitter(K: Array) -> Array:
-    """Return the Cholesky factor of K, plus a small ridge if rounding made K indefinite."""
+    """Return the Cholesky factor of K, with a small ridge added where rounding requires it."""
     xp = namespace(K)
     level, mean = 0.0, float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
     for _ in range(8):
@@ -207,7 +207,7 @@ def cholesky_with_jitter(K: Array) -> Array:
 
 
 def rows_on_grid(R: Array, grid: Any) -> Array:
-    """Return values at live locations as rows over all locations of the grid, else zero."""
+    """Return values at unmasked locations as rows over the whole grid, zero where masked."""
     xp = namespace(R)
     if grid.mask is not None:
         full = like(np.zeros((R.shape[0], grid.size, grid.channels)), R)
@@ -217,7 +217,7 @@ def rows_on_grid(R: Array, grid: Any) -> Array:
 
 
 class LandmarkFieldMap(FeatureMap):
-    """g(x)_p = Σ_l K((x, p), l) c_l over landmarks l."""
+    """The fitted map g(x)_p = Σ_l K((x, p), l) c_l at location p, over landmarks l."""
 
     def __init__(self, kernel: Shared, landmarks: LandmarkWindows, coef: Array):
         self.kernel = kernel
@@ -225,12 +225,15 @@ class LandmarkFieldMap(FeatureMap):
         self.coef = coef
 
     def transform(self, A: Items) -> Array:
-        """Return the values at all locations of the training grid."""
+        """Return the predicted fields on the training grid, one row per input."""
         kernel = self.kernel
         return rows_on_grid(self.on(A, kernel.input_grid, kernel.output_grid), kernel.output_grid)
 
     def on(self, A: Items, inputs: Any, outputs: Any) -> Array:
-        """Return values on any grid of fields on any grid, (n, locations, channels)."""
+        """Predict on the grid `outputs` from fields on the grid `inputs`.
+
+        The shape of the result is (n, locations, channels).
+        """
         view = View(self.kernel, inputs, outputs)
         A = inputs.split(like(A, self.landmarks.positions))
         xp, m = namespace(A), self.landmarks.shown.shape[0]

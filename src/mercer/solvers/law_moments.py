@@ -21,14 +21,14 @@ DAMPED = 0.02
 
 
 class Law(NamedTuple):
-    """A local law: weights of the features of a window (features, number), and constants."""
+    """A fitted local law: weights of the window features, and a constant per grid point."""
 
     weights: Array
     constants: Array
 
 
 class LawRegression:
-    """Regression of each output value on its neighbours, with coefficients that windows determine.
+    """Ridge regression of each output value on its neighbours; windows give the coefficients.
 
     A row has the features of the window of a grid point times each regressor of `Stencil`, and
     with an intercept a column for each grid point, which the ridge does not shrink.
@@ -63,13 +63,13 @@ class LawRegression:
         self.scale = float(xp.sqrt(xp.mean(target**2))) or 1.0
 
     def moments(self, fields: np.ndarray) -> Moments:
-        """Return the moments of the rows of some fields."""
+        """Return the moments of the regression rows of the given fields."""
         steps = blocks(len(fields), fields_at_once(self.stencil, self.X))
         parts = (self._moments(take(self.X, fields[s]), take(self.Y, fields[s])) for s in steps)
         return reduce(add, parts)
 
     def _moments(self, X: Array, Y: Array) -> Moments:
-        """Return the moments of fields whose windows are held at once."""
+        """Return the moments of the regression rows of fields X and Y, all in memory at once."""
         U = self.features.transform(self.stencil.windows(X))
         xp, n = namespace(U), U.shape[0]
         regressors, target = self.stencil.regression(Y)
@@ -80,7 +80,10 @@ class LawRegression:
         return Moments.of(D, target[:, None] / self.scale)
 
     def law(self, moments: Moments, alpha: float) -> Law:
-        """Return the law of some moments at one ridge; NaN where the ridge is lost in rounding."""
+        """Return the law that solves the ridge regression of these moments.
+
+        It is NaN where alpha is lost in rounding.
+        """
         xp, points = namespace(moments.uu), self.stencil.points
         width = moments.uu.shape[0] - (points if self.intercept else 0)
         ridge = like(np.where(np.arange(moments.uu.shape[0]) < width, alpha, 0.0), moments.uu)
@@ -96,13 +99,13 @@ class LawRegression:
 
     @cached_property
     def by_fold(self) -> list[Moments]:
-        """The moments of the fields in each fold."""
+        """The moments of the regression rows of each fold."""
         return [self.moments(out) for _, out in fold_rows(self.folds)]
 
     def left_out(
         self, fields: np.ndarray, alphas: Sequence[float]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return left-out errors and violations of some fields (rows) at some ridges (columns)."""
+        """Return errors and violations of laws fitted without a field's fold, (fields, alphas)."""
         found = []
         for fold in np.unique(self.folds[fields]):
             others = reduce(add, [m for i, m in enumerate(self.by_fold) if i != fold])
@@ -112,7 +115,7 @@ class LawRegression:
         return np.concatenate(errors), np.concatenate(violations)
 
     def evaluate(self, fields: np.ndarray, laws: Sequence[Law]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of laws on some fields, and by how much the fields violate them.
+        """Return the errors of laws on fields, and how much the true outputs violate each law.
 
         One row for each field, one column for each law. Errors are relative to the length of the
         output, and infinite without a solution. Violations are those of the true outputs.
@@ -129,7 +132,7 @@ class LawRegression:
 
 
 def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return the lengths of errors over those of the true fields; infinite for NaN."""
+    """Return ‖found - truth‖ / ‖truth‖ for each row; infinite where `found` is not finite."""
     lengths = np.maximum(np.linalg.norm(truth, axis=1), np.finfo(float).tiny)
     with np.errstate(over="ignore"):  # too large to be squared is infinite
         errors = np.linalg.norm(found - truth, axis=1) / lengths
@@ -137,7 +140,7 @@ def _relative_errors(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def damping_of(violations: np.ndarray) -> np.ndarray:
-    """Return the damping of the solutions of each law, from how far true outputs violate it.
+    """Return the damping of each law (column), given the violations by true outputs (rows).
 
     An output of typical length is as likely to violate the law by so much as to be that long.
     """

@@ -19,7 +19,7 @@ BATCH = 2**20
 
 
 class LeaveOneOut:
-    """Left-out residuals of a part: R / (1 - H), and (I - H_gg)⁻¹ R_g for groups.
+    """Left-out residuals in closed form, from residuals R = T - HT of a linear smoother H.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class LeaveOneOut:
         self.members = None if groups is None else members_by_size(groups)
 
     def path(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Yield the left-out residuals for every α."""
+        """Yield the left-out residuals of all rows for each ridge parameter."""
         if self.members is None:
             for R, rest in self.part.residual_path(alphas):
                 xp = namespace(rest)
@@ -53,20 +53,20 @@ class LeaveOneOut:
             yield from self.solve(R, alphas[some])
 
     def _distinct_shrinkages(self) -> int:
-        """Return the number of different shrinkages: one if all directions share it."""
+        """Return 1 if all directions share their shrinkage, else the number of directions."""
         return 1 if self.part.alike else self.part.shape[1]
 
     def _ridges_at_once(self) -> int:
-        """Return how many ridges are processed at once within the limits of memory."""
+        """Return how many ridge parameters can be processed at once in memory."""
         rows, directions = self.part.shape
         largest = max(same.shape[1] for same in self.members or [])
         batches = BATCH // (self._distinct_shrinkages() * largest**2)
         return max(1, min(batches, BLOCK // max(1, rows * directions)))
 
     def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
-        """Return (I - H_gg)⁻¹ R_g of every group for each α and its residuals R.
+        """Return (I - H_gg)⁻¹R_g of every group g for each alpha, with H the smoother.
 
-        None stands for the residuals of the fit, which are then made group by group.
+        With R=None the residuals of the fit are used, computed group by group.
         """
         batches = list(self._batches(self._distinct_shrinkages() * len(alphas)))
 
@@ -85,7 +85,10 @@ class LeaveOneOut:
     def solve_groups(
         self, R: Sequence[Array] | None, alphas: Sequence[float], members: np.ndarray
     ) -> Array:
-        """Return (I - H_gg)⁻¹ R_g for groups of one size, (α, rows, directions), all at once."""
+        """Return (I - H_gg)⁻¹R_g for groups of one size, shape (alphas, rows, directions).
+
+        `members` has one row of row numbers for each group.
+        """
         part, flat = self.part, members.reshape(-1)
         E = part.inputs.rows(flat)
         own = part.residual_rows(flat, alphas, E) if R is None else [take(A, flat) for A in R]
@@ -103,7 +106,7 @@ class LeaveOneOut:
         return xp.reshape(xp.permute_dims(solved, (1, 0, 2, 3)), (len(alphas), len(flat), -1))
 
     def _batches(self, matrices: int) -> Iterator[np.ndarray]:
-        """Yield groups of one size, as many as keep their matrices within BATCH numbers."""
+        """Yield groups of equal size in batches whose `matrices` matrices each fit into memory."""
         for same in self.members or []:
             step = max(1, BATCH // (matrices * same.shape[1] ** 2))
             yield from (same[rows] for rows in blocks(len(same), step))
@@ -112,9 +115,11 @@ class LeaveOneOut:
 def by_woodbury(
     part: Part, R: Sequence[Array], alphas: Sequence[float], members: np.ndarray, E: Array
 ) -> Array:
-    """Return (I - N_gN_gᵀ - E_g diag(f) E_gᵀ)⁻¹ R_g, by matrices as large as the rank.
+    """Return (I - H_gg)⁻¹R_g of large groups by the Woodbury identity.
 
-    With I - √f S √f, and never with 1/f.
+    H_gg = N_gN_gᵀ + E_g diag(f) E_gᵀ, so that all systems are as small as the rank of E.
+
+    It solves with I - √f S √f, S = E_gᵀ(I - N_gN_gᵀ)⁻¹E_g, and never divides by f.
     """
     xp, (groups, size), inputs = namespace(part.b), members.shape, part.inputs
     E = xp.reshape(E, (groups, size, -1))
@@ -135,7 +140,7 @@ def by_woodbury(
 
 
 def residuals_and_total(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
-    """Return the residuals of the fit, and the trace of I - H for each direction.
+    """Return the residuals T - HT of the fit, and the trace of I - H for each direction.
 
     Generalised cross-validation divides by the mean over all parts, which does not depend on the
     basis that outputs are written in.
@@ -145,7 +150,7 @@ def residuals_and_total(part: Part, alpha: float) -> tuple[Array, np.ndarray]:
 
 
 def solve_systems(rest: Array, R: Array) -> Array:
-    """Return (I - H_gg)⁻¹ R_g; refuse systems whose ridge is lost in rounding."""
+    """Solve `rest` x = R for a batch of matrices I - H_gg; raise ValueError if one is singular."""
     try:
         return namespace(R).linalg.solve(rest, R)
     except np.linalg.LinAlgError:
@@ -157,7 +162,7 @@ def solve_systems(rest: Array, R: Array) -> Array:
 
 
 def solve_diagonal_blocks(A: Array, R: Array, groups: np.ndarray | None) -> Array:
-    """Return A_gg⁻¹ R_g for every group, or R over the diagonal of A if each is left out alone."""
+    """Return A_gg⁻¹R_g for every group g of rows, or R / diag(A) without groups."""
     xp, found, order = namespace(R), [], []
     if groups is None:
         return R / xp.linalg.diagonal(A)[:, None]
@@ -171,7 +176,7 @@ def solve_diagonal_blocks(A: Array, R: Array, groups: np.ndarray | None) -> Arra
 
 
 def members_by_size(groups: Array) -> list[np.ndarray]:
-    """Return for each size of group an array (groups, size) of the rows of its groups."""
+    """Return for each group size an array (groups, size) of the row numbers of its groups."""
     _, number, counts = np.unique(host(groups), return_inverse=True, return_counts=True)
     order = np.argsort(number.reshape(-1), kind="stable")
     starts = np.cumsum(counts) - counts
@@ -181,7 +186,7 @@ def members_by_size(groups: Array) -> list[np.ndarray]:
 def left_out_noise(
     parts: Iterable[Part], problem: Problem, alpha: float, order: np.ndarray | None
 ) -> np.ndarray:
-    """Return σ_j² along each direction: the mean of (left-out residual)² (1 - H_ii).
+    """Return the noise variance of each direction: the mean of (left-out residual)² (1 - H_ii).
 
     A left-out residual has variance σ_j² / (1 - H_ii): the noise that left-out outputs show. The
     left-out residuals of a group have the covariance σ_j² (I - H_gg)⁻¹.
@@ -194,7 +199,7 @@ def left_out_noise(
 
 
 def left_out_density(parts: Iterable[Part], problem: Problem, alpha: float) -> float:
-    """Return Σ_g log p(y_g | all others), each direction of the operator with its own noise.
+    """Return Σ_g log p(y_g | all others), with one noise variance for each direction.
 
     −½ Σ_j [n log(2πσ_j²) + n - Σ_g log det(I - H_gg)], over finitely many directions.
 
@@ -213,7 +218,7 @@ def left_out_density(parts: Iterable[Part], problem: Problem, alpha: float) -> f
 
 
 def _noise(part: Part, alpha: float, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return σ² and Σ_g log det(I - H_gg) of every direction of a part."""
+    """Return the noise variance and Σ_g log det(I - H_gg) of each direction of a part."""
     if groups is not None:
         return _group_noise(part, alpha, groups)
     R, rest = (host(A) for A in next(iter(part.residual_path([alpha]))))
@@ -222,7 +227,7 @@ def _noise(part: Part, alpha: float, groups: np.ndarray | None) -> tuple[np.ndar
 
 
 def _group_noise(part: Part, alpha: float, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return σ² and Σ_g log det(I - H_gg) where the rows of a group are left out together."""
+    """Return the noise variance and Σ_g log det(I - H_gg) of each direction, by groups of rows."""
     R = next(part.residual_path([alpha]))[0]
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])

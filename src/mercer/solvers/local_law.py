@@ -28,7 +28,7 @@ BORDER = 2.0
 
 
 class Neighbours(NamedTuple):
-    """The neighbours of each grid point that counts.
+    """The indices of the neighbours of each unmasked grid point.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Neighbours(NamedTuple):
 
     @classmethod
     def within(cls, grid: Grid, radius: float, centre: bool) -> Neighbours:
-        """Return the neighbours up to a distance, with or without the grid point itself."""
+        """Return the neighbours up to distance `radius`; `centre` includes the point itself."""
         offsets, relative = stencil(grid, grid, radius)
         offsets = offsets if centre else offsets[(offsets != 0).any(axis=1)]
         if not len(offsets):
@@ -52,7 +52,10 @@ class Neighbours(NamedTuple):
         return cls(windows.index[windows.centre][:, :, 0], windows.inside[windows.centre])
 
     def values(self, A: Array) -> Array:
-        """Return (n, points, neighbours, channels) of fields (n, size, channels); 0 outside."""
+        """Gather the neighbour values of fields A, (n, size, channels); 0 outside the grid.
+
+        The shape of the result is (n, points, neighbours, channels).
+        """
         xp, (points, number) = namespace(A), self.positions.shape
         found = xp.take(A, like_index(self.positions.reshape(-1), A), axis=1)
         found = xp.reshape(found, (A.shape[0], points, number, A.shape[2]))
@@ -61,7 +64,7 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True)
 class Stencil:
-    """What a local law relates at each grid point: a window of inputs, and output neighbours.
+    """The input window and the output neighbours that a local law relates at each grid point.
 
     Attributes
     ----------
@@ -81,7 +84,7 @@ class Stencil:
     spread: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a grid or neighbourhoods that are larger than a file may request."""
+        """Refuse a loaded stencil whose grid or neighbourhoods exceed the limits."""
         sizes = isinstance(self.shape, tuple) and 1 <= len(self.shape) <= 4
         must(sizes, "shape is not a tuple of sizes")
         for size in self.shape:
@@ -103,7 +106,7 @@ class Stencil:
 
     @cached_property
     def window(self) -> Neighbours:
-        """The grid points of the input window of each grid point."""
+        """The neighbours that form the input window of each grid point."""
         return Neighbours.within(self.grid, self.radius, centre=True)
 
     @cached_property
@@ -113,11 +116,11 @@ class Stencil:
 
     @property
     def points(self) -> int:
-        """The number of grid points that count."""
+        """The number of unmasked grid points."""
         return len(self.grid.live)
 
     def windows(self, A: Array) -> Array:
-        """Return the standardised window around each grid point, and where the field ends.
+        """Return the standardised input window of each grid point, with an indicator of the border.
 
         One row for each grid point of each field.
         """
@@ -129,15 +132,18 @@ class Stencil:
         return xp.reshape(xp.concat([values, inside], axis=3), (-1, width))
 
     def at_points(self, Y: Array) -> Array:
-        """Return outputs (n, size) at the grid points that count."""
+        """Return the values of outputs (n, size) at the unmasked grid points."""
         return namespace(Y).take(Y, like_index(self.grid.live, Y), axis=1)
 
     def neighbour_values(self, Y: Array) -> Array:
-        """Return the neighbours of each grid point in outputs (n, size), (n, points, number)."""
+        """Return the neighbour values of each grid point for outputs (n, size).
+
+        The shape of the result is (n, points, number of neighbours).
+        """
         return self.neighbours.values(Y[:, :, None])[:, :, :, 0]
 
     def regression(self, Y: Array) -> tuple[Array, Array]:
-        """Return the regressors and the target that outputs (n, size) give a law.
+        """Return the regressors and the target of the law for outputs (n, size).
 
         The regressors are 1, the deviations of the neighbours from their mean, and that mean; the
         target is the output less the mean of its neighbours. One row for each grid point.
@@ -149,13 +155,13 @@ class Stencil:
         return xp.reshape(regressors, (-1, regressors.shape[2])), xp.reshape(target, (-1,))
 
     def equation(self, C: Array) -> tuple[Array, Array]:
-        """Convert coefficients of the regressors to weights of the neighbours, and constants."""
+        """Convert regression coefficients C to neighbour weights and constants of the law."""
         xp, deviations, mean = namespace(C), C[:, :, 1:-1], C[:, :, -1:]
         weights = deviations - xp.mean(deviations, axis=2)[:, :, None]
         return weights + (1.0 + mean) / weights.shape[2], C[:, :, 0]
 
     def violations(self, C: Array, Y: Array) -> np.ndarray:
-        """Return by how much outputs (n, size) violate a law, relative to their lengths."""
+        """Return how much outputs (n, size) violate the law C, relative to their lengths."""
         xp, (weights, constants) = namespace(C), self.equation(C)
         outputs = self.at_points(Y)
         rest = host(outputs - xp.sum(weights * self.neighbour_values(Y), axis=2) - constants)
@@ -164,20 +170,20 @@ class Stencil:
 
     @cached_property
     def pattern(self) -> tuple[np.ndarray, np.ndarray]:
-        """The equations (rows) and unknowns (columns) of the nonzero entries of a system."""
+        """The row and column indices of the nonzero entries of the linear system."""
         inside, points = self.neighbours.inside, np.arange(self.points)
         unknowns = np.searchsorted(self.grid.live, self.neighbours.positions[inside])
         return np.append(np.nonzero(inside)[0], points), np.append(unknowns, points)
 
     def system(self, weights: np.ndarray) -> csc_array:
-        """Return the matrix of the equations of one field."""
+        """Return the sparse matrix of the equations of one field, given neighbour weights."""
         values = np.append(-weights[self.neighbours.inside], np.ones(self.points))
         return csr_array((values, self.pattern), shape=(self.points,) * 2).tocsc()
 
 
 @dataclass(frozen=True)
 class FieldSolver:
-    """Solves a local law for whole fields, and damps solutions that are unlike any output.
+    """Solves a local law for complete fields, and damps solutions unlike the training outputs.
 
     Attributes
     ----------
@@ -193,12 +199,12 @@ class FieldSolver:
     bound: float
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse a centre that is not on the grid, and a bound that is not a length."""
+        """Refuse a loaded solver whose centre or bound does not fit the grid."""
         array(self.centre, "centre", np.float64, self.stencil.points)
         must(isinstance(self.bound, float) and self.bound > 0, "bound is not a length")
 
     def solve(self, C: Array, damping: Any) -> np.ndarray:
-        """Return the fields (n, size) of coefficients (n, points, number); 0 where masked."""
+        """Return the fields (n, size) that satisfy the laws C, (n, points, number)."""
         weights, constants = map(host, self.stencil.equation(C))
         centre = self.centre / self.bound
         Y = np.zeros((len(weights), self.stencil.grid.size))
@@ -211,7 +217,9 @@ class FieldSolver:
 
 @parameters
 class LocalLawMap(FeatureMap):
-    """The fields y with y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p) at every grid point p.
+    """The map from inputs x to fields y that satisfy a local law at every grid point.
+
+    y_p = Σ_o c_o(x around p) y_(p+o) + c(x around p) for every grid point p and offset o.
 
     Parameters
     ----------
@@ -234,7 +242,7 @@ class LocalLawMap(FeatureMap):
     unit: float
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse coefficients or constants that do not fit the stencil."""
+        """Refuse a loaded map whose coefficients or constants do not fit the stencil."""
         stencil = self.solver.stencil
         number = 2 + stencil.neighbours.positions.shape[1]
         array(self.law.coefficients, "law", np.float64, None, number)
@@ -243,7 +251,7 @@ class LocalLawMap(FeatureMap):
         must(isinstance(self.unit, float) and self.unit > 0, "unit is not a positive number")
 
     def transform(self, A: Items) -> Array:
-        """Return the fields that obey the law, one row each."""
+        """Return the predicted fields, which obey the law, one row per input."""
         own, stencil = like(A, self.law.coefficients), self.solver.stencil
         found = []
         for rows in blocks(count(A), fields_at_once(stencil, own)):
@@ -255,12 +263,12 @@ class LocalLawMap(FeatureMap):
 
 
 def fields_at_once(stencil: Stencil, A: Array) -> int:
-    """Return the number of fields whose windows are held at once."""
+    """Return the number of fields whose windows fit into memory at once."""
     return max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // stencil.points)
 
 
 def with_constants(values: Array, constants: Array) -> Array:
-    """Reshape coefficients of windows to (n, points, number), and add the constants."""
+    """Reshape window coefficients to (n, points, number); add `constants` to the first one."""
     C = namespace(values).reshape(values, (-1, constants.shape[0], values.shape[1]))
     C[:, :, 0] += constants
     return C
@@ -269,7 +277,7 @@ def with_constants(values: Array, constants: Array) -> Array:
 def damped_solution(
     A: csc_array, right: np.ndarray, centre: np.ndarray, damping: float
 ) -> np.ndarray:
-    """Solve A y = right, damped where the solution is farther than 1 from the centre.
+    """Solve A y = right, with damping where the solution is farther than 1 from `centre`.
 
     Such a system is nearly singular, or the field is unlike any before. The damped solution
     minimises ‖A y - right‖² + damping ‖y - centre‖², so that

@@ -40,7 +40,7 @@ and S_uv."""
 
 @dataclass(frozen=True)
 class LowRankRows:
-    """Training inputs in coordinates of low rank.
+    """Training inputs in coordinates of a low-rank feature map u(x).
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class LowRankRows:
     def of(
         cls, map: FeatureMap, U: Any, weights: np.ndarray | None, intercept: bool
     ) -> LowRankRows:
-        """Return the training inputs from coordinates U of all examples in memory."""
+        """Return the training inputs from their coordinates U, one row per example."""
         total = float(U.shape[0]) if weights is None else float(weights.sum())
         mean, rows = None, U
         if issparse(U):
@@ -90,20 +90,23 @@ class LowRankRows:
 
     @property
     def coordinates(self) -> Any:
-        """The coordinates, neither centred nor weighted."""
+        """The training coordinates u(x_i), neither centred nor weighted."""
         U = self.rows
         if self.weights is not None:
             roots = np.sqrt(self.weights)
             U = diags_array(1.0 / roots) @ U if issparse(U) else U / like(roots[:, None], U)
         return U if self.mean is None else U + self.mean
 
-    def composed(self, coef: Array) -> FittedMap:
-        """Return the map x ↦ u(x) coef, and its mean over the training inputs."""
+    def linear_map(self, coef: Array) -> FittedMap:
+        """Return the map x ↦ u(x) @ coef and its mean over the training inputs."""
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
 
 class LowRankInputs(InputSpectrum):
-    """Inputs in coordinates u(x) of low rank: S_uu = P diag(s) Pᵀ, E = U P diag(s)^{-1/2}."""
+    """Spectrum of inputs in low-rank coordinates u(x), from their second moment.
+
+    S_uu = UᵀU = P diag(s) Pᵀ and E = U P diag(s)^{-1/2}, for centred and weighted coordinates U.
+    """
 
     def __init__(self, at: LowRankRows):
         self.at, self.mean, self.total = at, at.mean, at.total
@@ -115,7 +118,9 @@ class LowRankInputs(InputSpectrum):
         self._set_rows(at.rows, at.weights, at.all_rows, False)
 
     def _factor_moment(self, at: LowRankRows) -> None:
-        """Factor S_uu; small eigenvalues of a stream are raised to the rounding error of S_uu.
+        """Set s and P, the eigenvalues and eigenvectors of the moment of the coordinates.
+
+        Small eigenvalues of a stream are raised to the rounding error of the moment.
 
         New inputs may be long along directions that are short in the training inputs.
         """
@@ -130,13 +135,13 @@ class LowRankInputs(InputSpectrum):
 
     @staticmethod
     def _rounding(at: LowRankRows) -> float:
-        """Return the rounding error that remains after subtracting the mean from constants."""
+        """Return the rounding error that centring the coordinates leaves."""
         if at.mean is None:
             return 0.0
         return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
 
     def _factor_rows(self, at: LowRankRows) -> None:
-        """Compute E from the rows themselves: orthonormal also where s is near rounding.
+        """Set s, P and E from an SVD of the training rows, accurate also for small eigenvalues.
 
         Constants are reflected away as in exact fits: what rounding leaves of them in the centred
         rows would dominate the directions of small s.
@@ -157,7 +162,7 @@ class LowRankInputs(InputSpectrum):
     def _set_rows(
         self, rows: Any, weights: np.ndarray | None, all_rows: bool, orthonormal: bool
     ) -> None:
-        """Compute E from rows of centred and weighted coordinates."""
+        """Set E and the constants from centred and weighted coordinates `rows`."""
         self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
         directions = int(self.s.shape[0]) + (self.mean is not None)
         self.all_rows, self.orthonormal = all_rows, orthonormal
@@ -169,7 +174,7 @@ class LowRankInputs(InputSpectrum):
             self.N = like(ones[:, None] * self.total**-0.5, self.E)
 
     def without_rows(self) -> LowRankInputs:
-        """Return a copy without the training rows."""
+        """Return a copy without the training rows; predictions remain available."""
         other = copy(self)
         other.at = replace(self.at, rows=None, moment=None)
         other.E, other.roots = self.E[:0, :], None
@@ -177,7 +182,7 @@ class LowRankInputs(InputSpectrum):
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
-        """Return a copy of the spectrum whose rows are other training inputs."""
+        """Return a copy of the spectrum whose training rows are the inputs X with these weights."""
         other = copy(self)
         U = dense(self.at.map.transform(X))
         U = U if self.mean is None else U - self.mean
@@ -186,7 +191,7 @@ class LowRankInputs(InputSpectrum):
         return other
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return new inputs in the eigenbasis, with exact prior variances of the full kernel."""
+        """Project new inputs on the eigenvectors; prior variances are those of the full kernel."""
         U = dense(self.at.map.transform(X))
         xp, C, own = namespace(U), U if self.mean is None else U - self.mean, None
         if prior:
@@ -196,7 +201,7 @@ class LowRankInputs(InputSpectrum):
         return Located((C @ self.P) * xp.sqrt(self.s), own)
 
     def prior_covariance(self, X: Items) -> Array:
-        """Return the exact prior covariance between new inputs, under the full kernel."""
+        """Return the kernel matrix of new inputs under the full kernel, centred if needed."""
         K = self.at.map.kernel_(X, X)
         if self.mean is None:
             return K
@@ -204,9 +209,9 @@ class LowRankInputs(InputSpectrum):
         return K - r[:, None] - r[None, :] + self.mean @ self.mean
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge, x ↦ u(x) P diag(√s) D, and its mean."""
+        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
         D = smoother.coefficients(alpha, Q)
-        return self.at.composed(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
+        return self.at.linear_map(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
 
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
@@ -221,25 +226,25 @@ def low_rank_inputs(problem: Problem) -> LowRankInputs:
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor inputs of low rank into one part; one solution needs only a Cholesky factor."""
+    """Factor a problem with low-rank input features."""
     kernel = problem.inputs.kernel
     if needs_no_coordinates(problem, want):
         inputs = cache.inputs(kernel, low_rank_inputs, problem)
         return factor_spanned(problem, inputs)
     outputs = cache.outputs(problem)
     if not want.single or problem.kernel.operator.uniform is None:
-        return in_low_rank(problem, cache.inputs(kernel, low_rank_inputs, problem), outputs)
+        return factor_low_rank(problem, cache.inputs(kernel, low_rank_inputs, problem), outputs)
 
     def make() -> Part:
-        return in_low_rank(problem, low_rank_inputs(problem), outputs).parts[0]
+        return factor_low_rank(problem, low_rank_inputs(problem), outputs).parts[0]
 
     weights = LeastWeights(outputs.frame, problem.outputs.items)
     method = MomentSolution(problem, outputs, partial(moment_sums, problem, outputs), weights)
     return Factorization(problem, problem.kernel, outputs, LazyParts([make], True), method=method)
 
 
-def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
-    """Return the factorisation for every ridge, given the factored inputs."""
+def factor_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
+    """Return the factorisation of a low-rank problem, given its factored inputs."""
     EV = inputs.project(outputs.rows)
     return factor_separable(
         problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV
@@ -248,7 +253,7 @@ def in_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) ->
 
 @dataclass
 class MomentSolution(Method):
-    """A multiple of the identity at one ridge, by a Cholesky factor of the input moment.
+    """Low-rank solutions for a multiple of the identity, by a Cholesky factor of the moment.
 
     Attributes
     ----------
@@ -267,18 +272,18 @@ class MomentSolution(Method):
 
     @cached_property
     def _sums(self) -> Sums:
-        """The moments, computed once."""
+        """The moments of inputs and outputs, computed once."""
         return self.sums()
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge; None where the ridge is lost in rounding."""
+        """Return the fitted map g for `alpha`; None where alpha is lost in rounding."""
         features = self.problem.inputs.features
         rank = None if features is None else features.rank
         with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
             return self._solution(alpha)
 
     def _solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge, on the current number of threads."""
+        """Return the fitted map g for `alpha`, without changing the number of threads."""
         map, moment, mean, cross = self._sums
         try:
             coef = factor_with_ridge(moment + 0.0, alpha / self.problem.operator_scale).solve(cross)
@@ -290,17 +295,19 @@ class MomentSolution(Method):
 
 
 def moment_sums(problem: Problem, outputs: OutputRows) -> Sums:
-    """Return the moments of a problem, of coordinates that need not be in memory."""
+    """Return the feature map, input moment, input mean and input-output moment of a problem."""
     side = problem.inputs
     if side.sample is not None and isinstance(side.items, np.ndarray):
-        return summed(problem, side.map, side.sample, outputs)
+        return moment_sums_in_blocks(problem, side.map, side.sample, outputs)
     map, U = side.coordinates
     at = LowRankRows.of(map, U, problem.weights, problem.intercept)
     return at.map, at.moment, at.mean, at.rows.T @ outputs.rows
 
 
-def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows) -> Sums:
-    """Return the moments of input coordinates that are computed block by block."""
+def moment_sums_in_blocks(
+    problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows
+) -> Sums:
+    """Return what `moment_sums` returns, with input coordinates computed in blocks."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted
@@ -323,7 +330,9 @@ def summed(problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: Outpu
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:
-    """Return the coefficients of g(x) = u(x) @ coef from the moments of the data, (p, q).
+    """Return the ridge coefficients, shape (p, q), of g(x) = u(x) @ coef from moments.
+
+    `B` is the matrix of the output operator.
 
     Examples
     --------

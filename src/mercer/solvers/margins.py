@@ -14,7 +14,7 @@ SMALL = 4000
 
 
 class JointMargins:
-    """The scores ⟨w, Φ(x_i, y_c)⟩ of all training inputs and candidates, as w moves.
+    """The scores ⟨w, Φ(x_i, y_c)⟩ of inputs i and candidates c, updated as w changes.
 
     With the joint Gram matrix of all pairs, J (n, m, n, m): for any joint kernel, small n.
     """
@@ -38,23 +38,23 @@ class JointMargins:
 
 
 class PointMargins:
-    """The scores of `JointMargins` for operator-valued kernels, from points h(x_i): memory n q."""
+    """The scores of `JointMargins` for operator-valued kernels, in O(n q) memory."""
 
     def __init__(self, gram: BlockGram, V: Array):
         self.gram, self.points, self.V = gram, V, host(V)
         self.H = np.zeros((gram.rows.n, self.V.shape[1]))
 
     def scores(self) -> np.ndarray:
-        """Return ⟨h(x_i), v_c⟩, by one product."""
+        """Return the scores ⟨h(x_i), v_c⟩ of all inputs and candidates, (n, m)."""
         return self.H @ self.V.T
 
     def sweep(self, losses: np.ndarray, weights: np.ndarray, order: np.ndarray) -> None:
-        """Take one step per example, each of which moves all points."""
+        """Take a pairwise step for the examples in the given order; change `weights` in place."""
         for i in order:
             self._step(i, losses[i], weights[i])
 
     def _step(self, i: int, losses: np.ndarray, weights: np.ndarray) -> None:
-        """Take one pairwise step for an example, and move all points."""
+        """Take one pairwise step for example i, and update the points of all examples."""
         violations = losses + self.V @ self.H[i]
         best = int(violations.argmax())
         worst = int(np.where(weights > 0, violations, np.inf).argmin())
@@ -73,7 +73,7 @@ class PointMargins:
 
 @dataclass(frozen=True)
 class MarginSolution:
-    """The dual variables, (n, m), and how far from the optimum they are."""
+    """The dual variables of a margin problem, (n, m), and how far they are from the optimum."""
 
     weights: np.ndarray
     objective: float
@@ -91,7 +91,10 @@ def margin_ascent(
     max_iter: int = 5000,
     seed: int = 0,
 ) -> MarginSolution:
-    """Maximise Σ a_ic ℓ_ic - ½‖w(a)‖² over a_i ≥ 0 with Σ_c a_ic = C.
+    """Maximise the dual of a large-margin problem by pairwise steps.
+
+    The dual is Σ a_ic ℓ_ic - ½‖w(a)‖² over a_i ≥ 0 with Σ_c a_ic = C, for examples i and candidates
+    c.
 
     w(a) = Σ a_ic (Φ(x_i, y_i) - Φ(x_i, y_c)). A pass takes each example once, in random order, by
     pairwise steps (`sweep`). The duality gap C Σ_i max_c m_ic - Σ a_ic m_ic with the

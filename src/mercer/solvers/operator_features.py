@@ -31,7 +31,7 @@ def feature_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the moments of operator features into one part, whose rows are slots."""
+    """Factor a problem by the moments of random features of an operator-valued kernel."""
     outputs, side = cache.outputs(problem), problem.inputs
     kernel = fitted_kernel(problem, outputs)
     few = side.items if side.sample is None else take(side.items, side.sample)
@@ -45,7 +45,9 @@ def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorizati
 
 
 class FeatureInputs(SlotInputs):
-    """Features Ψ of slots: Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ, E = √w Ψᵀ P diag(s)^{-1/2}.
+    """Spectrum of the features Ψ of all slots (pairs of example and output component).
+
+    Σ_i w_iΨ_iΨ_iᵀ = P diag(s) Pᵀ and E = √w Ψᵀ P diag(s)^{-1/2}.
 
     Rows of E are made where they are needed, and the spectrum when more than a solution is.
     The normal equations are (Σ_i w_i Ψ_iΨ_iᵀ + αI) θ = Σ_i w_i Ψ_i v_i.
@@ -74,7 +76,7 @@ class FeatureInputs(SlotInputs):
 
     @property
     def spectrum(self) -> tuple[Array, Array]:
-        """The eigenvalues s and eigenvectors P of the moment, computed when first needed."""
+        """The eigenvalues s and eigenvectors P of the feature moment, computed on first use."""
         if self.known is None:
             self.known = eigh(self.features.normal(self.uu), "moment of the features")
         return self.known
@@ -83,24 +85,24 @@ class FeatureInputs(SlotInputs):
     P = property(lambda self: self.spectrum[1])
 
     def project(self, T: Array) -> Array:
-        """Return EᵀT of the training outputs from their moments."""
+        """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
         right = self.features.right_side(self.vu)[:, None]
         xp = namespace(right)
         return (xp.matrix_transpose(self.P) @ right) / xp.sqrt(self.s)[:, None]
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge, by the normal equations."""
+        """Solve the normal equations; return the fitted map and its mean over the training data."""
         coef = self.features.solve(self.uu, self.vu, alpha)
         return self.features.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
     def _features(self, X: Items) -> Array:
-        """Return the features of all slots, centred if there is an intercept, (slots, features)."""
+        """Return the features of all slots of X, (slots, features), centred with an intercept."""
         U = self.features.transform(X)
         Z = self.features.features(U if self.mean is None else U - self.mean)
         return namespace(Z).reshape(Z, (-1, Z.shape[-1]))
 
     def rows(self, index: np.ndarray) -> Array:
-        """Return the rows `index` of the basis E, computed from the inputs."""
+        """Return the rows `index` of the basis E, computed from the training inputs."""
         examples, component = np.divmod(index, self.slots.width)
         needed, where = np.unique(examples, return_inverse=True)
         Z = self._features(take(self.X, needed))
@@ -109,14 +111,14 @@ class FeatureInputs(SlotInputs):
         return E if self.roots is None else E * take(self.roots, index)
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return new inputs in the eigenbasis, one row per slot; `prior` adds variances."""
+        """Project new inputs on the eigenbasis, one row per slot; `prior` adds prior variances."""
         Z = self._features(X)
         xp = namespace(Z)
         own = xp.sum(Z * Z, axis=1) if prior else None
         return Located((Z @ self.P) * xp.sqrt(self.s), own, Slots(count(X), self.slots.width))
 
     def without_rows(self) -> FeatureInputs:
-        """Return a copy without the training inputs."""
+        """Return a copy without the training inputs; predictions remain available."""
         self.spectrum  # noqa: B018
         other = copy(self)
         other.X, other.roots, other.uu, other.vu = None, None, None, None
@@ -124,7 +126,7 @@ class FeatureInputs(SlotInputs):
 
 
 def _moments(map: Any, problem: Problem, V: Array) -> Moments:
-    """Return the moments of plain coordinates and outputs V, over blocks of rows."""
+    """Return the moments of the feature map `map` on the inputs with the outputs V, in blocks."""
     total: Any = None
     for rows in blocks(problem.n, ROWS):
         U = map.transform(part(problem.inputs.items, rows))

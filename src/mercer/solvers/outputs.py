@@ -21,7 +21,7 @@ from .reduction import weighted_mean
 
 @dataclass(frozen=True)
 class OutputRows:
-    """Outputs in coordinates.
+    """The training outputs in coordinates, centred and weighted.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class OutputRows:
         frame: Frame,
         mean: Array | None = None,
     ) -> OutputRows:
-        """Subtract a mean (by default their own) from coordinates V, and weight the rows."""
+        """Subtract `mean` (by default that of V) from coordinates V, and weight the rows."""
         if intercept and mean is None:
             mean = weighted_mean(V, weights)
         rows = V if mean is None else V - mean
@@ -58,12 +58,12 @@ class OutputRows:
         return cls(rows if roots is None else roots * rows, mean, roots, frame)
 
     def points(self, G: Array, problem: Problem) -> Embedding:
-        """Return coordinates G as left-out points, each with the group that was left out."""
+        """Return output coordinates G as left-out points, each with the group that was left out."""
         labels = problem.left_out_labels
         return Embedding(G, self.frame, left_out=labels, inputs=problem.given)
 
     def unweighted(self, R: Array) -> Array:
-        """Divide rows by the square roots of their weights."""
+        """Divide the rows of R by the square roots of the sample weights."""
         return R if self.roots is None else R / self.roots
 
     @property
@@ -74,7 +74,7 @@ class OutputRows:
 
 
 class Basis:
-    """Orthonormal directions as columns in output coordinates.
+    """Orthonormal output directions, as columns in output coordinates.
 
     Parameters
     ----------
@@ -88,24 +88,24 @@ class Basis:
         self.Q = Q
 
     def to_real(self, C: Array) -> Array:
-        """Convert columns of the parts to real values along the directions, lengths kept."""
+        """Convert one column per direction of the parts to real values along the directions."""
         return C
 
     def to_coordinates(self, C: Array) -> Array:
-        """Convert values along the directions to output coordinates."""
+        """Convert values C along the directions to output coordinates."""
         return C if self.Q is None else C @ adjoint(self.Q)
 
     def per_direction(self, values: Array) -> Array:
-        """Return one value per direction from one value per column of the parts."""
+        """Return one value per real direction, given one value per column of the parts."""
         return values
 
     def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
-        """Return the noise of each direction from that of each column of the parts."""
+        """Return the noise variance of each real direction, given that of each column."""
         return noises
 
 
 def in_order(columns: list[Array], order: np.ndarray | None) -> Array:
-    """Join the columns of several parts, in the order of the directions."""
+    """Join the columns of several parts and sort them by `order`, if given."""
     xp = namespace(*columns)
     joined = columns[0] if len(columns) == 1 else xp.concat(columns, axis=1)
     if order is None:
@@ -115,13 +115,13 @@ def in_order(columns: list[Array], order: np.ndarray | None) -> Array:
 
 @dataclass
 class Cache:
-    """Shared work of the trials of a choice: outputs, and inputs of one scalar kernel at a time."""
+    """Results that the trials of a model selection share: output rows and factored inputs."""
 
     by_coordinates: dict[bool, OutputRows] = field(default_factory=dict)
     current: tuple[Any, Any] = (None, None)
 
     def outputs(self, problem: Problem) -> OutputRows:
-        """Return the outputs in the coordinates that a problem needs, computed once."""
+        """Return the outputs of a problem in coordinates, computed once."""
         side, kernel = problem.outputs, problem.kernel
         own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
         if own in self.by_coordinates:
@@ -146,7 +146,7 @@ class Cache:
         return made
 
     def inputs(self, kernel: Any, make: Callable, *parts: Any) -> Any:
-        """Return make(*parts), computed once for a kernel and kept until another one comes."""
+        """Return make(*parts); the result for the last kernel is kept and reused."""
         if self.current[0] is not kernel:
             self.current = (None, None)  # before the next are made
             self.current = (kernel, make(*parts))

@@ -21,7 +21,7 @@ ENTRIES = 2**24
 
 @dataclass(frozen=True)
 class ParameterSlopes:
-    """An objective and its derivatives in the parameters.
+    """An objective and its derivatives in the ridge and kernel parameters.
 
     Attributes
     ----------
@@ -52,29 +52,29 @@ def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> Para
     """
     found = slopes(parts, alpha, criterion)
     operator = parts.problem.kernel.operator
-    found = _with_terms(parts, found, operator.gram_terms(_moments(parts), found.operator))
+    found = _with_terms(parts, found, operator.gram_terms(_output_moments(parts), found.operator))
     inputs = parts.parts[0].inputs
     if isinstance(inputs, LowRankInputs):
         return ParameterSlopes(found.value, found.alpha, _low_rank_slopes(parts, inputs, found))
     return ParameterSlopes(found.value, found.alpha, _exact_slopes(parts, found))
 
 
-def _rows(parts: Factorization) -> Array:
-    """Return EᵀV in output coordinates."""
+def _projected_outputs(parts: Factorization) -> Array:
+    """Return the outputs in the input eigenbasis, EᵀV, with columns in output coordinates."""
     inside = parts.parts[0].projected
     return inside if parts.Q is None else inside @ namespace(inside).matrix_transpose(parts.Q)
 
 
-def _moments(parts: Factorization) -> Any:
-    """Return the moments that the operator was made of."""
-    return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _rows(parts))
+def _output_moments(parts: Factorization) -> Any:
+    """Return the moments of the outputs from which the operator was computed."""
+    return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _projected_outputs(parts))
 
 
 def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
-    """Add the slopes that come from the dependence of the operator on the Gram matrix."""
+    """Add to `found` the derivatives that arise because the operator depends on the Gram matrix."""
     if not terms:
         return found
-    inputs, EV = parts.parts[0].inputs, _rows(parts)
+    inputs, EV = parts.parts[0].inputs, _projected_outputs(parts)
     turn, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
     for shift, M in terms:
         W = EV / (inputs.s + shift)[:, None]
@@ -86,7 +86,9 @@ def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
 
 
 def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
-    """Return the derivative in each kernel parameter θ, ⟨√w A √w, ∂K/∂θ⟩ with A = E M Eᵀ.
+    """Return the derivative in each kernel parameter for exact inputs.
+
+    For a parameter θ it is ⟨√w A √w, ∂K/∂θ⟩ with A = E M Eᵀ.
 
     M is `found.within`, the derivative in the Gram matrix in the eigenbasis E of the inputs.
     """
@@ -98,7 +100,10 @@ def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
 
 
 def _low_rank_slopes(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
-    """Return slopes by way of the coordinates U = k(X, Z)R with RRᵀ = k(Z, Z)⁻¹."""
+    """Return the derivative in each kernel parameter for inputs with landmark features.
+
+    The coordinates are U = k(X, Z)R with landmarks Z and RRᵀ = k(Z, Z)⁻¹.
+    """
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")
     AE = inputs.E @ found.within
@@ -124,7 +129,11 @@ def _low_rank_slopes(parts: Factorization, inputs: LowRankInputs, found: Slopes)
 
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
-    """Return ⟨A, ∂K/∂θ⟩ for finite features, by blocks of rows."""
+    """Return the derivative in each kernel parameter for a kernel with finite features.
+
+    For a parameter θ it is ⟨A, ∂K/∂θ⟩, where AE is A times the eigenvectors, summed over row
+    blocks.
+    """
     turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:

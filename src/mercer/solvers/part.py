@@ -24,7 +24,9 @@ CANCELLED = 1e-6
 
 @dataclass(eq=False)
 class Part:
-    """The smoother H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ of each output direction j.
+    """The linear smoother of a set of output directions that share one input spectrum.
+
+    H_j = E diag(s b_j / (s b_j + α)) Eᵀ + NNᵀ for each output direction j.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ class Part:
     _known: dict[float, Part] = field(default_factory=dict, init=False, repr=False)
 
     def at_ridge(self, alpha: float) -> Part:
-        """Return the part with inputs factored for one ridge, if that is faster than a spectrum."""
+        """Return a copy whose inputs are factored for one alpha, if that is faster."""
         if alpha not in self._known:
             inputs = self.inputs.at_ridge(self.b, alpha) if self.alike else self.inputs
             same = inputs is self.inputs
@@ -80,26 +82,26 @@ class Part:
 
     @cached_property
     def T(self) -> Array:
-        """The targets: outputs in the eigenbasis of the operator, computed on first use."""
+        """The targets: outputs along the directions, weighted and centred, one row per example."""
         if self.targets is None:
             return self.target_rows(np.arange(self.inputs.size))
         return self.targets() if callable(self.targets) else self.targets
 
     def target_rows(self, own: np.ndarray) -> Array:
-        """Return some rows of T."""
+        """Return the rows `own` of the targets T."""
         if self.targets is not None:
             return take(self.T, own)
         unit = unit_columns(self.inputs.size, own, self.inputs.E)
         return self._to_outputs(adjoint(self._project_out(unit, False)))
 
     def _to_outputs(self, A: Array) -> Array:
-        """Multiply columns by the roots of the weights, so that they refer to the outputs."""
+        """Multiply the columns of A, one per example, by the square roots of the sample weights."""
         roots = self.inputs.roots
         return A if roots is None else A * adjoint(roots)
 
     @cached_property
     def projected(self) -> Array:
-        """EᵀT, the targets in the eigenbasis of the inputs."""
+        """The targets in the input eigenbasis, EᵀT."""
         if self.products is not None:
             return self.products() if callable(self.products) else self.products
         if self.targets is None:
@@ -108,12 +110,12 @@ class Part:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The numbers of rows and of directions."""
+        """The number of rows and the number of output directions."""
         return self.inputs.size, int(self.b.shape[0])
 
     @property
     def foreign(self) -> bool:
-        """Whether arrays are of a library other than numpy."""
+        """Whether the arrays belong to a library other than numpy."""
         return is_foreign(self.b)
 
     @property
@@ -123,33 +125,33 @@ class Part:
 
     @cached_property
     def sqlengths(self) -> Array:
-        """The squared lengths of all outputs along each direction."""
+        """The sum of squared outputs along each direction."""
         if self.everything is not None:
             return self.everything[1]
         return namespace(self.T).sum(abs(self.T) ** 2, axis=0)
 
     @property
     def free_rows(self) -> float:
-        """The number of rows of all data less the number of fitted constants."""
+        """The number of training rows minus the number of fitted constants."""
         rows = self.shape[0] if self.everything is None else self.everything[0]
         return rows - self.inputs.constants
 
     def labels(self, problem: Problem) -> np.ndarray | None:
-        """Return the group of each row; None where each row is left out alone."""
+        """Return the group label of each row; None where each row is left out alone."""
         if self.slots is None:
             return problem.groups
         return problem.left_out_labels[self.slots.owners]
 
     def rows_of(self, examples: np.ndarray) -> np.ndarray:
-        """Return the positions of the rows of some examples."""
+        """Return the row numbers that belong to the given examples."""
         return examples if self.slots is None else self.slots.of_items(examples)
 
     def by_example(self, A: Array) -> Array:
-        """Return values of the rows as one row per example."""
+        """Reshape values A of the rows to one row per example."""
         return A if self.slots is None else self.slots.join(A)
 
     def log_weights(self, weights: np.ndarray | None) -> float:
-        """Return Σ log w over all rows."""
+        """Return the sum of the logarithms of the sample weights over all rows."""
         if weights is None:
             return 0.0
         return float(np.log(weights if self.slots is None else weights[self.slots.owners]).sum())
@@ -158,19 +160,21 @@ class Part:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether all directions have the same eigenvalue b, as under the identity."""
+        """Whether all directions have the same operator eigenvalue b, as for the identity."""
         return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
 
     def _eigenvalues(self) -> Array:
-        """Return s b, the eigenvalues of kernel times operator; one column if all b are equal."""
+        """Return s_p b_j, input times operator eigenvalues; one column if all b_j are equal."""
         return self.inputs.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]
 
     def shrinkage(self, alpha: float) -> Array:
-        """Return d_pj = α / (s_p b_j + α), the fraction of a coordinate that is not fitted."""
+        """Return α / (s_p b_j + α), the unfitted fraction of eigenvector p in direction j."""
         return alpha / (self._eigenvalues() + alpha)
 
     def _residual_factors(self, alpha: float) -> Array:
-        """Return d of I - H = (I - EEᵀ - NNᵀ) + E diag(d) Eᵀ; of a sample, I - NNᵀ + E diag(d) Eᵀ.
+        """Return the factors d of the eigenvectors E in I - H = C + E diag(d) Eᵀ.
+
+        C = I - EEᵀ - NNᵀ for an orthonormal basis E; for a sample of rows C = I - NNᵀ.
 
         The rows of a sample are not orthonormal: their own products must not be subtracted.
         """
@@ -180,14 +184,16 @@ class Part:
         return -eigenvalues / (eigenvalues + alpha)
 
     def smooth(self, T: Array, alpha: float) -> Array:
-        """Return the fitted values H T of other outputs T."""
+        """Return the fitted values H T of other targets T, with H the smoother at `alpha`."""
         E, eigenvalues = self.inputs.E, self._eigenvalues()
         fitted = E @ ((adjoint(E) @ T) * (eigenvalues / (eigenvalues + alpha)))
         N = self.inputs.N
         return fitted if N is None else fitted + N @ (adjoint(N) @ T)
 
     def coefficients(self, alpha: float, Q: Array | None = None) -> Array:
-        """Return D with g_j(x) = z(x) D_j: b_j (EᵀT)_pj / (b_j s_p + α); D Qᵀ if Q is given.
+        """Return coefficients D, with which g(x) = z(x) D for projected inputs z(x).
+
+        D_pj = b_j (EᵀT)_pj / (b_j s_p + α) for eigenvector p and direction j; D Qᵀ if Q is given.
 
         At ridges so small that the rounding of E and s shows, though not lost in it, one step of
         iterative refinement with the Gram matrix itself makes up for it.
@@ -208,7 +214,10 @@ class Part:
         return C if Q is None else C @ adjoint(Q)
 
     def misfit(self, alpha: float) -> float:
-        """Return α Σ (EᵀT)² / (s b + α), plus the squared length of T outside the basis."""
+        """Return ⟨T, (I - H) T⟩, the minimum of the ridge objective for the targets T.
+
+        It is α Σ (EᵀT)² / (s b + α), plus the squared length of T outside the basis.
+        """
         xp, eigenvalues = namespace(self.b), self._eigenvalues()
         squares = abs(self.projected) ** 2
         if not (self.inputs.complete or self.inputs.orthonormal):
@@ -221,7 +230,7 @@ class Part:
 
     @cached_property
     def unfitted(self) -> Array | float:
-        """The part of T outside E and N, which no α can fit; T itself if E is not orthonormal."""
+        """The targets T minus their projection on E and N; T itself if E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
         if self.targets is None:
@@ -232,7 +241,7 @@ class Part:
         return rest - E @ (adjoint(E) @ rest)  # what cancelled the first time
 
     def _unfitted_rows(self, own: np.ndarray) -> Array | float:
-        """Return some rows of `unfitted`."""
+        """Return the rows `own` of `unfitted`."""
         if self.targets is None and not self.inputs.complete:
             if not self.inputs.orthonormal:
                 return self.target_rows(own)
@@ -241,13 +250,13 @@ class Part:
 
     @cached_property
     def squares(self) -> Array:
-        """|E|², entry by entry."""
+        """The entrywise squares |E|² of the input eigenvectors."""
         E = self.inputs.E
         return E * E if not namespace(E).isdtype(E.dtype, "complex floating") else abs(E) ** 2
 
     @cached_property
     def complement_diagonal(self) -> Array | float:
-        """The diagonal of I - NNᵀ - EEᵀ, as a column; that of I - NNᵀ if E is not orthonormal."""
+        """The diagonal of I - NNᵀ - EEᵀ as a column; of I - NNᵀ if E is not orthonormal."""
         if self.inputs.complete:
             return 0.0
         xp = namespace(self.squares)
@@ -264,11 +273,11 @@ class Part:
         return xp.where(rest > 0, rest, xp.zeros_like(rest))[:, None]
 
     def complement_columns(self, rows: np.ndarray) -> Array:
-        """Return some columns of I - EEᵀ - NNᵀ, projected twice to restore cancelled digits."""
+        """Return the columns `rows` of I - EEᵀ - NNᵀ, the projector on what E and N do not span."""
         return self._project_out(unit_columns(self.inputs.size, rows, self.inputs.E), True)
 
     def _project_out(self, A: Array, spanned: bool) -> Array:
-        """Return A less its projections on N, and on E if `spanned`; done twice for accuracy."""
+        """Return A minus its projection on the constants N, and on E if `spanned`."""
         for basis in ((self.inputs.E if spanned else None), self.inputs.N) * 2:
             A = A if basis is None else A - basis @ (adjoint(basis) @ A)
         return A
@@ -276,7 +285,7 @@ class Part:
     # -- residuals and leverages ---------------------------------------------------------------
 
     def residual_path(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield T - HT and the diagonal of I - H for every α, one column or one per direction.
+        """Yield the residuals T - HT and the diagonal of I - H for each alpha.
 
         Those of many ridges are one product where directions shrink alike.
         """
@@ -295,7 +304,7 @@ class Part:
                 yield own, rest[:, i * width : (i + 1) * width]
 
     def _residual_path_in_blocks(self, alphas: Sequence[float]) -> Iterator[tuple[Array, Array]]:
-        """Yield T - HT and the diagonal of I - H for every α, making rows of E in blocks."""
+        """Yield what `residual_path` yields, with rows of E computed in blocks."""
         D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
         for rows in blocks(T.shape[0], max(1, BLOCK // max(1, self.inputs.s.shape[0]))):
@@ -308,16 +317,16 @@ class Part:
             yield xp.concat(residuals), xp.concat(rests)
 
     def residual_leverages(self, alpha: float) -> Array:
-        """Return the diagonal of I - H, one column or one per direction."""
+        """Return one minus the leverages, the diagonal of I - H, (n, 1) or (n, directions)."""
         return self.squares @ self._residual_factors(alpha) + self.complement_diagonal
 
     def residual_rows(self, own: np.ndarray, alphas: Sequence[float], E: Array) -> list[Array]:
-        """Return some rows of T - HT for every α, given those rows of the basis."""
+        """Return the rows `own` of the residuals T - HT for each alpha, given those rows of E."""
         outside = self._unfitted_rows(own)
         return [E @ (self.projected * self._residual_factors(alpha)) + outside for alpha in alphas]
 
     def residual_blocks(self, alphas: Sequence[float], members: np.ndarray, E: Array) -> Array:
-        """Return the blocks of I - H over groups of one size, (groups, α, directions, size, size).
+        """Return the blocks of I - H over groups, (groups, alphas, directions, size, size).
 
         There is one direction if all have the same eigenvalue. E holds the rows of the basis.
         """
@@ -329,9 +338,9 @@ class Part:
         return H if extra is None else H + extra[:, None, None, :, :]
 
     def complement_blocks(self, E: Array, members: np.ndarray) -> Array | None:
-        """Return the blocks of I - H - E diag(d) Eᵀ over groups: the complement of the basis.
+        """Return the blocks over groups of I - H without its term E diag(d) Eᵀ; None if zero.
 
-        A constant whose every row is in the group is not known without it: it is not fitted.
+        A constant whose rows are all in the group cannot be fitted without the group.
         """
         constants = self.inputs.constant_blocks(members)
         if self.inputs.complete:
@@ -342,7 +351,7 @@ class Part:
     def _orthogonal_blocks(
         self, E: Array, members: np.ndarray, constants: tuple[Array, Array] | None
     ) -> Array:
-        """Return the blocks of I - NNᵀ - EEᵀ over groups, given the rows E of the basis."""
+        """Return the blocks over groups of I - NNᵀ - EEᵀ, given the rows E of the basis."""
         xp = namespace(E)
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if constants is not None:
@@ -361,7 +370,10 @@ class Part:
     def weights(
         self, Z: Array, alpha: float, direction: int, rows: np.ndarray | None = None
     ) -> Array:
-        """Return the weights of (some) rows of T in g_j(x), given z(x) of the inputs as Z."""
+        """Return the weights of the targets (or of some rows) in g_j(x), with j = `direction`.
+
+        Z are the projected inputs z(x), one row each.
+        """
         b = self.b[direction]
         E = self.inputs.E if rows is None else take(self.inputs.E, rows)
         W = (Z * (b / (self.inputs.s * b + alpha))) @ adjoint(E)
@@ -372,7 +384,10 @@ class Part:
         return W + self.inputs.constant_weight * N[:, 0]
 
     def shift(self, at: Located, own: np.ndarray, e: Array, alpha: float) -> Array:
-        """Return Σ_{i∈I} w_i(x) e_i, how residuals e of the rows I change g at located inputs."""
+        """Return Σ_i w_i(x) e_i over the rows i in `own`, the change of g(x) due to residuals e.
+
+        w_i(x) is the weight of target i in g(x).
+        """
         b = self.b[:1] if self.alike else self.b
         pull = (b / (self.inputs.s[:, None] * b + alpha)) * (adjoint(self.inputs.rows(own)) @ e)
         return at.join(at.Z @ pull + self.inputs.constant_shift(at, own, e))
@@ -380,9 +395,10 @@ class Part:
     # -- constants that only one group knows ---------------------------------------------------
 
     def unknown_constants(self, groups: np.ndarray, own: np.ndarray | None = None) -> Array | float:
-        """Return √w times the constants of rows whose output component occurs in no other group.
+        """Return √w times the constants of output components that occur in one group only.
 
-        Without it such a constant is zero. `own` is for the rows of one group alone.
+        A model without that group has zero for such a constant. With `own`, the rows of one group,
+        the result is for these rows only.
         """
         if self.constants is None or self.slots is None:
             return 0.0

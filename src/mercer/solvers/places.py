@@ -32,7 +32,7 @@ def place_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def places(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Choose the open parameters of a kernel shared by all locations, and factor the problem."""
+    """Factor a problem whose kernel is shared by all locations, after choosing open parameters."""
     from .shared_choice import with_chosen_parameters
 
     outputs = cache.outputs(problem)
@@ -46,7 +46,7 @@ def places(problem: Problem, want: Want, cache: Cache) -> Factorization:
 def by_windows(
     problem: Problem, kernel: Shared, outputs: OutputRows, landmarks: Landmarks | None = None
 ) -> Factorization:
-    """Return a factorisation whose rows are windows, with a part for each channel eigenvalue."""
+    """Factor the problem with windows as rows, in one part per eigenvalue of the channels."""
     landmarks = landmarks or Landmarks(FieldRows(problem, kernel, outputs))
     data, found = landmarks.data, channel_directions(kernel)
     T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
@@ -54,27 +54,29 @@ def by_windows(
         slots = slots_of(kernel, data.n, int(T.shape[1]))
         scale = kernel.scale * namespace(T).ones_like(T[0, :])
         parts = [Part(WindowInputs(landmarks, slots), scale, T)]
-        return Factorization(problem, kernel, outputs, parts, join=_join(kernel, None))
+        return Factorization(problem, kernel, outputs, parts, join=_joining_function(kernel, None))
     scales, directions = found
-    turn = like(directions, T)
+    eigenvectors = like(directions, T)
     Q = like(np.kron(np.eye(data.grid.size), directions), T)
     slots, parts = slots_of(kernel, data.n, 1), []
     for j, b in enumerate(scales):
-        own = turn[:, j : j + 1]
+        own = eigenvectors[:, j : j + 1]
         inputs, columns = WindowInputs(landmarks, slots, own), np.arange(j, Q.shape[0], len(scales))
         parts.append(Part(inputs, like(np.array([b]), T), T @ own, columns=columns))
-    return Factorization(problem, kernel, outputs, parts, Basis(Q), _join(kernel, turn))
+    return Factorization(
+        problem, kernel, outputs, parts, Basis(Q), _joining_function(kernel, eigenvectors)
+    )
 
 
-def _join(kernel: Shared, turn: Array | None) -> Any:
-    """Return a function that makes one map of the landmark coefficients of all directions."""
+def _joining_function(kernel: Shared, eigenvectors: Array | None) -> Any:
+    """Return a function that joins the fitted maps of all channel directions into one map."""
 
     def join(fits: list[FittedMap]) -> FittedMap:
         xp = namespace(fits[0][0].coefficients)
-        coef = _back(xp.concat([map.coefficients for map, _ in fits], axis=1), turn)
+        coef = _to_channels(xp.concat([map.coefficients for map, _ in fits], axis=1), eigenvectors)
         mean: Any = 0.0
         if not isinstance(fits[0][1], float):
-            means = _back(xp.concat([mean for _, mean in fits], axis=1), turn)
+            means = _to_channels(xp.concat([mean for _, mean in fits], axis=1), eigenvectors)
             mean = rows_on_grid(means[None, :, :], kernel.output_grid)[0, :]
         landmarks: Any = fits[0][0]
         return LandmarkFieldMap(kernel, landmarks.landmarks, coef), mean
@@ -82,9 +84,9 @@ def _join(kernel: Shared, turn: Array | None) -> Any:
     return join
 
 
-def _back(C: Array, turn: Array | None) -> Array:
-    """Convert values along channel directions to channels."""
-    return C if turn is None else C @ namespace(turn).matrix_transpose(turn)
+def _to_channels(C: Array, eigenvectors: Array | None) -> Array:
+    """Convert values C along the channel eigenvectors to channels."""
+    return C if eigenvectors is None else C @ namespace(eigenvectors).matrix_transpose(eigenvectors)
 
 
 def channel_directions(kernel: Shared) -> tuple[list[float], np.ndarray] | None:
@@ -98,7 +100,7 @@ def channel_directions(kernel: Shared) -> tuple[list[float], np.ndarray] | None:
 
 
 def fitted_shared(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
-    """Return the kernel, fitted on all inputs; large fits take distances in float32."""
+    """Return the kernel fitted on all inputs; large problems use distances in float32."""
     made: Shared = fitted(kernel, problem.inputs.items, outputs.rows, problem.weights)
     size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
     made.single_ = size > SINGLE and made.window_.radial is not None

@@ -20,19 +20,21 @@ COLUMNS = 6.0
 
 
 def preconditioner(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """Return a separable preconditioner for a sum of kernels times operators, else low rank."""
+    """Return a preconditioner: separable for a sum of kernels times operators, else low rank."""
     if gram.terms is None or rank is not None:
         return low_rank(gram, alpha, rank)
     return separable(gram, alpha)
 
 
-def unchanged(D: Array) -> Array:
-    """Return the residual unchanged: no preconditioner."""
+def no_preconditioner(D: Array) -> Array:
+    """Return D unchanged, as if multiplied by the identity."""
     return D
 
 
 def separable(gram: BlockGram, alpha: float) -> Preconditioner:
-    """Return (K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ the Kronecker product nearest to Σ_t K_t ⊗ B_t.
+    """Return the inverse of the Kronecker product nearest to the Gram matrix, plus ridge.
+
+    It is (K̄ ⊗ B̄ + αI)⁻¹ with K̄ ⊗ B̄ nearest to Σ_t K_t ⊗ B_t over the terms t.
 
     Notes
     -----
@@ -44,9 +46,11 @@ def separable(gram: BlockGram, alpha: float) -> Preconditioner:
     """
     terms = gram.terms
     assert terms is not None
-    x, y = _nearest([K for K, _ in terms], [full(B) for _, B in terms])
-    s, P = eigh(_combined(x, [K for K, _ in terms]), "separable approximation", drop=False)
-    b, Q = eigh(_combined(y, [full(B) for _, B in terms]), "separable approximation", drop=False)
+    x, y = _nearest_weights([K for K, _ in terms], [full(B) for _, B in terms])
+    s, P = eigh(_weighted_sum(x, [K for K, _ in terms]), "separable approximation", drop=False)
+    b, Q = eigh(
+        _weighted_sum(y, [full(B) for _, B in terms]), "separable approximation", drop=False
+    )
     weights = 1.0 / (s[:, None] * b[None, :] + alpha)
     xp, (n, q) = namespace(s), (gram.rows.n, gram.rows.width)
     Pt, Qt = xp.matrix_transpose(P), xp.matrix_transpose(Q)
@@ -58,9 +62,9 @@ def separable(gram: BlockGram, alpha: float) -> Preconditioner:
     return apply
 
 
-def _nearest(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of K̄ and B̄ on the terms."""
-    k, b = (np.array([[_inner(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
+def _nearest_weights(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of the terms in the factors K̄ and B̄ of the nearest Kronecker product."""
+    k, b = (np.array([[_inner_product(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
     # b k has the spectrum of the symmetric k^{1/2} b k^{1/2}; T × T, so powers are plenty
     x = np.ones(len(Ks))
     for _ in range(100):
@@ -70,13 +74,13 @@ def _nearest(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
     return x, y / float(x @ k @ x)
 
 
-def _inner(S: Array, T: Array) -> float:
-    """Return the inner product of two matrices."""
+def _inner_product(S: Array, T: Array) -> float:
+    """Return the Frobenius inner product of two matrices."""
     return float(namespace(S).sum(S * T))
 
 
-def _combined(weights: np.ndarray, parts: list[Array]) -> Array:
-    """Return the weighted sum of matrices."""
+def _weighted_sum(weights: np.ndarray, parts: list[Array]) -> Array:
+    """Return Σ_t weights_t parts_t, a weighted sum of matrices."""
     total = float(weights[0]) * parts[0]
     for weight, part in zip(weights[1:], parts[1:], strict=True):
         total += float(weight) * part
@@ -84,7 +88,9 @@ def _combined(weights: np.ndarray, parts: list[Array]) -> Array:
 
 
 def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Preconditioner:
-    """Return (C W⁻¹ Cᵀ + αI)⁻¹, a Nyström approximation with C = G_:S and W = G_SS.
+    """Return the inverse of a Nyström approximation of the Gram matrix plus ridge.
+
+    It is (C W⁻¹ Cᵀ + αI)⁻¹ with C the columns S of the Gram matrix G, and W = G_SS.
 
     Notes
     -----

@@ -15,7 +15,9 @@ from .._base.threads import MANY, in_passes
 
 @dataclass(frozen=True)
 class Reduction:
-    """The reduction of a Gram matrix K to Mᵀ(√w K √w)M, with MMᵀ + NNᵀ = I.
+    """The transformation of a Gram matrix K that applies weights and removes constants.
+
+    The reduced matrix is Mᵀ(√w K √w)M. N holds the constants, and MMᵀ + NNᵀ = I.
 
     Column c of N has the square roots of the sample weights at the rows of one place (of all rows,
     unless the rows are slots), over their length. The reflection I - 2RRᵀ turns the columns of N
@@ -55,6 +57,8 @@ class Reduction:
     ) -> Reduction:
         """Return the reduction for rows with these weights, with one constant for each place.
 
+        `places` gives the output component of each row.
+
         `where` is an array with as many rows; its library and device are those of the results.
         """
         xp, roots, order, lightest = namespace(where), None, None, 1.0
@@ -78,11 +82,11 @@ class Reduction:
         return cls(roots, N, R, kept, order, lightest)
 
     def weighted(self, A: Array) -> Array:
-        """Return √w ∘ A, the rows times the square roots of their weights."""
+        """Return √w ∘ A, the rows of A times the square roots of their weights."""
         return A if self.roots is None else self.roots * A
 
     def reduce_gram(self, K: Array) -> Array:
-        """Return Mᵀ(√w K √w)M, a symmetric K with weights and without constants.
+        """Return Mᵀ(√w K √w)M, the Gram matrix with weights and without constants.
 
         Without weights and without an intercept this is K itself, not a copy.
         """
@@ -103,11 +107,11 @@ class Reduction:
         return take(self._reflected(namespace(K).matrix_transpose(half)), self.kept)
 
     def _reflected(self, A: Array) -> Array:
-        """Return (I - 2RRᵀ) A, the reflected rows."""
+        """Return (I - 2RRᵀ)A, the Householder reflection of A that isolates the constants."""
         return A - 2.0 * (self.R @ (namespace(A).matrix_transpose(self.R) @ A))
 
     def reduce_rows(self, V: Array) -> Array:
-        """Return MᵀV, rows in the coordinates of the reduced matrix."""
+        """Return MᵀV, rows V over all examples in the coordinates of the reduced matrix."""
         V = V if self.order is None else take(V, self.order)
         if self.R is None:
             return V
@@ -117,7 +121,7 @@ class Reduction:
         return V[1:, :] - v[1:, None] * (2.0 * (v @ V))[None, :]
 
     def expand_rows(self, A: Array) -> Array:
-        """Return M A, rows over all examples from those of the reduced matrix."""
+        """Return M A, rows over all examples from rows of the reduced matrix."""
         if self.R is None:
             rows = A
         elif self.R.shape[1] == 1:
@@ -132,14 +136,14 @@ class Reduction:
         return rows if self.order is None else take(rows, np.argsort(self.order))
 
     def remove_constants(self, V: Array) -> Array:
-        """Return V - NNᵀV, the part of V that the intercept does not fit."""
+        """Return V - NNᵀV, V without the constants that the intercept fits."""
         if self.N is None:
             return V
         return V - self.N @ (namespace(V).matrix_transpose(self.N) @ V)
 
 
 def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
-    """Return A - Σ a bᵀ over pairs of vectors; numpy arrays in one pass, on all cores."""
+    """Return A - Σ a bᵀ over the given pairs of vectors (a, b)."""
     if is_foreign(A):
         left, right = (namespace(A).stack(vectors) for vectors in zip(*pairs, strict=True))
         made = -namespace(A).matrix_transpose(left) @ right
@@ -157,7 +161,7 @@ def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:
-    """Return the weighted mean of the rows."""
+    """Return the weighted mean of the rows of A."""
     if weights is None:
         return namespace(A).mean(A, axis=0)
     return like(weights / weights.sum(), A) @ A

@@ -28,7 +28,7 @@ from .inputs import InputSpectrum
 from .low_rank import LowRankInputs, LowRankRows, low_rank_inputs
 from .outputs import Cache, OutputRows
 from .part import Part
-from .robust import Steps, clean_outputs, lengths
+from .robust import Steps, clean_outputs, row_lengths
 
 FOLDS = 5
 FOLD_SQUARES = 3.0
@@ -40,7 +40,7 @@ STEADY = 0.02
 
 
 def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the inputs of a fit that is judged by refits on folds."""
+    """Return a factorisation whose left-out predictions come from refits on folds."""
     side, weights = problem.inputs, problem.weights  # a robust loss applies weights itself
     if problem.loss is not None and weights is not None:
         problem, cache = replace(problem, weights=None), Cache()
@@ -53,7 +53,7 @@ def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 
 class Refit(Method):
-    """Learnt operators and robust losses, exact or at low rank, judged by refits on folds.
+    """Solutions with learnt operators, exact or low rank; left-out errors by refits on folds.
 
     The operator or the outputs are determined only once α is known.
     """
@@ -70,28 +70,28 @@ class Refit(Method):
         self.number, self.weights = folds, weights
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """Return the factorisation with the operator learnt at α, and the fitted loss."""
-        return closed(self.problem, self.inputs, self.outputs, alpha), None
+        """Return the factorisation with the operator learnt at `alpha`, and the fitted loss."""
+        return factor_at_ridge(self.problem, self.inputs, self.outputs, alpha), None
 
     def solution(self, alpha: float) -> Solution:
-        """Return the map g at one ridge."""
+        """Return the fitted map g for the ridge parameter `alpha`."""
         parts, loss = self.fitted_at(alpha)
         return replace(parts.solve(alpha), loss=loss)
 
     @cached_property
     def folds(self) -> np.ndarray:  # type: ignore[override]
-        """The fold of each example."""
+        """The fold number of each example."""
         return fold_numbers(self.problem.left_out_labels, self.number)
 
     @cached_property
     def fits(self) -> list[tuple[Refit, Array, np.ndarray]]:
-        """For each fold: a fit without it, z(x) of its examples, and their positions."""
+        """For each fold: a fit without it, its projected inputs, and its example numbers."""
         if self.problem.inputs.features is None:
             require_exact(self.problem.n, FOLD_SQUARES * self.number)
-        return [self._fold(self.folds == i) for i in range(self.folds.max() + 1)]
+        return [self._fit_without(self.folds == i) for i in range(self.folds.max() + 1)]
 
-    def _fold(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
-        """Return the entry of `fits` for the fold of some examples."""
+    def _fit_without(self, out: np.ndarray) -> tuple[Refit, Array, np.ndarray]:
+        """Return a fit without the examples `out` (a mask), with their projections and numbers."""
         train, test = np.flatnonzero(~out), np.flatnonzero(out)
         problem = self.problem
         labels = np.unique(problem.left_out_labels[train], return_inverse=True)[1].reshape(-1)
@@ -104,16 +104,16 @@ class Refit(Method):
             labels=labels,
             weights=weights,
         )
-        inputs, Z = self._restricted(train, test, weights)
+        inputs, Z = self._inputs_of_fold(train, test, weights)
         V = take(self.outputs.coordinates, train)
         outputs = OutputRows.centred(V, weights, problem.intercept, self.outputs.frame)
         loss_weights = None if self.weights is None else self.weights[train]
         return type(self)(some, inputs, outputs, self.number, loss_weights), Z, test
 
-    def _restricted(
+    def _inputs_of_fold(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
     ) -> tuple[InputSpectrum, Array]:
-        """Return the inputs of a fold, factored, and z(x) of those left out.
+        """Return the factored training inputs of a fold, and its projected test inputs.
 
         All coordinates are those of the whole fit (landmarks and length scales are held fixed).
         """
@@ -133,7 +133,7 @@ class Refit(Method):
         return exact, exact.locate(take(X, test)).Z
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
-        """Yield the outputs minus their predictions by the refit without their fold."""
+        """Yield for each alpha the outputs minus predictions by the fit without their fold."""
         given = self.outputs.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
@@ -147,35 +147,36 @@ class Refit(Method):
     def scale(self) -> float:
         """Return the unit of relative ridges, (tr K_x / n) · tr(B S_vv) / tr S_vv.
 
-        For a learnt operator it is tr K_x / n times the unit of the operator.
+        K_x is the input Gram matrix, B the operator and S_vv the covariance of the outputs. For a
+        learnt operator the unit is tr K_x / n times the unit of the operator.
         """
         s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
         if operator.learnt:
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
-        return closed(self.problem, self.inputs, self.outputs, 1.0).scale
+        return factor_at_ridge(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
-    """Return the inputs of a problem, factored exactly or at low rank."""
+    """Return the factored inputs of a problem, exact or at low rank."""
     side = problem.inputs
     if side.features is None:
         return exact_inputs(problem, direct=False)
     return low_rank_inputs(problem)
 
 
-def closed(
+def factor_at_ridge(
     problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
 ) -> Factorization:
-    """Return the factorisation in closed form, with the operator learnt at α."""
+    """Return the factorisation of a separable problem, with the operator learnt at `alpha`."""
     EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
     moments = spectral_moments(inputs, outputs.rows, EV)
     return factor_separable(problem, inputs, outputs, moments, EV, alpha)
 
 
 class RobustRefit(Refit):
-    """A ridge problem under a robust loss: factored once, outputs cleaned for each α.
+    """Solutions under a robust loss: inputs are factored once, outputs cleaned for each α.
 
     The operator is made of outputs that were shortened to three median lengths (from their median
     where there is an intercept): the covariance of wrong outputs misleads.
@@ -186,30 +187,32 @@ class RobustRefit(Refit):
 
     @cached_property
     def shortened_outputs(self) -> OutputRows:
-        """The outputs, shortened to at most three median lengths."""
+        """The outputs with lengths clipped to three times the median length."""
         V = self.outputs.coordinates
-        return self._centred(shorten_rows(V, column_medians(V) if self.problem.intercept else None))
+        return self._output_rows(
+            shorten_rows(V, column_medians(V) if self.problem.intercept else None)
+        )
 
-    def _centred(self, V: Array) -> OutputRows:
-        """Return other coordinates as outputs of the problem."""
+    def _output_rows(self, V: Array) -> OutputRows:
+        """Return coordinates V as output rows of the problem, centred with an intercept."""
         return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
 
     @cached_property
     def _fixed_operator(self) -> Factorization:
-        """The factorisation of the shortened outputs for all α, where B is not learnt."""
-        return closed(self.problem, self.inputs, self.shortened_outputs, 1.0)
+        """The factorisation of the shortened outputs, for operators that do not depend on α."""
+        return factor_at_ridge(self.problem, self.inputs, self.shortened_outputs, 1.0)
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
-        """Return the factorisation with cleaned outputs at α, and the fitted loss."""
+        """Return the factorisation of the outputs cleaned at `alpha`, and the fitted loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
-            base = closed(self.problem, self.inputs, self.shortened_outputs, alpha)
+            base = factor_at_ridge(self.problem, self.inputs, self.shortened_outputs, alpha)
         else:
             base = self._fixed_operator
         parts = _with_outputs(base, self.shortened_outputs)  # the shorten_rows ones, to start with
         loss = given.resolved(self._left_out_lengths(parts, alpha))
         for _ in range(ROUNDS):
-            parts, used = self._cleaned(base, loss, alpha), loss
+            parts, used = self._factor_cleaned(base, loss, alpha), loss
             if not loss.adaptive:
                 break
             loss = given.resolved(self._left_out_lengths(parts, alpha))
@@ -217,8 +220,8 @@ class RobustRefit(Refit):
                 break
         return parts, used
 
-    def _cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
-        """Return the factorisation with the outputs that the loss leaves at α."""
+    def _factor_cleaned(self, base: Factorization, loss: Loss, alpha: float) -> Factorization:
+        """Return the factorisation of the outputs that `clean_outputs` gives for this loss."""
         (part,) = base.parts
         given, shortened_outputs = (
             base.rotated(V.coordinates) for V in (self.outputs, self.shortened_outputs)
@@ -227,16 +230,16 @@ class RobustRefit(Refit):
         T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
         if not self.problem.kernel.operator.learnt:
             self.reached = reached
-        return _with_outputs(base, self._centred(base.basis.to_coordinates(T)))
+        return _with_outputs(base, self._output_rows(base.basis.to_coordinates(T)))
 
     def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
-        """Return the distances of the given outputs from left-out predictions of cleaned ones."""
+        """Return the distance of each given output from its left-out prediction."""
         shift = parts.rotated(self.outputs.coordinates - parts.outputs.coordinates)
-        return lengths(next(parts.residuals([alpha])) + shift)
+        return row_lengths(next(parts.residuals([alpha])) + shift)
 
 
 def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
-    """Return a factorisation with other outputs and the same operator."""
+    """Return a copy of a factorisation with other outputs and the same operator."""
     (part,) = base.parts
     T = base.rotated(outputs.rows)
     inside = namespace(T).matrix_transpose(part.inputs.E) @ T

@@ -33,7 +33,9 @@ def clean_outputs(
     start: Steps | Array,
     weights: np.ndarray | None = None,
 ) -> tuple[Array, Steps]:
-    """Minimise Σ h(‖g(x_i) - v_i‖) + α‖g‖² by alternating directions, on the same two spectra.
+    """Return targets T whose ridge fit minimises a robust loss of V, and the iteration state.
+
+    The objective is Σ h(‖g(x_i) - v_i‖) + α‖g‖², minimised by alternating directions (ADMM).
 
     Find T for outputs V, both in the eigenbasis of B, started where a problem near by ended or from
     a guess of T: fitted values plus what the loss leaves of each residual. Sample weights multiply
@@ -62,13 +64,13 @@ def clean_outputs(
     else:
         R, S, tau = V - smoother.smooth(start, alpha), V * 0.0, 1.0
     # As large as outputs usually are: wrong ones must not make the rest look small.
-    size = math.sqrt(V.shape[0]) * median_length(lengths(V))
+    size = math.sqrt(V.shape[0]) * median_length(row_lengths(V))
     for step in range(1, loss.max_iter + 1):
         G = smoother.smooth(V - R + S, alpha / tau)
         mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
-        before, R = R, _to_length(mixed + S, partial(loss.proximal, tau=tau / w))
+        before, R = R, _rescale_rows(mixed + S, partial(loss.proximal, tau=tau / w))
         S = S + mixed - R
-        primal, dual = _length(V - G - R) / size, _length(R - before) / size
+        primal, dual = _frobenius_norm(V - G - R) / size, _frobenius_norm(R - before) / size
         if max(primal, dual) <= loss.tol:
             break
         if step % EVERY == 0:
@@ -85,20 +87,20 @@ def clean_outputs(
     return G + tau * S, (R, S, tau)
 
 
-def lengths(R: Array) -> Array:
-    """Return the length of each row."""
+def row_lengths(R: Array) -> Array:
+    """Return the Euclidean length of each row of R."""
     xp = namespace(R)
     return xp.sqrt(xp.sum(R * R, axis=1))
 
 
-def _length(R: Array) -> float:
+def _frobenius_norm(R: Array) -> float:
     """Return the Frobenius norm of a matrix."""
     return math.sqrt(float(namespace(R).sum(R * R)))
 
 
-def _to_length(R: Array, function: Callable[[Array], Array]) -> Array:
-    """Return rows rescaled to new lengths."""
-    r = lengths(R)
+def _rescale_rows(R: Array, function: Callable[[Array], Array]) -> Array:
+    """Rescale each row of R from its length r to the length function(r)."""
+    r = row_lengths(R)
     xp = namespace(r)
     some = r > 0
     return R * (function(r) / xp.where(some, r, xp.ones_like(r)))[:, None]

@@ -31,7 +31,7 @@ from .streamed import stream_refusal, streamed
 
 @dataclass(frozen=True)
 class Solver:
-    """A way to solve a kind of problem.
+    """An entry of the table of solvers: its name, factoring function, conditions and cost.
 
     Attributes
     ----------
@@ -59,17 +59,17 @@ class Solver:
         return None if self.refuses is None else self.refuses(problem, want)
 
     def cost(self, sizes: Sizes) -> Route:
-        """Return memory and multiplications for a problem of these sizes."""
+        """Return the memory and multiplications that a problem of these sizes takes."""
         return replace(self.costs(sizes), name=self.name)
 
 
 def _several_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why more than one solution excludes a solver; None for one solution."""
+    """Return a reason if more than one solution is needed, else None."""
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
 def _foreign_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why arrays of another library exclude a solver; None for numpy arrays."""
+    """Return a reason if the arrays are not numpy arrays, else None."""
     return "it is for numpy" if problem.foreign else None
 
 
@@ -137,27 +137,27 @@ def kind_of(problem: Problem, want: Want) -> str:
 
 
 def exact_kind(n: int, identity: bool, single: bool) -> str:
-    """Return the kind of an exact fit of a scalar kernel times an operator."""
+    """Return the kind of an exact separable problem, a key of `SOLVERS_BY_KIND`."""
     if identity:
         return "identity"
     return "one ridge" if n >= MANY and single else "exact"
 
 
 def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
-    """Return the solvers that accept a problem, or refuse it with a reason."""
+    """Return the solvers that accept a problem; raise ValueError with a reason if none does."""
     ways = SOLVERS_BY_KIND[kind_of(problem, want)]
     if want.solver != "auto":
         check_name(want.solver, problem)
-        ways = _named(want.solver, ways)
+        ways = _solvers_named(want.solver, ways)
     reasons = [solver.reason(problem, want) for solver in ways]
     accepted = [solver for solver, reason in zip(ways, reasons, strict=True) if reason is None]
     if not accepted:
-        raise ValueError(f"{_refusal(want, [reason for reason in reasons if reason])}.")
+        raise ValueError(f"{_general_reason(want, [reason for reason in reasons if reason])}.")
     return accepted
 
 
 def route(problem: Problem, want: Want) -> Solver:
-    """Return the solver of a problem: the cheapest that accepts it and fits into memory."""
+    """Return the cheapest solver that accepts a problem and fits into memory."""
     ways = SOLVERS_BY_KIND[kind_of(problem, want)]
     if len(ways) == 1 and ways[0].refuses is None and want.solver == "auto":
         return ways[0]
@@ -176,7 +176,7 @@ def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factoriz
 
 
 def check_name(solver: Any, problem: Problem | None = None) -> None:
-    """Refuse a `solver=` that does not exist or does not suit the kernel."""
+    """Raise an error if `solver` does not exist or does not suit the kernel."""
     iterative = isinstance(solver, BlockConjugateGradient)
     if not iterative and solver not in NAMES:
         raise ValueError(
@@ -203,21 +203,21 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
         )
 
 
-def _named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
-    """Return the solvers that a value of `solver=` stands for."""
+def _solvers_named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
+    """Return those of the solvers `ways` that a value of `solver=` stands for."""
     names = SOLVERS_BY_NAME["cg" if isinstance(solver, BlockConjugateGradient) else solver]
     return tuple(way for way in ways if way.name in names)
 
 
-def _refusal(want: Want, reasons: list[str]) -> str:
-    """Return the reason for a refusal: that of the most general solver, listed last."""
+def _general_reason(want: Want, reasons: list[str]) -> str:
+    """Return the reason of the most general solver, the last one, as the error message."""
     if want.solver == "cholesky":
         return "solver='cholesky' solves at one ridge and leaves nothing out: use solver='auto'"
     return reasons[-1]
 
 
 def sizes_of(problem: Problem, want: Want) -> Sizes:
-    """Return the sizes of a problem that its costs depend on."""
+    """Return the sizes of a problem (examples, rank, outputs, ...) that solver costs depend on."""
     width = problem.outputs.width
     operator = problem.kernel.operator if problem.separable else None
     uniform = operator is not None and operator.uniform is not None
@@ -236,14 +236,14 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
 
 
 def plan(sizes: Sizes) -> Plan:
-    """Return the cost of each way to fit a scalar kernel times an operator of these sizes."""
+    """Return the cost of each solver of a scalar kernel times an operator, for these sizes."""
     kind = exact_kind(sizes.n, sizes.identity, not sizes.choice)
     exact = [solver for solver in SOLVERS_BY_KIND[kind] if not (solver.single and sizes.choice)]
     return _plan(sizes, [*exact, LOW_RANK, STREAMED])
 
 
 def plan_of(problem: Problem, want: Want) -> Plan:
-    """Return the cost of each way to solve a problem, and of low rank and streams."""
+    """Return the cost of each solver that accepts a problem, and of low rank and streams."""
     ways = accepting_solvers(problem, want)
     if problem.separable and problem.symmetry is None and problem.loss is None:
         ways += [LOW_RANK, STREAMED]
@@ -251,6 +251,6 @@ def plan_of(problem: Problem, want: Want) -> Plan:
 
 
 def _plan(sizes: Sizes, ways: list[Solver]) -> Plan:
-    """Return the plan of some solvers, without repeats."""
+    """Return the costs of the given solvers as a `Plan`, each solver once."""
     routes = {cost.name: cost for cost in (solver.cost(sizes) for solver in ways)}
     return Plan(sizes.n, tuple(routes.values()), sizes.largest_rank())

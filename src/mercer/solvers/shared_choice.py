@@ -45,7 +45,7 @@ Position = dict[str, int]
 
 
 def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
-    """Return the kernel with its open parameters chosen, on few fields and then on more."""
+    """Return the kernel with its open parameters chosen by left-out risk."""
     position = {name: START[name] for name in kernel.open}
     stages = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     for fields, rank, rounds in stages:
@@ -57,7 +57,7 @@ def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows
 
 
 def coordinate_descent(search: SharedSearch, position: Position, rounds: int) -> Position:
-    """Return the best position that steps of one parameter at a time lead to."""
+    """Minimise the risk by changing one grid parameter at a time; return the best position."""
     best = search.risk(position)
     for _ in range(rounds):
         before = position
@@ -75,7 +75,7 @@ def coordinate_descent(search: SharedSearch, position: Position, rounds: int) ->
 def line_search(
     search: SharedSearch, position: Position, name: str, step: int, best: float
 ) -> tuple[Position, float]:
-    """Move one parameter in steps while the risk falls; return the position and its risk."""
+    """Move the parameter `name` by `step` while the risk falls; return position and risk."""
     while 0 <= position[name] + step < len(GRIDS[name]):
         moved = position | {name: position[name] + step}
         risk = search.risk(moved)
@@ -86,7 +86,7 @@ def line_search(
 
 
 class SharedSearch:
-    """The left-out risk of parameters, computed once for each position in the grids."""
+    """The left-out risk of kernels on a parameter grid, computed once per grid position."""
 
     def __init__(
         self, kernel: Shared, problem: Problem, outputs: OutputRows, fields: int, rank: int
@@ -103,7 +103,7 @@ class SharedSearch:
         self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
 
     def kernel_at(self, position: dict[str, int]) -> Shared:
-        """Return the kernel at a position."""
+        """Return the kernel with the parameters at a grid position."""
         values: dict[str, Any] = {name: GRIDS[name][step] for name, step in position.items()}
         for name in ("width", "position"):
             if name in values:
@@ -122,14 +122,14 @@ class SharedSearch:
         return made
 
     def risk(self, position: dict[str, int]) -> float:
-        """Return the mean squared left-out error at a position, with its best ridge."""
+        """Return the mean squared left-out error at a grid position, for the best ridge."""
         key = tuple(position.items())
         if key not in self.known:
             self.known[key] = self._risk(self.kernel_at(position).set_params(rank=self.rank))
         return self.known[key]
 
     def _risk(self, kernel: Shared) -> float:
-        """Return the mean squared left-out error of a kernel, with its best ridge."""
+        """Return the mean squared left-out error of a kernel, for the best ridge."""
         made = fitted_shared(kernel, self.problem, self.outputs)
         data = FieldRows(self.problem, made, self.outputs, self.rows)
         T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))

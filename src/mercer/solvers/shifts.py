@@ -46,7 +46,7 @@ DIAGONAL = 16
 
 
 def shift_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a problem is not solved mode by mode; None if it can be."""
+    """Return why a problem cannot be solved by Fourier modes of shifts; None if it can."""
     if problem.symmetry is None or problem.symmetry.shifts is None:
         return "symmetries are more than shifts"
     if not problem.separable or problem.kernel.operator.uniform is None:
@@ -58,11 +58,11 @@ def shift_refusal(problem: Problem, want: Want) -> str | None:
         return f"{problem.outputs.kernel} has other coordinates than its entries"
     if problem.loss is not None or want.judge != "closed":
         return "modes go with the square loss"
-    return _varies(problem)
+    return _variation_refusal(problem)
 
 
-def _varies(problem: Problem) -> str | None:
-    """Return why shifts change the kernel, or the inner product of outputs; None if they do not."""
+def _variation_refusal(problem: Problem) -> str | None:
+    """Return a reason if shifts change the input or output kernel, else None."""
     group: Any = problem.symmetry
     few = np.arange(min(TRIED, problem.n))
     X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
@@ -78,14 +78,14 @@ def _varies(problem: Problem) -> str | None:
 
 
 def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a problem that shifts leave unchanged into one part for each Fourier mode."""
+    """Factor a shift-invariant problem into one part for each Fourier mode."""
     group: Any = problem.symmetry
     basis = FourierBasis(group.shifts[1])
-    outputs = _outputs(problem, basis)
+    outputs = _centred_outputs(problem, basis)
     values, T = ShiftValues(problem, basis), basis.to_modes(outputs.rows)
     parts = []
     for number, mode in enumerate(np.ndindex(*basis.half)):
-        target = _real(T[mode]) if basis.is_real(mode) else T[mode]
+        target = _real_copy(T[mode]) if basis.is_real(mode) else T[mode]
         inputs = ExactInputs(ModeGram(values, mode, problem.intercept and not any(mode)))
         b = like(np.full(basis.others, problem.operator_scale), outputs.rows)
         columns = number * basis.others + np.arange(basis.others)
@@ -99,20 +99,20 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
         C = C / len(group)
         coef = concatenated([act(C) for act in group.outputs])
         map = Spanned(problem.inputs.kernel, concatenated(values.images), coef)
-        return map, _constant(basis, fits) if problem.intercept else 0.0
+        return map, _constant_mode_mean(basis, fits) if problem.intercept else 0.0
 
     return Factorization(problem, problem.kernel, outputs, parts, basis, join)
 
 
-def _constant(basis: FourierBasis, fits: list[FittedMap]) -> Array:
-    """Return the mean that the mode of constants explains, the same at all shifts."""
+def _constant_mode_mean(basis: FourierBasis, fits: list[FittedMap]) -> Array:
+    """Return the mean prediction of the constant Fourier mode, as a row of outputs."""
     xp, first = namespace(fits[0][1]), fits[0][1][None, :]
     rest = xp.concat([0.0 * first] * (len(fits) - 1), axis=1) if len(fits) > 1 else first[:, :0]
     return basis.to_real(xp.concat([first, rest], axis=1))[0, :]
 
 
-def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
-    """Return the entries of the outputs, less their mean over pairs and shifts."""
+def _centred_outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
+    """Return the entries of the outputs, centred by their mean over examples and shifts."""
     side = replace(problem.outputs, features=Explicit())  # the entries, also if there are many
     made = Cache().outputs(replace(problem, outputs=side))
     if made.mean is None:
@@ -124,13 +124,13 @@ def _outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
     return OutputRows.centred(made.coordinates, problem.weights, True, made.frame, mean)
 
 
-def _real(A: Array) -> Array:
-    """Return the real part as an array of its own."""
+def _real_copy(A: Array) -> Array:
+    """Return a contiguous copy of the real part of A."""
     return A.real + 0.0  # not a view of every other number
 
 
 class FourierBasis(Basis):
-    """Fourier modes of shifts along some axes.
+    """Fourier modes of shifts of the outputs along some axes.
 
     Parameters
     ----------
@@ -146,22 +146,22 @@ class FourierBasis(Basis):
         self.half = (*self.shape[:-1], self.shape[-1] // 2 + 1)
 
     def copies_of(self, mode: tuple[int, ...]) -> int:
-        """Return how many real directions a mode stands for: 2 if its conjugate is not a mode."""
+        """Return how many real directions a mode stands for: 2 if its conjugate is omitted."""
         return 1 if mode[-1] == 0 or 2 * mode[-1] == self.shape[-1] else 2
 
     def is_real(self, mode: tuple[int, ...]) -> bool:
-        """Return whether a mode is its own conjugate."""
+        """Return whether a mode is its own complex conjugate."""
         return all(2 * k % m == 0 for k, m in zip(mode, self.shape, strict=True))
 
     def to_modes(self, V: Array) -> Array:
-        """Return rows of outputs as Fourier modes, lengths kept, (*modes, n, others)."""
+        """Return the unitary Fourier transform of output rows V, (*modes, n, others)."""
         xp = namespace(V)
         rows = take(xp.matrix_transpose(V), self.by_shift.reshape(-1))
         shaped = xp.matrix_transpose(xp.reshape(rows, (*self.by_shift.shape, V.shape[0])))
         return fourier(shaped, self.axes) / self.number**0.5
 
     def to_real(self, C: Array) -> Array:
-        """Return modes (n, modes · others) as rows of outputs: the inverse of `to_modes`."""
+        """Return output rows from Fourier modes (n, modes · others), the inverse of `to_modes`."""
         xp, n = namespace(C), C.shape[0]
         modes = xp.reshape(xp.astype(C, xp.complex128), (n, *self.half, self.others))
         stacked = xp.moveaxis(modes, 0, -2)
@@ -170,29 +170,32 @@ class FourierBasis(Basis):
         return xp.matrix_transpose(take(rows, np.argsort(self.by_shift.reshape(-1))))
 
     def to_coordinates(self, C: Array) -> Array:
-        """Return real rows unchanged: they are in output coordinates already."""
+        """Return C unchanged, because real rows are already in output coordinates."""
         return C
 
     @cached_property
     def _copies(self) -> np.ndarray:
-        """The number of real directions that each column of the parts stands for."""
+        """The number of real directions that each stored Fourier column stands for."""
         return np.repeat([self.copies_of(mode) for mode in np.ndindex(*self.half)], self.others)
 
     def per_direction(self, values: Array) -> Array:
-        """Return one value per direction from one value per column of the parts."""
+        """Return one value per real direction, given one value per stored Fourier column."""
         xp = namespace(values)
         index = np.repeat(np.arange(len(self._copies)), self._copies)
         return xp.matrix_transpose(take(xp.matrix_transpose(values), index))
 
     def noise_per_direction(self, noises: np.ndarray) -> np.ndarray:
-        """Return the mean over modes: entries that shifts exchange are equally noisy."""
+        """Return the noise variance of each direction, averaged over the modes.
+
+        Entries that shifts exchange are equally noisy.
+        """
         copies = self._copies.reshape(-1, self.others)
         mean = (copies * noises.reshape(copies.shape)).sum(axis=0) / self.number
         return self.per_direction(np.tile(mean, len(copies))[None, :])[0, :]
 
     @cached_property
     def Q(self) -> Array:  # type: ignore[override]
-        """The cosines and sines of all modes as columns."""
+        """The cosine and sine vectors of all modes, as columns in output coordinates."""
         units = np.zeros((int(self._copies.sum()), len(self._copies)), dtype=complex)
         column = np.repeat(np.arange(len(self._copies)), self._copies)
         first = np.append(True, column[1:] != column[:-1])
@@ -202,7 +205,7 @@ class FourierBasis(Basis):
 
     @cached_property
     def _sines(self) -> np.ndarray:
-        """Whether a column stands for the sine alone, its conjugate mode for the cosine."""
+        """Whether each stored column stands for a sine; its conjugate mode is then the cosine."""
         found = []
         for mode in np.ndindex(*self.half):
             conjugate = tuple(-k % m for k, m in zip(mode, self.shape, strict=True))
@@ -211,14 +214,14 @@ class FourierBasis(Basis):
 
 
 def fourier(A: Array, axes: tuple[int, ...]) -> Array:
-    """Return the discrete Fourier transform of real numbers, computed on all cores."""
+    """Return the discrete Fourier transform of a real array along `axes`."""
     if is_foreign(A):
         return namespace(A).fft.rfftn(A, axes=axes)
     return scipy.fft.rfftn(A, axes=axes, workers=cores())
 
 
 class ShiftValues:
-    """Kernel values of inputs against all shifts of the training inputs, by Fourier mode."""
+    """Kernel values of inputs with all shifted training inputs, as Fourier modes."""
 
     def __init__(self, problem: Problem, basis: FourierBasis):
         self.kernel, self.X, self.basis = problem.inputs.kernel, problem.inputs.items, basis
@@ -227,13 +230,13 @@ class ShiftValues:
 
     @cached_property
     def images(self) -> list[Items]:
-        """The training inputs under every element of the group."""
+        """The training inputs transformed by each element of the symmetry group."""
         group: Any = self.group
         return [act(self.X) for act in group.inputs]
 
     @cached_property
     def order(self) -> np.ndarray:
-        """The position of each shift among the elements of the group."""
+        """The index of each shift in the list of group elements."""
         group: Any = self.group
         shape, axes = self.basis.shape, self.basis.axes
         first = group.shifts[0].reshape(-1, *shape)[0]
@@ -245,7 +248,7 @@ class ShiftValues:
 
     @cached_property
     def modes(self) -> Array:
-        """The Gram matrices of the training inputs, (*modes, n, n).
+        """The Fourier modes of the training Gram matrices over all shifts, (*modes, n, n).
 
         Those of a shift and its inverse are each other's transposes.
         """
@@ -257,25 +260,25 @@ class ShiftValues:
                 grams[steps] = grams[back].T
             else:
                 grams[steps] = self.kernel._gram(self.X, self.images[self.order[steps]])
-        return self._transformed(list(grams.values()))
+        return self._to_modes(list(grams.values()))
 
-    def _transformed(self, values: list[Array]) -> Array:
-        """Return values at all shifts as Fourier modes, over the number of shifts."""
+    def _to_modes(self, values: list[Array]) -> Array:
+        """Return the Fourier transform over shifts of a list of matrices, one per shift."""
         xp = namespace(*values)
         K = xp.stack(values)
         K = xp.reshape(K, (*self.basis.shape, *K.shape[1:]))
         return fourier(K, self.basis.axes) / self.basis.number
 
     def kernel_values(self, A: Items) -> Array:
-        """Return kernel values of new inputs, (*modes, inputs, n); the last result is kept."""
+        """Return the Fourier modes of the kernel values of new inputs, (*modes, inputs, n)."""
         if self.seen[0] is not A:
             steps = np.ndindex(*self.basis.shape)
             values = [self.kernel._gram(A, self.images[self.order[k]]) for k in steps]
-            self.seen = (A, self._transformed(values), None)
+            self.seen = (A, self._to_modes(values), None)
         return self.seen[1]
 
     def prior_variances(self, A: Items) -> Array:
-        """Return the kernel values of new inputs with themselves, (*modes, inputs)."""
+        """Return the Fourier modes of k(a, shifted a) for each new input a, (*modes, inputs)."""
         if self.seen[0] is not A or self.seen[2] is None:
             group: Any = self.group
             found = []
@@ -287,12 +290,12 @@ class ShiftValues:
                 ]
                 xp = namespace(*own)
                 found.append(xp.concat([xp.linalg.diagonal(K) for K in own]))
-            self.seen = (A, self.kernel_values(A), self._transformed(found))
+            self.seen = (A, self.kernel_values(A), self._to_modes(found))
         return self.seen[2]
 
 
 class ModeGram:
-    """One Fourier mode of the kernel values, in the form that `ExactInputs` factors."""
+    """One Fourier mode of the kernel values, with the methods that `ExactInputs` uses."""
 
     width = None
     reduction: Any = None
@@ -303,13 +306,13 @@ class ModeGram:
         self.real = values.basis.is_real(mode)
         self.X, self.weights, self.means = values.X, values.weights, None
 
-    def _own(self, A: Array) -> Array:
-        """Return this mode of an array of all modes."""
-        return _real(A[self.mode]) if self.real else A[self.mode]
+    def _this_mode(self, A: Array) -> Array:
+        """Return this mode's entry of an array over all modes."""
+        return _real_copy(A[self.mode]) if self.real else A[self.mode]
 
     def reduced_gram(self) -> Array:
-        """Return the Gram matrix of the mode after weights and constants are removed."""
-        K = self._own(self.values.modes)
+        """Return this mode's Gram matrix with weights applied and the intercept projected out."""
+        K = self._this_mode(self.values.modes)
         if self.intercept:
             self.means = weighted_mean(K, self.weights)
         xp = namespace(K)
@@ -319,14 +322,17 @@ class ModeGram:
         return self.reduction.reduce_gram(K) + 0.0
 
     def kernel_values(self, A: Items) -> Array:
-        """Return kernel values of new inputs, less their means if there is an intercept."""
-        K = self._own(self.values.kernel_values(A))
+        """Return this mode of k(A, X) for new inputs, centred if there is an intercept."""
+        K = self._this_mode(self.values.kernel_values(A))
         return K if self.means is None else K - self.means
 
     def prior_variances(self, A: Items, values: Array) -> Array:
-        """Return k(a, a), centred if there is an intercept, given `kernel_values(A)`."""
-        own = self._own(self.values.prior_variances(A))
-        own = own if self.real else _real(own)
+        """Return this mode of k(a, a) for new inputs, centred if there is an intercept.
+
+        `values` are the `kernel_values(A)`.
+        """
+        own = self._this_mode(self.values.prior_variances(A))
+        own = own if self.real else _real_copy(own)
         if self.means is None:
             return own
         rows = weighted_mean(namespace(values).matrix_transpose(values), self.weights)
@@ -334,11 +340,11 @@ class ModeGram:
         return own - 2.0 * rows - level
 
     def dual_map(self, coef: Array) -> Any:
-        """Return √w ∘ coef, which `shifts` makes a map of, and the mean that it explains."""
+        """Return the dual coefficients √w ∘ coef of this mode, and the mean of their map."""
         coef = self.reduction.weighted(coef)
         return coef, 0.0 if self.means is None else self.means @ coef
 
     def gram_times(self, A: Array) -> Array:
-        """Return the Gram matrix times A, less the mean of its rows if there is an intercept."""
-        KA = self._own(self.values.modes) @ A
+        """Return this mode's Gram matrix times A, centred if there is an intercept."""
+        KA = self._this_mode(self.values.modes) @ A
         return KA - weighted_mean(KA, self.weights) if self.intercept else KA

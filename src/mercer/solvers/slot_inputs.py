@@ -22,7 +22,7 @@ DIAGONAL = 16
 
 
 class SlotInputs(InputSpectrum):
-    """Inputs whose rows are slots: all slots of an example are left out together.
+    """Inputs with one row per slot, a pair of a training example and an output component.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class SlotInputs(InputSpectrum):
 
     @property
     def size(self) -> int:
-        """The number of slots."""
+        """The number of training slots."""
         return self.slots.size
 
     def set_constants(self, intercept: bool) -> None:
-        """Store 1/√Σw of each output component, the entries of its constant."""
+        """Store for each output component the entries 1/√Σw of its constant vector."""
         w = np.ones(self.slots.size) if self.weights is None else self.weights
         self.total = float(w.sum())
         totals = np.bincount(self.slots.places, w, minlength=self.slots.width)
@@ -52,17 +52,17 @@ class SlotInputs(InputSpectrum):
 
     @property
     def constants(self) -> int:
-        """The number of output components that occur, each of which has a constant."""
+        """The number of output components that occur, each with its own intercept."""
         return 0 if self.shares is None else int((self.shares > 0).sum())
 
     def constant_weights(self, at: Located) -> Array | float:
-        """Return the weight of the constant of each slot: 1/√Σw of its component."""
+        """Return the entry 1/√Σw of the intercept's unit vector at each slot of new inputs."""
         if self.shares is None or at.slots is None:
             return 0.0
         return like(self.shares[at.slots.places][:, None], self.s)
 
     def constant_shift(self, at: Located, own: np.ndarray, e: Array) -> Array | float:
-        """Return how residuals e of training slots `own` change the constants at located slots."""
+        """Return how residuals e of training slots `own` change the intercepts at new slots."""
         if self.shares is None or at.slots is None:
             return 0.0
         places = self.slots.places[own]
@@ -70,17 +70,20 @@ class SlotInputs(InputSpectrum):
         return self.constant_weights(at) * take(N @ e, at.slots.places)
 
     def _constant_entries(self, index: Any) -> np.ndarray:
-        """Return the entries of N at some rows, each in the column of its component."""
+        """Return the nonzero entry of the constant vectors N in each of the rows `index`."""
         assert self.shares is not None
         roots = 1.0 if self.weights is None else np.sqrt(self.weights[index])
         return roots * self.shares[self.slots.places[index]]
 
     def squared_constants(self, index: slice) -> Array | float:
-        """Return the squared entries of N at some rows."""
+        """Return the squared entry of the constant vectors N in each of the rows `index`."""
         return 0.0 if self.shares is None else like(self._constant_entries(index) ** 2, self.s)
 
     def constant_blocks(self, members: np.ndarray) -> tuple[Array, Array] | None:
-        """Return N_gN_gᵀ for each group of rows, and its part from components of no other group."""
+        """Return N_gN_gᵀ per group of rows, and its part from components in no other group.
+
+        N holds the constant vectors of the output components.
+        """
         if self.shares is None:
             return None
         places, levels = self.slots.places[members], self._constant_entries(members)
@@ -91,7 +94,7 @@ class SlotInputs(InputSpectrum):
         return like(products, self.s), like(products * alone[:, :, None], self.s)
 
     def without_constants(self, members: np.ndarray, A: Array) -> Array:
-        """Return (I - N_gN_gᵀ)⁻¹ A for groups of rows, without constants of one group alone."""
+        """Return (I - N_gN_gᵀ)⁻¹A per group, omitting constants that occur in one group only."""
         if self.shares is None:
             return A
         places, levels = self.slots.places[members], self._constant_entries(members)
@@ -106,7 +109,7 @@ class SlotInputs(InputSpectrum):
 
 
 class GramInputs(SlotInputs):
-    """All values of an operator-valued kernel on the training inputs, written out over slots.
+    """Spectrum of the full Gram matrix of an operator-valued kernel over all training slots.
 
     The spectrum is made when more than a solution is needed.
     """
@@ -128,11 +131,11 @@ class GramInputs(SlotInputs):
     def spectrum(self) -> tuple[Array, Array, Reduction, Any]:
         """Eigenvalues, eigenvectors, the reduction, and the mean Gram row of each component."""
         if self.known is None:
-            self.known = self._factored()
+            self.known = self._factor()
         return self.known
 
-    def _factored(self) -> tuple[Array, Array, Reduction, Any]:
-        """Compute the `spectrum`."""
+    def _factor(self) -> tuple[Array, Array, Reduction, Any]:
+        """Compute the eigendecomposition that `spectrum` returns."""
         K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
         means = self.slots.means(K, weights) if self.intercept else None
         scale = float(namespace(K).max(namespace(K).linalg.diagonal(K)))  # rounding is relative
@@ -151,17 +154,17 @@ class GramInputs(SlotInputs):
     roots = property(lambda self: self.reduction.roots)
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return the slots of new inputs in the eigenbasis."""
+        """Project the slots of new inputs on the eigenvectors; `prior` adds prior variances."""
         gram, means = self.kernel.gram(X, self.X), self.spectrum[3]
         K, slots = gram.matrix(), gram.rows
         own = diagonal(self.kernel, X) if prior else None
         if means is not None:
-            own = None if own is None else self._centred(own, K, slots)
+            own = None if own is None else self._centred_variances(own, K, slots)
             K = K - take(means, slots.places)
         return Located(K @ self.reduction.weighted(self.E), own, slots)
 
-    def _centred(self, own: Array, K: Array, slots: Slots) -> Array:
-        """Return the prior variances of centred features, one constant for each component."""
+    def _centred_variances(self, own: Array, K: Array, slots: Slots) -> Array:
+        """Return prior variances `own` after centring the features by output component."""
         xp, turn = namespace(K), namespace(K).matrix_transpose
         across = turn(self.slots.means(turn(K), self.weights))  # (rows, width)
         level = self.slots.means(turn(self.spectrum[3]), self.weights)
@@ -170,23 +173,27 @@ class GramInputs(SlotInputs):
         return own + take(xp.linalg.diagonal(level), slots.places)
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge: by Cholesky factors, or by a known spectrum."""
+        """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
         gram = self.kernel.gram(self.X)
         try:
             made = self.known is not None
-            C = self._spectral(smoother, alpha) if made else self._direct(gram, smoother.T, alpha)
+            C = (
+                self._coefficients_by_spectrum(smoother, alpha)
+                if made
+                else self._coefficients_by_cholesky(gram, smoother.T, alpha)
+            )
         except np.linalg.LinAlgError:
-            C = self._spectral(smoother, alpha)  # α is lost in rounding
+            C = self._coefficients_by_spectrum(smoother, alpha)  # α is lost in rounding
         means = self.slots.means(gram.apply(C), self.weights)
         mean = namespace(means).reshape(means, (-1,)) if self.intercept else 0.0
         return CoupledMap(self.kernel, self.X, self.slots.join(C)), mean
 
-    def _spectral(self, smoother: Any, alpha: float) -> Array:
-        """Return dual coefficients from the spectrum."""
+    def _coefficients_by_spectrum(self, smoother: Any, alpha: float) -> Array:
+        """Return the dual coefficients for `alpha`, computed from the spectrum."""
         return self.reduction.weighted(self.E @ smoother.coefficients(alpha))
 
-    def _direct(self, gram: BlockGram, T: Array, alpha: float) -> Array:
-        """Return dual coefficients by a Cholesky factor for each set of coupled slots."""
+    def _coefficients_by_cholesky(self, gram: BlockGram, T: Array, alpha: float) -> Array:
+        """Return the dual coefficients for `alpha`, by Cholesky factors of the coupled blocks."""
         C, w, places = T + 0.0, self.weights, self.slots.places
         for own, G in gram.parts():
             some = None if w is None else w[own]
@@ -199,14 +206,14 @@ class GramInputs(SlotInputs):
 
 
 def diagonal(kernel: OperatorKernel, X: Items) -> Array:
-    """Return K(x, x) at every slot, computed for a few inputs at a time."""
+    """Return the diagonal of K(x, x) for every input in X, one value per slot."""
     own = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL)]
     xp = namespace(*own)
     return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
 def require_written_out(size: int) -> None:
-    """Refuse a matrix over all slots that exceeds the memory."""
+    """Raise MemoryError if a matrix over `size` slots exceeds the memory."""
     needed, free = 8.0 * DENSE_SQUARES * size * size, SHARE * available()
     if needed > free:
         raise MemoryError(

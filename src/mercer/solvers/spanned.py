@@ -26,7 +26,7 @@ from .part import CANCELLED, Part
 
 
 class OutputGram:
-    """The weighted Gram matrix √w L √w of the outputs, by its products and entries.
+    """The weighted, centred Gram matrix of the outputs, as products and single entries.
 
     With an intercept, the weighted mean of the outputs is subtracted first.
     """
@@ -37,7 +37,7 @@ class OutputGram:
         self.center, self.w = problem.intercept, problem.weights
 
     def _plain_times(self, M: Array) -> Array:
-        """Return L M, without weights and centring, in blocks of rows."""
+        """Return L M, the output Gram matrix L (not weighted, not centred) times M."""
         n = count(self.y)
         parts = [
             self.kernel._gram(part(self.y, rows), self.y) @ M for rows in blocks(n, ENTRIES // n)
@@ -45,7 +45,10 @@ class OutputGram:
         return self.kernel.finite_values(namespace(*parts).concat(parts, axis=0))
 
     def gram_times(self, M: Array) -> Array:
-        """Return the weighted, centred Gram matrix times M, whose columns have no constant part."""
+        """Return the weighted, centred output Gram matrix times M.
+
+        The columns of M must be orthogonal to the constants.
+        """
         xp, n = namespace(M), M.shape[0]
         roots = None if self.w is None else like(np.sqrt(self.w)[:, None], M)
         M = M if roots is None else roots * M
@@ -61,13 +64,13 @@ class OutputGram:
         return LM if roots is None else roots * LM
 
     def diagonal(self) -> Array:
-        """Return the weighted squared lengths of the (centred) outputs; call `gram_times` first."""
+        """Return the weighted squared norms of the (centred) outputs; call `gram_times` first."""
         own = self.kernel.diag(self.y)
         own = own - 2.0 * self.means + self.level if self.center else own
         return own if self.w is None else like(self.w, own) * own
 
     def block(self, own: np.ndarray) -> Array:
-        """Return the weighted block of L over some outputs; call `gram_times` first."""
+        """Return the weighted, centred Gram matrix of outputs `own`; call `gram_times` first."""
         some = take(self.y, own)
         L = self.kernel._gram(some, some)
         if self.center:
@@ -94,17 +97,20 @@ class SpanMoments:
 
     @cached_property
     def gram_in_basis(self) -> Array:
-        """EᵀLE, the output Gram matrix in the basis E."""
+        """EᵀLE, the output Gram matrix L in the basis of input eigenvectors E."""
         return self.turn(self.E) @ self.gram_times_basis
 
     @cached_property
     def complement_part(self) -> Array:
-        """P L E, where P = I - EEᵀ - NNᵀ projects on the complement of E and the constants."""
+        """P L E, the output Gram matrix times the eigenvectors, projected outside E.
+
+        P = I - EEᵀ - NNᵀ, with N the constants.
+        """
         return self.gram_times_basis - self.E @ self.gram_in_basis
 
     @cached_property
     def unfitted_sqlengths(self) -> Array:
-        """(PLP)_ii, the squared length of the part of each output that no ridge can fit."""
+        """The squared norm of each output's component outside the input eigenvectors, (PLP)_ii."""
         xp, both = (
             namespace(self.E),
             self.gram_times_basis + self.complement_part,
@@ -120,7 +126,10 @@ class SpanMoments:
         return xp.where(left > 0, left, xp.zeros_like(left))
 
     def sqlengths(self, alpha: float, averaged: bool) -> Array:
-        """Return squared lengths of left-out residuals: ((I - H) L (I - H))_ii / (1 - H_ii)²."""
+        """Return the squared norm of the left-out residual of each example.
+
+        Without groups it is ((I - H) L (I - H))_ii / (1 - H_ii)², with H the smoother.
+        """
         groups = self.problem.groups
         shrunk = self.E * self.part.shrinkage(alpha)[:, 0]
         if groups is not None and not averaged:
@@ -132,7 +141,7 @@ class SpanMoments:
         return namespace(found).where(found > 0, found, namespace(found).zeros_like(found))
 
     def _sqlengths_of_rows(self, alpha: float, shrunk: Array, averaged: bool) -> Array:
-        """Return squared lengths of left-out residuals if each example is left out alone.
+        """Return the squared norms of left-out residuals if each example is left out alone.
 
         They follow from I - H = P + E diag(d) Eᵀ, and `shrunk` is E diag(d).
         """
@@ -154,7 +163,7 @@ class SpanMoments:
         return found / (rest * rest)
 
     def _sqlengths_of_groups(self, alpha: float, shrunk: Array, groups: np.ndarray) -> Array:
-        """Return squared lengths of left-out residuals if groups are left out together."""
+        """Return the squared norms of left-out residuals if groups are left out together."""
         xp, turn = namespace(shrunk), self.turn
         lengths = xp.zeros_like(xp.sum(shrunk, axis=1))
         for own in (own for same in members_by_size(groups) for own in same):
@@ -176,7 +185,7 @@ class SpanMoments:
         return lengths
 
     def _block_of_products(self, alpha: float, rows: np.ndarray) -> Array:
-        """Return the block of (I - H) L (I - H) over some rows, without cancellation.
+        """Return the block over `rows` of (I - H) L (I - H), with smoother H and output Gram L.
 
         It is computed from the rows of I - H, which is slower than from the moments.
         """
@@ -186,7 +195,7 @@ class SpanMoments:
         return R @ self.gram.gram_times(self.turn(R))
 
     def points(self, alpha: float) -> Embedding:
-        """Return the left-out points as weights on the outputs, (n, n)."""
+        """Return the left-out predictions as weights on the training outputs, (n, n)."""
         problem, n = self.problem, self.problem.n
         require_exact(n, LEFT_OUT_SQUARES)
         R = next(iter(LeaveOneOut(self.part, problem.groups).path([alpha])))

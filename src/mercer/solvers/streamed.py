@@ -27,7 +27,7 @@ ROWS = 1024
 
 
 def stream_refusal(problem: Problem, want: Want) -> str | None:
-    """Return why a streamed problem is not solved; None if it is."""
+    """Return why a streamed problem cannot be solved; None if it can."""
     uniform = problem.operator_features or problem.kernel.operator.uniform is not None
     if want.solver == "cholesky" and not uniform:
         return f"solver='cholesky' is for the identity operator, not {problem.kernel.operator}"
@@ -38,7 +38,7 @@ def stream_refusal(problem: Problem, want: Want) -> str | None:
 
 
 def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor the moments of all pairs into one part, whose rows are the sample."""
+    """Factor a streamed problem by the moments of all pairs, with the stored sample as rows."""
     stream = StreamMoments.of(problem)
     frame = OrthonormalFrame(problem.gathered.outputs)
     if problem.operator_features:
@@ -64,7 +64,7 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
 
 @dataclass(frozen=True)
 class StreamMoments:
-    """The moments of all pairs about their means, and these means.
+    """The centred second moments of all streamed pairs, and their means.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class StreamMoments:
 
     @classmethod
     def of(cls, problem: Problem) -> StreamMoments:
-        """Return the moments of a streamed problem."""
+        """Return the centred moments of a streamed problem."""
         gathered = problem.gathered
         if not problem.intercept:
             return cls(gathered.moments, None, (None, None))
@@ -91,7 +91,7 @@ class StreamMoments:
         return cls(gathered.moments.about(u, v), (u, v), (a + u, b + v))
 
     def inputs(self, problem: Problem) -> LowRankInputs:
-        """Return the spectrum of the input moment of all pairs, with the sample as rows."""
+        """Return the spectrum of the input moment of all pairs, with the stored sample as rows."""
         m, map = self.moments, problem.gathered.inputs
         at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu, None, float(m.n), False)
         return LowRankInputs(at).at_pairs(problem.inputs.items, problem.weights)
@@ -103,9 +103,9 @@ class StreamMoments:
         outputs: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
-        """Return the factorisation for every ridge; with `alpha` the operator is learnt at it."""
+        """Return the factorisation of the stream; with `alpha` the operator is learnt at it."""
         m, xp = self.moments, namespace(self.moments.vu)
-        vu = self._significant(m.vu @ inputs.P)
+        vu = self._without_rounding(m.vu @ inputs.P)
         EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
         rotated = Moments(m.n, inputs.s, vu, m.vv)
         found = factor_separable(problem, inputs, outputs, rotated, EV, alpha)
@@ -115,12 +115,12 @@ class StreamMoments:
         return found
 
     def sums(self, problem: Problem) -> Sums:
-        """Return the moments in the form that one solution needs."""
+        """Return the moments as the tuple `Sums` that `MomentSolution` needs."""
         turn = namespace(self.moments.vu).matrix_transpose
         return problem.gathered.inputs, self.moments.uu, self.origins[0], turn(self.moments.vu)
 
-    def _significant(self, vu: Array) -> Array:
-        """Set entries of S_vu that are rounding errors to zero; short directions enlarge them."""
+    def _without_rounding(self, vu: Array) -> Array:
+        """Set entries of the output-input moment `vu` that are rounding errors to zero."""
         xp, m = namespace(vu), self.moments
         u, v = trace(m.uu), xp.linalg.diagonal(m.vv)
         if self.means is not None:
@@ -137,7 +137,7 @@ class FeatureSolution(Method):
         self.problem, self.stream = problem, stream
 
     def solution(self, alpha: float) -> Solution | None:
-        """Return the map g at one ridge."""
+        """Return the fitted map g for the ridge parameter `alpha`."""
         m, gathered, (a, b) = self.stream.moments, self.problem.gathered, self.stream.origins
         coef = gathered.inputs.solve(m.uu, m.vu, alpha)
         offset, frame = None if a is None else b - a @ coef, OrthonormalFrame(gathered.outputs)
@@ -146,7 +146,7 @@ class FeatureSolution(Method):
 
 
 def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
-    """Return the mean squared error on other pairs, from their moments.
+    """Return the mean squared error at `alpha` on held-out pairs, from the moments `gathering`.
 
     Σ‖v - Cᵀu‖² = tr S_vv - 2 tr(S_vu C) + tr(Cᵀ S_uu C).
     """
@@ -163,7 +163,7 @@ def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class LeftOutSums:
-    """Σ w‖e‖² of left-out residuals e over any pairs, for all trials of one scalar kernel.
+    """Sums of squared left-out residuals over streamed pairs, for trials that share a kernel.
 
     Residual and leverage of a pair need its own coordinates and the spectra of all pairs, nothing
     of any other pair: so blocks are judged one by one, wherever they are.
@@ -202,7 +202,7 @@ class LeftOutSums:
         return np.sum([self._sums(*block) for block in cut], axis=0)
 
     def _sums(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
-        """Return the sums over one block of pairs."""
+        """Return the sums of squared left-out residuals over one block of pairs, for all trials."""
         inputs = self.inputs.at_pairs(X, w)
         V = dense(self.outputs.transform(y))
         V = OutputRows.centred(V, w, False, OrthonormalFrame(self.outputs), self.mean).rows

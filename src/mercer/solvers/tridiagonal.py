@@ -17,7 +17,10 @@ from ..operators.separable import SpectralMoments
 def solve_directions(
     K: np.ndarray, b: np.ndarray, alpha: float, T: np.ndarray
 ) -> np.ndarray | None:
-    """Return b_j (b_j K + αI)⁻¹ T_j for every j, overwriting K; None if K is indefinite."""
+    """Return b_j (b_j K + αI)⁻¹T_j for every column j of T; None if K is indefinite.
+
+    K is overwritten.
+    """
     reflectors, tau, diagonal, off = tridiagonalized(K)
     if not positive_semidefinite(diagonal, off):
         return None
@@ -30,10 +33,10 @@ def solve_directions(
 
 
 class FactoredMoments(SpectralMoments):
-    """Moments of which the conditional covariance takes a Cholesky factor, not a spectrum."""
+    """Moments that compute the conditional covariance from a Cholesky factor of K."""
 
     def unexplained(self, epsilon: float) -> np.ndarray:
-        """Return nε Vᵀ(K + nεI)⁻¹V = XᵀX of X = √(nε) L⁻¹V with LLᵀ = K + nεI.
+        """Return nε Vᵀ(K + nεI)⁻¹V, the output moment that kernel ridge regression leaves.
 
         LinAlgError where nε is lost in the rounding of K.
         """
@@ -44,7 +47,7 @@ class FactoredMoments(SpectralMoments):
 
 
 def reflect(A: np.ndarray, reflectors: np.ndarray, tau: np.ndarray, back: bool = False) -> None:
-    """Overwrite A, an array in C order, with HᵀA, or with H A if `back`.
+    """Overwrite A with HᵀA (or H A if `back`), H being the product of Householder reflectors.
 
     `reflectors` and `tau` are those of `tridiagonalized`.
 
@@ -69,7 +72,7 @@ def reflect(A: np.ndarray, reflectors: np.ndarray, tau: np.ndarray, back: bool =
 
 
 def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
-    """Return whether a tridiagonal matrix has no negative eigenvalue beyond rounding."""
+    """Return whether a symmetric tridiagonal matrix has no negative eigenvalue beyond rounding."""
     ends = [
         eigh_tridiagonal(diagonal, off, eigvals_only=True, select="i", select_range=(i, i))[0]
         for i in (0, len(diagonal) - 1)
@@ -80,7 +83,7 @@ def positive_semidefinite(diagonal: np.ndarray, off: np.ndarray) -> bool:
 def shifted_solves(
     diagonal: np.ndarray, off: np.ndarray, b: np.ndarray, alpha: float, A: np.ndarray
 ) -> None:
-    """Multiply column j of A by (b_j T + αI)⁻¹, in place.
+    """Multiply column j of A by (b_j T + αI)⁻¹ in place, with T a tridiagonal matrix.
 
     All columns go through one elimination, a row of the matrix at a time.
     """

@@ -13,7 +13,7 @@ from .outputs import Basis, in_order
 
 @dataclass(frozen=True)
 class UnitVariances:
-    """The posterior variance along the directions of the operator, for unit noise.
+    """A function of inputs: the posterior variance along each direction, for unit noise.
 
     Attributes
     ----------

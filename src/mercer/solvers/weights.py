@@ -20,7 +20,10 @@ from .left_out import solve_diagonal_blocks
 
 
 class DualWeights(FeatureMap):
-    """√w ∘ (√w K_x √w + αI)⁻¹ (√w ∘ k_x): the weights of the identity on the training outputs."""
+    """The weights of exact predictions on the training outputs, for a multiple of the identity.
+
+    At an input x they are √w ∘ (√w K_x √w + αI)⁻¹ (√w ∘ k_x).
+    """
 
     sample_weight: np.ndarray | None = None
 
@@ -40,13 +43,13 @@ class DualWeights(FeatureMap):
 
     @classmethod
     def of(cls, problem: Problem, alpha: float) -> DualWeights:
-        """Return the weights of an exact problem under a multiple of the identity."""
+        """Return the weights for an exact problem whose operator is a multiple of the identity."""
         side, alpha = problem.inputs, alpha / problem.operator_scale
         return cls(side.kernel, side.items, alpha, problem.intercept, problem.weights)
 
     @cached_property
     def factored(self) -> tuple[InputGram, PositiveDefinite]:
-        """The kernel on the inputs, and √w K √w + αI without constants, factored on first use.
+        """The kernel on the training inputs, and the Cholesky factor of √w K √w + αI.
 
         Raises `numpy.linalg.LinAlgError` where α is lost in the rounding of K.
         """
@@ -54,7 +57,7 @@ class DualWeights(FeatureMap):
         return gram, factor_with_ridge(gram.reduced_gram(), self.alpha)
 
     def solve(self, T: Array) -> Array:
-        """Return (√w K √w + αI)⁻¹ T on the complement of the constants."""
+        """Return (√w K √w + αI)⁻¹T, restricted to the complement of the constants."""
         gram, factor = self.factored
         return gram.reduction.expand_rows(factor.solve(gram.reduction.reduce_rows(T)))
 
@@ -62,7 +65,7 @@ class DualWeights(FeatureMap):
         return {k: v for k, v in self.__dict__.items() if k != "factored"}  # n², made again on use
 
     def transform(self, A: Items) -> Array:
-        """Return the weights of g(a), one row per input."""
+        """Return the weights of the predictions g(a) on the training outputs, one row per input."""
         gram = self.factored[0]
         K = gram.kernel_values(A)
         turn, weighted = namespace(K).matrix_transpose, gram.reduction.weighted
@@ -75,29 +78,29 @@ class DualWeights(FeatureMap):
 
     @property
     def coefficients(self) -> Array:
-        """The matrix by which kernel values are multiplied."""
+        """The matrix that kernel values are multiplied by to obtain the weights."""
         gram, factor = self.factored
         weighted = gram.reduction.weighted
         return weighted(self.solve(weighted(like(np.eye(count(self.X)), factor.factor))))
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Return the weights of g(x)."""
+        """Return the weights of the predictions g(x) on the training outputs; C is not used."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> DualWeights:
-        """Return itself: the map needs the same inputs."""
+        """Return the object itself, because `map` needs the same training inputs."""
         return self
 
 
 @dataclass(frozen=True)
 class LeastWeights:
-    """The smallest weights on the training outputs that give a point."""
+    """The weights on the training outputs of least norm that represent a point."""
 
     frame: Frame
     y: Items
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Return C V⁺, with V the coordinates of the training outputs."""
+        """Return C V⁺, least-norm weights for points C; V are the training output coordinates."""
         if isinstance(self.frame, SpanFrame):
             return C
         V = self.frame.evaluate(self.y)
@@ -105,28 +108,28 @@ class LeastWeights:
         return C @ xp.linalg.pinv(V, rtol=like(1e-10, V))
 
     def without_training_data(self, map: FeatureMap) -> LeastWeights | None:
-        """Return itself if the map has a row for every training example anyway, else None."""
+        """Return the object itself if `map` stores a row per training example, else None."""
         kept = map.coefficients is None or map.coefficients.shape[0] >= count(self.y)
         return self if kept else None
 
 
 class NoWeights:
-    """The weights of a streamed model, which has released its training outputs."""
+    """Placeholder for the weights of a streamed model, whose training outputs were not kept."""
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Refuse: the training outputs were not kept."""
+        """Raise an error, because the training outputs were not kept."""
         raise NotSupported(
             "a model of a stream keeps no weights on the training outputs: fit on arrays in "
             "memory for points.weights and points.expect."
         )
 
     def without_training_data(self, map: FeatureMap) -> NoWeights:
-        """Return itself: there is nothing to drop."""
+        """Return the object itself, because it holds no training data."""
         return self
 
 
 class CoupledMap(FeatureMap):
-    """G(x) = Σ_j K(x, x_j) c_j."""
+    """The map g(x) = Σ_j K(x, x_j) c_j of an operator-valued kernel K."""
 
     def __init__(self, kernel: OperatorKernel, X: Items, coef: Array):
         self.kernel = kernel
@@ -134,7 +137,7 @@ class CoupledMap(FeatureMap):
         self.coef = coef
 
     def transform(self, A: Items) -> Array:
-        """Return the points in output coordinates."""
+        """Return the predictions g(a) in output coordinates, one row per input."""
         return self.kernel.gram(A, self.X) @ self.coef
 
     @property
@@ -144,7 +147,7 @@ class CoupledMap(FeatureMap):
 
 
 def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> Embedding:
-    """Return left-out points whose weights on the training outputs are computed when needed.
+    """Return left-out points that compute their weights on training outputs on demand.
 
     Parameters
     ----------
@@ -165,7 +168,10 @@ def with_training_weights(points: Embedding, problem: Problem, alpha: float) -> 
 
 
 def left_out_weights(problem: Problem, alpha: float) -> Array:
-    """Return the weights I - P_gg⁻¹P_g of left-out predictions, with P = (K + αI)⁻¹."""
+    """Return the weights of left-out predictions on the training outputs, (n, n).
+
+    They are I - P_gg⁻¹P_g for the rows of each group g, with P = (K + αI)⁻¹.
+    """
     dual = DualWeights.of(problem, alpha)
     gram, factor = dual.factored
     P = dual.solve(like(np.eye(problem.n), factor.factor))

@@ -26,7 +26,7 @@ HOST_CHOICE_RANK = 1000
 
 
 class Landmarks:
-    """The moments of all landmarks, and of those that several ridges are compared with."""
+    """Landmark moments: of all landmarks, and of fewer for comparing ridge parameters."""
 
     def __init__(self, data: FieldRows):
         self.data = data
@@ -38,7 +38,7 @@ class Landmarks:
 
     @cached_property
     def small(self) -> LandmarkMoments:
-        """The moments of some landmarks, with which ridges are compared."""
+        """The moments of a subset of landmarks, used to compare ridge parameters."""
         most = CHOICE_RANK if is_foreign(self.data.X) else HOST_CHOICE_RANK
         if int(self.data.landmarks.shown.shape[0]) <= most:
             return self.full
@@ -46,7 +46,7 @@ class Landmarks:
 
 
 class WindowInputs(SlotInputs):
-    """Rows of coordinates M of the kernel values between windows and landmarks.
+    """Inputs with one row per window of a field, in coordinates of landmark windows.
 
     With k the values of a window less the mean of its location, E = √w kᵀM diag(e) and
     z(x) = k(x)ᵀM diag(z). The coordinates are eigenvectors of the moment of L⁻¹k with LLᵀ = K, or
@@ -90,18 +90,18 @@ class WindowInputs(SlotInputs):
 
     @property
     def moments(self) -> Any:
-        """The moments of the landmarks in use."""
+        """The landmark moments in use: by default the smaller set."""
         return self.landmarks.small if self.used is None else self.used
 
     @property
     def coordinates(self) -> tuple[Array, Array, Array, Array]:
-        """The eigenvalues s, the matrix M, and the vectors e and z that scale its columns."""
+        """The eigenvalues s, the coordinate matrix M, and the column scales of E and of z(x)."""
         if self.known is None:
-            self.known = self._factored()
+            self.known = self._factor()
         return self.known
 
-    def _factored(self) -> tuple[Array, Array, Array, Array]:
-        """Compute `coordinates` from the spectrum of the moments."""
+    def _factor(self) -> tuple[Array, Array, Array, Array]:
+        """Compute `coordinates` from the spectrum of the landmark moments."""
         s, M = self.moments.spectrum
         kept = np.flatnonzero(host(s) > 0)
         xp = namespace(M)
@@ -111,7 +111,9 @@ class WindowInputs(SlotInputs):
     s = property(lambda self: self.coordinates[0])
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return inputs by a Cholesky factor CCᵀ = K_mn K_nm + (α/b) K, at the full rank.
+        """Return a copy factored by Cholesky for this alpha, with all landmarks.
+
+        The factor is CCᵀ = K_mn K_nm + (α/b) K.
 
         H = kᵀC⁻ᵀC⁻¹k. Written with equal eigenvalues s of any size, all formulas of a spectrum
         hold, except for the determinant.
@@ -127,7 +129,7 @@ class WindowInputs(SlotInputs):
         return other
 
     def log_det(self, b: Array, alpha: float) -> float:
-        """Return Σ log(s b + α) over the coordinates of every direction."""
+        """Return Σ_pj log(s_p b_j + α) over eigenvalues s of the inputs and b of the operator."""
         if self.prior_level is None:
             return super().log_det(b, alpha)
         root, M = self.moments.root, self.coordinates[1]
@@ -135,18 +137,18 @@ class WindowInputs(SlotInputs):
         logs = [float(xp.sum(xp.log(xp.linalg.diagonal(A)))) for A in (M, root)]
         return int(b.shape[0]) * (m * log(float(b[0])) - 2.0 * sum(logs))
 
-    def _cross(self) -> Array:
-        """Return K_mn T, kernel values of landmarks and windows times the targets."""
+    def _landmark_targets(self) -> Array:
+        """Return K_mn T, the landmark-window kernel matrix times the targets."""
         b = self.moments.b
         return b if self.directions is None else b @ self.directions
 
     def project(self, T: Array) -> Array:
-        """Return EᵀT of the training outputs from their moments."""
+        """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
         _, M, e, _ = self.coordinates
-        return e[:, None] * (namespace(M).matrix_transpose(M) @ self._cross())
+        return e[:, None] * (namespace(M).matrix_transpose(M) @ self._landmark_targets())
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
-        """Return the map of a `Part` at one ridge with all landmarks, by a Cholesky factor."""
+        """Return the fitted map with all landmarks, by a Cholesky factor, and its training mean."""
         full = self.landmarks.full
         cross = full.b if self.directions is None else full.b @ self.directions
         coef = PositiveDefinite(full.at(alpha / float(smoother.b[0]))).solve(cross)
@@ -154,12 +156,12 @@ class WindowInputs(SlotInputs):
         return LandmarkFieldMap(self.kernel, full.landmarks, coef), mean
 
     def _rows(self, K: Array) -> Array:
-        """Return kernel values times M, one row per window."""
+        """Return K @ M, kernel values in the coordinates M, one row per window."""
         M = self.coordinates[1]
         return namespace(K).reshape(K @ M, (-1, M.shape[1]))
 
     def rows(self, index: np.ndarray) -> Array:
-        """Return some rows of E."""
+        """Return the rows `index` of the eigenvector matrix E."""
         locations = self.slots.size // self.slots.n
         fields, at = np.divmod(index, locations)
         needed, where = np.unique(fields, return_inverse=True)
@@ -169,33 +171,33 @@ class WindowInputs(SlotInputs):
         return take(self._rows(K), where.reshape(-1) * locations + at) * self.coordinates[2]
 
     def locate(self, X: Items, prior: bool = False) -> Located:
-        """Return the windows of new fields in the eigenbasis; prior variances are exact."""
+        """Project the windows of new fields on the eigenbasis; `prior` adds exact variances."""
         kernel, means, xp = self.kernel, self.moments.means, namespace(self.moments.root)
         view = View(kernel, kernel.input_grid, kernel.output_grid)
         A = view.inputs.split(like(X, self.moments.root))
         K = stack_locations(view.values(A, self.moments.landmarks))
         own = None
         if prior:
-            own = like(view.diagonal(), K) - xp.sum(self._solved(K) ** 2, axis=2)
+            own = like(view.diagonal(), K) - xp.sum(self._whitened(K) ** 2, axis=2)
             own = xp.where(own > 0, own, xp.zeros_like(own))
         K = K if means is None else K - means
         Z = self._rows(K)
         if own is not None:
             if self.prior_level is None:
-                added = xp.reshape(xp.sum(self._solved(K) ** 2, axis=2), (-1,))
+                added = xp.reshape(xp.sum(self._whitened(K) ** 2, axis=2), (-1,))
             else:
                 added = self.prior_level * xp.sum(Z * Z, axis=1)
             own = xp.reshape(own, (-1,)) + added
         return Located(Z * self.coordinates[3], own, slots_of(kernel, count(X), self.slots.repeats))
 
-    def _solved(self, K: Array) -> Array:
-        """Return L⁻¹k for all windows."""
+    def _whitened(self, K: Array) -> Array:
+        """Return L⁻¹k for the kernel values k of each window (LLᵀ: landmark Gram matrix)."""
         xp = namespace(K)
         flat = xp.matrix_transpose(xp.reshape(K, (-1, K.shape[2])))
         return xp.reshape(xp.matrix_transpose(solve_triangular(self.moments.root, flat)), K.shape)
 
     def without_rows(self) -> WindowInputs:
-        """Return a copy without the training fields."""
+        """Return a copy without the training fields; predictions remain available."""
         other = copy(self)
         other.known, other.used = self.coordinates, self.moments.summary()
         other.data, other.landmarks, other.weights, other.roots = None, None, None, None
@@ -203,6 +205,6 @@ class WindowInputs(SlotInputs):
 
 
 def slots_of(kernel: Any, n: int, channels: int) -> Slots:
-    """Return one slot for each location that counts."""
+    """Return the slots of n fields, one for each unmasked location."""
     slots = kernel.slots(n)
     return Slots(n, slots.width, channels, slots.live)

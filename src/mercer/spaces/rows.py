@@ -46,7 +46,7 @@ class Rows(Space):
         return object_array([dict(zip(columns, values, strict=True)) for values in parts])
 
     def _checked(self, A: Items, name: str) -> np.ndarray:
-        """Return rows after checking that each is a dictionary with all columns."""
+        """Return dictionaries in an object array after checking that each has all columns."""
         for i, row in enumerate(A):
             for column in self.columns:
                 if column not in row:
