@@ -7,7 +7,7 @@ import pytest
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto.kinds.numbers import written_dates
+from mercer.auto.kinds.numbers import write_dates
 from mercer.auto.outputs import Outputs
 from mercer.auto.tables.notation import number, row
 from mercer.auto.tables.values import Column, numbers
@@ -168,8 +168,8 @@ def test_a_word_among_dates_is_named(file):
 
 def test_days_are_written_within_the_calendar():
     days = np.array([0.4, 1e12, -1e12])
-    assert written_dates(days, "text", False) == ["1970-01-01", "9999-12-30", "0001-01-01"]
-    assert written_dates(np.array([0.5]), "text", True) == ["1970-01-01T12:00:00"]
+    assert write_dates(days, "text", False) == ["1970-01-01", "9999-12-30", "0001-01-01"]
+    assert write_dates(np.array([0.5]), "text", True) == ["1970-01-01T12:00:00"]
 
 
 @pytest.mark.parametrize("cell", [10**400, "1" * 400, [10**400], float("inf")])

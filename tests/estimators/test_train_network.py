@@ -5,7 +5,7 @@ import pytest
 
 from mercer import DamagedModel, KernelDependency, load, save, train_network
 from mercer.estimators.learned_parameters import ParameterSearch
-from mercer.estimators.train_network import _left_out_error, _root
+from mercer.estimators.train_network import _gram_root, _left_out_error
 from mercer.features import Nystroem
 from mercer.kernels import RBF, Laplacian, Linear, Mapped, Matern, Polynomial
 from mercer.operators import ConditionalCovariance, Covariance, Identity
@@ -49,7 +49,7 @@ def test_gradients_are_the_same_on_torch(operator, criterion, groups, low_rank):
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_gradient_of_a_minibatch(intercept):
-    K, T = RBF(1.0)(X), _root(Y @ Y.T, intercept)
+    K, T = RBF(1.0)(X), _gram_root(Y @ Y.T, intercept)
     _, ridge, A = _left_out_error(K, T, 1.0, intercept)
     D = RNG.normal(size=K.shape)
     D = D + D.T

@@ -16,7 +16,7 @@ from mercer.operators import (
     Patchwise,
     Shared,
 )
-from mercer.sets.certificate import reasons_made_of_data
+from mercer.sets.certificate import reasons_left_out_was_seen
 from mercer.sets.weights import largest_fraction
 
 LETTERS = list("abcdefghij")
@@ -161,7 +161,7 @@ def test_jackknife_states_no_level_where_something_was_seen(model, reason, rng):
 def test_an_output_kernel_with_a_median_was_seen(rng):
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
     model = KernelDependency(RBF(1.0), RBF("median")).fit(X, Y)
-    assert reasons_made_of_data(model) == ["the output kernel was fitted on the data"]
+    assert reasons_left_out_was_seen(model) == ["the output kernel was fitted on the data"]
 
 
 def test_bands_of_left_out_residuals_prove_nothing(rng):

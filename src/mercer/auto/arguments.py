@@ -16,7 +16,10 @@ FEWEST = 4
 
 
 def check_arguments(model: Any) -> dict[Any, str] | None:
-    """Refuse wrong arguments, and return the kinds of the outputs if they are given."""
+    """Raise an error for wrong arguments of `AutoDependency`; return the given output kinds.
+
+    The result maps column names to kinds, and is None if no kinds are given.
+    """
     scorer_of(model.scoring)
     check_coverage(model.coverage)
     if model.preset not in PRESETS:
@@ -35,7 +38,7 @@ def check_arguments(model: Any) -> dict[Any, str] | None:
 
 
 def check_scoring(scoring: Any, kind: str) -> None:
-    """Refuse a scorer of outputs of one kind for columns that differ in kind."""
+    """Raise an error if `scoring` is a scorer for one kind of output but `kind` is "record"."""
     if scoring is not None and kind == "record":
         raise ValueError(
             "scoring must be None for output columns of different kinds, whose metrics are "
@@ -44,13 +47,13 @@ def check_scoring(scoring: Any, kind: str) -> None:
 
 
 def check_coverage(coverage: Any) -> None:
-    """Refuse a coverage that is not strictly between 0 and 1."""
+    """Raise an error unless 0 < coverage < 1."""
     if coverage is not None and not (_is_real(coverage) and 0.0 < coverage < 1.0):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
 
 
 def check_rows(inputs: Table, outputs: Table) -> None:
-    """Refuse tables of different lengths, and tables with too few rows to learn from."""
+    """Raise an error for tables of different lengths or with too few rows to learn from."""
     n = len(inputs)
     if len(outputs) != n:
         raise ValueError(f"X and y must have the same length: got {n} and {len(outputs)}.")
@@ -60,7 +63,7 @@ def check_rows(inputs: Table, outputs: Table) -> None:
 
 
 def check_enough(coverage: float | None, groups: int) -> None:
-    """Refuse a coverage that so few rows or groups cannot calibrate."""
+    """Raise an error if there are too few rows or groups to calibrate sets of this coverage."""
     needed = 0 if coverage is None else ceil(coverage / (1.0 - coverage) - 1e-9)
     if groups < needed:
         raise ValueError(
@@ -69,7 +72,7 @@ def check_enough(coverage: float | None, groups: int) -> None:
 
 
 def _check_kind(name: str, kind: Any, known: tuple[str, ...]) -> None:
-    """Refuse a kind of column that is not known."""
+    """Raise an error if `kind`, the value of the argument `name`, is not one of `known`."""
     if kind not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {kind!r:.60}.")
 
@@ -79,6 +82,6 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def several(names: Any) -> list:
-    """Return one name or several as a list."""
+def as_list(names: Any) -> list:
+    """Return a list, tuple or dictionary of names as a list, and a single name as a list of one."""
     return list(names) if isinstance(names, list | tuple | dict) else [names]

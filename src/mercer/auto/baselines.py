@@ -48,11 +48,13 @@ def baselines(
     seed: int,
     trees: dict[str, float] | None = None,
 ) -> dict[str, float]:
-    """Return the score of each baseline in five folds; they learn coordinates of the outputs.
+    """Return the five-fold cross-validated score of each baseline regressor, by name.
+
+    The baselines learn the coordinates of the outputs under the output kernel.
 
     `trees` has the left-out score of a candidate made of trees, which is a baseline too.
 
-    What they predict is decoded as the predictions of other models are, thresholds calibrated.
+    Their predictions are decoded like those of other models, with calibrated thresholds.
     Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
     """
     most = MOST // 4 if inputs.texts or inputs.width_ >= WIDE else MOST
@@ -68,11 +70,13 @@ def baselines(
         head = RegressorDependency(None, kernel, Explicit(), outputs.decoder()).fit_outputs(y)
     V, labels = host(head.targets(y)), group_labels(pairs.groups, pairs.n)
     if pairs.known is not None:
-        V = _with_means(V, known_coordinates(head.output_kernel_, head.outputs_, pairs.known))
+        V = _fill_with_column_means(
+            V, known_coordinates(head.output_kernel_, head.outputs_, pairs.known)
+        )
     V = V[:, 0] if V.shape[1] == 1 else V  # scikit-learn warns of one column
     split = PredefinedSplit(fold_numbers(labels, FOLDS))
     fewest = min(len(train) for train, _ in split.split())
-    for name, regressor in _models(fewest).items():
+    for name, regressor in _baseline_models(fewest).items():
         if not clock.allows("baseline"):
             break
         C = clock.timed("baseline", lambda: cross_val_predict(regressor, A, V, cv=split))  # noqa: B023
@@ -83,13 +87,13 @@ def baselines(
     return scores | (trees or {})
 
 
-def _with_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return coordinates with the mean of each column where it is missing."""
+def _fill_with_column_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Replace the entries of V that are not known by the mean of the known ones in their column."""
     return np.where(known, V, (V * known).sum(axis=0) / known.sum(axis=0))
 
 
 def _features(inputs: Inputs, X: Items) -> np.ndarray:
-    """Return numbers, and the words or labels of texts, as columns."""
+    """Return the inputs as a matrix: numeric columns, and TF-IDF features of text columns."""
     if not inputs.texts:
         return X
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
@@ -109,8 +113,8 @@ def _features(inputs: Inputs, X: Items) -> np.ndarray:
     return np.hstack(parts)
 
 
-def _models(rows: int) -> dict[str, Any]:
-    """Return the models for a number of training rows."""
+def _baseline_models(rows: int) -> dict[str, Any]:
+    """Return the unfitted baseline regressors by name, for the given number of training rows."""
     return {
         "mean": DummyRegressor(),
         "ridge": RidgeCV(np.logspace(-4, 4, 9)),

@@ -32,7 +32,7 @@ F1_STEPS = 4e9
 
 
 def scores_of_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
-    """Return the score of each model of a blend on left-out points, with the same folds."""
+    """Return the left-out score of each model of a blend, with the folds of the blend."""
     found = []
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
@@ -42,7 +42,9 @@ def scores_of_models(blend: Blend, score: Callable[..., float], y: Items) -> np.
 
 
 def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
-    """Yield the blend by least squares and, for outputs that are decoded, by other weights.
+    """Yield (name, blend) with different model weights: least squares, by score, and their mean.
+
+    Numbers, curves and images have one variant, with robust least-squares weights.
 
     Least squares favours models whose points are shrunk right; by score those that decode right.
     """
@@ -61,7 +63,7 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
 
 
 def _robust_blend(blend: Blend) -> tuple[str, Blend]:
-    """Return the blend of numbers with weights that are robust to outliers and chance.
+    """Return the name and the blend with weights that are robust to outliers and to chance.
 
     If the best linear model is within one standard error of the blend, the weights are the mean of
     both, because the other models may be noise. They are shrunk towards zero, which predicts the
@@ -80,7 +82,7 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of models, and those of each left-out row, which are fitted without it.
+    """Return averaged model weights, and for each row the weights fitted without that row.
 
     With few rows, weights of least squares depend on chance. They are averaged with weights that
     are shrunk, more and more strongly, towards a mean of all models in which better ones weigh
@@ -97,12 +99,12 @@ def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
 def _shrunk_weights(
     squares: Squares, prior: np.ndarray | None, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return robust weights of models and of each left-out row, shrunk towards a prior."""
+    """Return robust weights shrunk towards `prior`, and for each row those fitted without it."""
     return squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge)
 
 
 def _weights_by_risk(squares: Squares) -> np.ndarray:
-    """Return weights that fall with the mean left-out loss of a model, and sum to one."""
+    """Return one weight per model, smaller for a larger left-out loss, with sum one."""
     risks = squares.v.sum() - 2.0 * squares.r.sum(axis=0) + np.einsum("nkk->k", squares.Q)
     risks = np.maximum(risks, 1e-9 * float(squares.v.sum()) + 1e-300)  # none is below rounding
     weights = np.exp(-STEEP * np.minimum(risks / risks.min() - 1.0, 10.0))
@@ -110,7 +112,11 @@ def _weights_by_risk(squares: Squares) -> np.ndarray:
 
 
 def averaged_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
-    """Return the mean of a blend and the best linear model, if within one standard error."""
+    """Average a blend with its best linear model, unless the blend is clearly better.
+
+    "Clearly" means by more than one standard error of the left-out scores. None if it is, or if no
+    model of the blend is linear.
+    """
     linear = _linear_model_indices(blend)
     if not linear:
         return None
@@ -126,7 +132,7 @@ def averaged_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
 
 
 def _linear_model_indices(blend: Blend) -> list[int]:
-    """Return the positions of the ridge models whose kernel has finite features."""
+    """Return the indices of the ridge models whose kernel has an explicit feature map."""
     return [
         k
         for k, model in enumerate(blend.models_)
@@ -135,7 +141,10 @@ def _linear_model_indices(blend: Blend) -> list[int]:
 
 
 def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
-    """Return the blend with rankings decoded by Borda, or label sets by expected F1 if fast."""
+    """Return the name of another decoder and the blend with it; None if there is no other.
+
+    The other decoder is `Borda` for rankings, and `ExpectedF1` for label sets if that is fast.
+    """
     n, labels = blend.left_out_.coordinates.shape
     fast = n * float(labels) ** 3 <= F1_STEPS
     how: str
@@ -152,7 +161,9 @@ def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
 
 
 def clearly_better(best: int, single: float, blended: float, blend: Blend, kind: str) -> bool:
-    """Return whether a single model is better than the blend by more than a standard error.
+    """Return whether a single model beats the blend by more than one standard error.
+
+    `best` is the index of the model in the blend; `single` and `blended` are the left-out scores.
 
     Numbers are also compared row by row, because a few outliers may dominate a score.
     """

@@ -12,7 +12,7 @@ WAVES = {1: "", 2: "half "}
 
 
 def periods_of(days: np.ndarray) -> list[str]:
-    """Return the periods in which dates, given as days since 1970, have several positions."""
+    """Return the periods, such as "year" or "week", within which the given days vary."""
     known = days[~np.isnan(days)]
     long = known.size > 0 and np.ptp(known) > HALF_YEAR
     weekdays, times = np.unique(np.floor(known) % 7.0), np.unique(known % 1.0)
@@ -21,7 +21,7 @@ def periods_of(days: np.ndarray) -> list[str]:
 
 
 def calendar_features(days: np.ndarray, periods: list[str]) -> np.ndarray:
-    """Return the days themselves, and sines and cosines of the position in each period.
+    """Return the days, and sine and cosine of the position of each day in each period.
 
     Parameters
     ----------

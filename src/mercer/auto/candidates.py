@@ -48,7 +48,7 @@ RANK, TOPICS = 1000, 40
 
 @dataclass(frozen=True)
 class Family:
-    """Kernels of one kind; the best of them enters the blend.
+    """A group of kernels of one kind, of which the search keeps the best.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Family:
 
     @property
     def start(self) -> int:
-        """The position in a list at which the search starts."""
+        """The index in the first list of kernels at which the search starts."""
         return LIKELY if len(self.rows[0]) == len(SCALES) else 0
 
     @property
     def size(self) -> int:
-        """The number of kernels."""
+        """The number of kernels in all lists."""
         return sum(map(len, self.rows))
 
 
@@ -79,7 +79,7 @@ def families(inputs: Inputs, X: Items) -> dict[str, Family]:
 
 
 def _kernels_by_family(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
-    """Return for each family lists of kernels, as `Family.rows` has them."""
+    """Return the lists of kernels of each family, in the layout of `Family.rows`."""
     numbers = _number_kernels(inputs, inputs.scaled_numbers(X)) if inputs.width_ else {}
     if not inputs.texts:
         return {family: [kernels] for family, kernels in numbers.items()}
@@ -104,7 +104,7 @@ def _kernels_by_family(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]
 def image_families(
     inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int
 ) -> dict[str, Family]:
-    """Return kernels of patches and of neighbourhoods, for images predicted from images.
+    """Return the families of patch and neighbourhood kernels, if inputs and outputs are images.
 
     The result is empty unless inputs and outputs are images of the same size.
 
@@ -139,10 +139,11 @@ def _neighbourhood_kernels(shape: tuple[int, ...]) -> list[Local]:
 
 
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
-    """Return the features for forests: the numbers, and principal components of texts.
+    """Return the kernel whose features trees split on; None if there is none.
 
-    Return None if there are neither, or if there are only texts and many rows: forests are slow
-    and seldom accurate on them.
+    The features are the numeric columns, and principal components of the text columns. There is
+    no kernel without such columns, or with only texts and many rows: forests are slow and seldom
+    accurate on them.
     """
     if not inputs.texts:
         return Linear()
@@ -156,14 +157,14 @@ def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
 
 
 def have_sentences(inputs: Inputs, X: Items) -> bool:
-    """Return whether some column of text has several words in a cell."""
+    """Return whether some text column has cells of several words."""
     texts = [str(name) for name, kind in inputs.kinds_.items() if kind == "text"]
     few = list(X[:200]) if texts else []
     return any(are_sentences([row[name] for row in few]) for name in texts)
 
 
 def _number_kernels(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
-    """Return the kernels to try on numbers: stationary, linear, and kernels of sets.
+    """Return the kernels to try on the numeric features Z, by family.
 
     The length scales of the stationary kernels go up to 12√d.
     """
@@ -188,13 +189,13 @@ def _number_kernels(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
 
 
 def _component_kernels(Z: np.ndarray) -> list[Kernel]:
-    """Return linear kernels on the leading principal components, which leave out noise."""
+    """Return linear kernels on the leading principal components of Z."""
     most = min(Z.shape) // 4
     return [Mapped(PCA(rank), Linear(), Vectors()) for rank in (2, 4, 8, 16) if rank <= most]
 
 
 def _laplacian_on_binary(Z: np.ndarray) -> list[Kernel]:
-    """Return Laplacian kernels on columns of two values in units of their standard deviation.
+    """Return Laplacian kernels on the 0/1 columns of Z, scaled by standard deviations.
 
     On such columns the Laplacian kernel equals an RBF kernel on rescaled columns, which is faster.
     """
@@ -204,7 +205,7 @@ def _laplacian_on_binary(Z: np.ndarray) -> list[Kernel]:
 
 
 def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
-    """Return kernels on curves, and kernels on curves and their slopes.
+    """Return kernels on curves, and on curves with their derivatives, by family.
 
     `inputs` divides each column by its own unit; these kernels use one unit for the whole curve.
     """
@@ -221,7 +222,7 @@ def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
 
 
 def _text_kernels(sentences: bool, many: bool) -> dict[str, Any]:
-    """Return functions that make kernels of words and of letters, by name."""
+    """Return functions that construct word and character kernels, by family."""
     words = {"words": lambda: TfIdf(rank=RANK if many else None)} if sentences else {}
     if many:
         return {**words, "letters": lambda: TfIdf("letters", 3, 4, RANK // 2)}
@@ -229,7 +230,7 @@ def _text_kernels(sentences: bool, many: bool) -> dict[str, Any]:
 
 
 def _text_kernel(kind: str, make: Any) -> Kernel:
-    """Return the kernel of a column that is not numeric, by its kind."""
+    """Return the kernel for a column of the given kind; `make` constructs text kernels."""
     if kind == "graph":
         return Normalized(WeisfeilerLehman())
     return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()

@@ -12,7 +12,7 @@ def climb(
     fit: Callable[[int], Any | None],
     compare: Callable[[Any, Any], tuple[bool, bool]],
 ) -> tuple[int, Any] | None:
-    """Return the index and the model of the best of several choices.
+    """Return the index and the model of the best choice, by hill climbing over an ordered list.
 
     The search starts at one choice, and goes upwards, else downwards, until the next model is not
     better, or is better by less than a standard error.
@@ -41,7 +41,7 @@ def climb(
 def _climb_one_way(
     number: int, at: int, model: Any, step: int, fit: Callable, compare: Callable
 ) -> tuple[int, Any]:
-    """Return the last position, in steps from the start, that improved the model, and its model."""
+    """Move from index `at` in direction `step` while models improve; return index and model."""
     while 0 <= at + step < number:
         other = fit(at + step)
         better, clearly = (False, False) if other is None else compare(other, model)

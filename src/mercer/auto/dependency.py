@@ -15,9 +15,9 @@ from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
-from .arguments import check_arguments, check_enough, check_rows, check_scoring, several
+from .arguments import as_list, check_arguments, check_enough, check_rows, check_scoring
 from .baselines import baselines
-from .describe import described_inputs, described_outputs, notes_on, rounded
+from .describe import describe_inputs, describe_outputs, notes_on, round_numbers
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
@@ -144,7 +144,7 @@ class AutoDependency(LearntFromTable):
         return self
 
     def _fit(self, X: Any, y: Any, groups: Items | None, sample_weight: Any) -> None:
-        """Read the table, and fit on it."""
+        """Read the training table, and fit the models to its rows."""
         clock = Clock(self.time_limit)
         kind = check_arguments(self)
         table = as_table(X)
@@ -177,15 +177,15 @@ class AutoDependency(LearntFromTable):
         self._fit_models(pairs, clock)
 
     def _describe_columns(self, table: Table, known: Table, read: Items) -> None:
-        """Store the kinds of the columns, what their cells are like, and notes on decisions."""
+        """Store the kind and a description of each column, and notes on decisions."""
         self.spaces_ = {**self.inputs_.kinds_, **self.outputs_.kinds_}
         self.missing_ = tuple(table.missing)
-        self.found_ = described_inputs(table, self.inputs_)
-        self.found_ |= described_outputs(known, self.outputs_, read)
+        self.found_ = describe_inputs(table, self.inputs_)
+        self.found_ |= describe_outputs(known, self.outputs_, read)
         self.notes_ = notes_on(table, known, self.inputs_, self.outputs_, read)
 
     def _fit_models(self, pairs: Pairs, clock: Clock) -> None:
-        """Fit a transducer if short texts are predicted from short texts, else run a search."""
+        """Fit a `SequenceTransducer` to short texts, and else search over all candidates."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
         warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)
@@ -203,7 +203,7 @@ class AutoDependency(LearntFromTable):
     def _fit_candidates(
         self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, fit_baselines: Callable
     ) -> None:
-        """Search for the best model, and store what was tried."""
+        """Search for the best model; store it with the leaderboard and the baselines."""
         preset = PRESETS[self.preset]
         search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
         with clock.reporting(search.planned(pairs), lines=self.verbose):
@@ -231,7 +231,7 @@ class AutoDependency(LearntFromTable):
         if self.output is None:
             special = {self.groups, self.id}
             return [name for name in table.columns if name not in special][-1:]
-        return table.names(several(self.output))
+        return table.names(as_list(self.output))
 
     def _input_names(self, table: Table, outputs: list[Name]) -> list[Name]:
         """Return the names of the input columns, none of which is an output."""
@@ -239,7 +239,7 @@ class AutoDependency(LearntFromTable):
         if self.inputs is None or isinstance(self.inputs, dict):
             table.names(list(self.inputs or ()))  # refuse one that is not there
             return [name for name in table.columns if name not in other]
-        names = table.names(several(self.inputs))
+        names = table.names(as_list(self.inputs))
         both = [name for name in names if name in outputs]
         if both:
             raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
@@ -247,8 +247,8 @@ class AutoDependency(LearntFromTable):
 
 
 def _describe_choice(best: str, model: Any, search: Search) -> str:
-    """Return the name of the choice: the models of a blend with their weights."""
-    models = {family: rounded(row["model"]) for family, row in search.rows.items()}
+    """Return a text that names the chosen model, or the models of a blend with their weights."""
+    models = {family: round_numbers(row["model"]) for family, row in search.rows.items()}
     if best != "blend":
         return models[best]
     weights = dict(zip((f for f in search.models if f != "blend"), model.weights_, strict=True))
@@ -264,7 +264,7 @@ def _notes_on_data(search: Search) -> list[str]:
 
 
 def _tree_baseline(board: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the left-out score of boosted trees, else of extremely randomised ones."""
+    """Return the left-out score of boosted trees, or else of extra trees, by name."""
     scores = {row["family"]: row["score"] for row in board}
     names = [name for name in ("boosted trees", "extra trees") if name in scores]
     return {name: scores[name] for name in names[:1]}

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..spaces.records import known_fields
 from .inputs import Inputs
-from .kinds.guess import known
+from .kinds.guess import without_empty_cells
 from .kinds.labels import LabelCells
-from .kinds.numbers import written_dates
+from .kinds.numbers import write_dates
 from .outputs import ARRAYS, Outputs
 from .records import RecordOutputs
 from .tables.notation import DURATION, is_date
@@ -24,12 +24,12 @@ LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 """Numbers with many digits."""
 
 
-def rounded(text: str) -> str:
-    """Return a text with its long numbers rounded."""
+def round_numbers(text: str) -> str:
+    """Return a text in which numbers with many digits are rounded to four significant digits."""
     return LONG.sub(lambda m: f"{float(m[0]):.4g}", text)
 
 
-def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
+def describe_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
     """Return a short description of the cells of each input column, such as their range."""
     return {
         name: _describe_input(table, name, kind, inputs) + _empty_cells(table, name)
@@ -37,11 +37,11 @@ def described_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
     }
 
 
-def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
+def describe_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
     """Return a short description of the cells of each output column, such as their range."""
     if isinstance(outputs, RecordOutputs):
         each = outputs.fields_.items()
-        found = [described_outputs(table, own, outputs.column(y, name)) for name, own in each]
+        found = [describe_outputs(table, own, outputs.column(y, name)) for name, own in each]
         return {name: what for one in found for name, what in one.items()}
     if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
         rows = np.asarray(y).reshape(len(y), -1)
@@ -64,7 +64,7 @@ def described_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]
 def notes_on(
     table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs, y: Any
 ) -> list[str]:
-    """Return notes on automatic decisions that a user may want to change."""
+    """Return notes, for the user, on how input and output columns were interpreted."""
     return _output_notes(known_outputs, outputs, y) + _input_notes(table, inputs)
 
 
@@ -132,23 +132,23 @@ def _describe_input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
     if kind == "number":
         form = inputs.forms_[name]
         return _describe_range(Column.of(table, name).values(form), form)
-    full = known(table, name)
+    full = without_empty_cells(table, name)
     if kind == "labels":
         return _describe_sets(inputs.forms_[name].read(full), inputs.forms_[name])
     return "" if kind == "graph" else f"such as {str(full.columns[name][0]).strip()[:30]!r}"
 
 
 def _empty_cells(table: Table, name: Name) -> str:
-    """Return the number of empty cells in brackets; nothing if there are none."""
+    """Return the number of empty cells of a column as text in brackets, or "" if it is 0."""
     empty = len(table.empty(name))
     return f" ({empty} empty)" if empty else ""
 
 
 def _describe_range(values: np.ndarray, notation: str) -> str:
-    """Return the smallest and the largest of some numbers, dates or durations, in words."""
+    """Return the smallest and the largest value as text, as numbers, dates or durations."""
     low, high = float(np.min(values)), float(np.max(values))
     if is_date(notation):
-        first, last = written_dates(np.array([low, high]), "text", moments=False)
+        first, last = write_dates(np.array([low, high]), "text", moments=False)
         return f"dates from {first} to {last}"
     if notation == DURATION:
         return f"{low:.4g} to {high:.4g} days"
@@ -156,13 +156,13 @@ def _describe_range(values: np.ndarray, notation: str) -> str:
 
 
 def _describe_values(values: list[str]) -> str:
-    """Return the first few of some values, and how many there are."""
+    """Return a text with the first few values and the number of values."""
     shown = ", ".join(value[:20] for value in values[:4])
     return shown if len(values) <= 4 else f"{len(values)} values: {shown}, …"
 
 
 def _describe_sets(sets: Any, cells: LabelCells) -> str:
-    """Return the number of labels, and how many a row has on average."""
+    """Return a text with the number of labels, and the mean number of labels in a row."""
     if cells.indicators_:
         rows = np.asarray(sets)
         return f"{rows.shape[1]} labels, {rows.sum(axis=1).mean():.3g} a row"

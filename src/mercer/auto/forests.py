@@ -41,7 +41,7 @@ BOOSTED, PER_COORDINATE = 60, 5
 
 
 class TreeCandidates:
-    """The models of trees that a search tries.
+    """The tree models that a search fits: an iterable of (name, unfitted model).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class TreeCandidates:
 
     @property
     def count(self) -> int:
-        """The number of models."""
+        """The number of tree models."""
         return len(self._forest_arguments()) + self.can_boost if self.kernel is not None else 0
 
     @cached_property
@@ -111,11 +111,11 @@ class TreeCandidates:
 
     @property
     def _directions(self) -> int:
-        """The largest number of output directions of boosted trees: fewer on wide tables."""
+        """The largest number of output directions of boosted trees; fewer for many columns."""
         return min(self.preset.directions, self.pairs.n // max(self.width, 1))
 
     def _boosted(self) -> BoostedDependency:
-        """Return the boosted trees to fit."""
+        """Return the unfitted boosted trees, with sizes that suit the number of rows."""
         preset, n = self.preset, self.pairs.n
         few = n < FEW
         return BoostedDependency(
@@ -128,7 +128,7 @@ class TreeCandidates:
         )
 
     def _forest(self, how: dict[str, Any], **more: Any) -> ForestDependency:
-        """Return a forest to fit; `how` and `more` are arguments of `ForestDependency`."""
+        """Return an unfitted forest; `how` and `more` are arguments of `ForestDependency`."""
         n, trees = self.pairs.n, self.preset.trees
         if not how["bootstrap"]:
             trees = int(IN_FOLDS * trees)
@@ -142,7 +142,7 @@ class TreeCandidates:
         return ForestDependency(**given | self.common | how | more)
 
     def _forest_arguments(self) -> dict[str, dict[str, Any]]:
-        """Return the arguments of each kind of forest."""
+        """Return the arguments of `ForestDependency` for each kind of forest, by name."""
         n = self.pairs.n
         bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
         kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < BOOSTED else 5}}
@@ -152,20 +152,20 @@ class TreeCandidates:
 
     @property
     def _column_share(self) -> float:
-        """The fraction of columns that trees examine at a split."""
+        """The default fraction of columns that trees examine at a split."""
         d = self.width
         return 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
 
     @property
     def _work(self) -> float:
-        """About how many steps a forest takes."""
+        """An estimate of the number of steps that fitting a forest takes."""
         shape: tuple[int, ...] = getattr(self.pairs.y, "shape", ())
         q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
         n = self.pairs.n
         return self.preset.trees * n * log2(n) * self._column_share * self.width * q
 
     def _best_column_share(self) -> float:
-        """Return the better fraction of columns, by the out-of-bag error of a few trees."""
+        """Return the default fraction of columns or 1, by the out-of-bag error of few trees."""
         if self.width >= 100 or self._work >= QUICK:
             return self._column_share
         few = {"bootstrap": True, "n_trees": TRIED}
@@ -176,12 +176,12 @@ class TreeCandidates:
         return 1.0 if risks[1] < risks[0] else self._column_share
 
     def _out_of_bag_risk(self, forest: ForestDependency) -> float:
-        """Return the mean squared error of left-out predictions of a forest."""
+        """Fit a forest, and return the mean squared error of its out-of-bag predictions."""
         model = self.pairs.fitted(forest)
         return float(model.loo_embed().sqdistances_to(model.outputs_).mean())
 
     def affordable(self, model: Any, clock: Clock) -> bool:
-        """Return whether there is time for a model, perhaps with fewer trees."""
+        """Return whether a model can be fitted in time; lower its number of trees if needed."""
         if clock.limit is None:
             return True
         left, before = 0.7 * clock.limit - clock.spent, clock.spent

@@ -27,7 +27,7 @@ REPEATS, STEPS = 5, 100_000
 def importances(
     model: Any, inputs: Inputs, pairs: Pairs, score: Callable[..., float], seed: int = 0
 ) -> dict[Name, float]:
-    """Return by how much the score falls when a column is shuffled among left-out rows.
+    """Return, for each input column, the fall of the left-out score when it is shuffled.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def importances(
 
 
 def _unfitted(model: Any) -> Any:
-    """Return a copy to fit; of a blend, with the models that have a weight."""
+    """Return an unfitted copy of a model; of a blend, only models with positive weight are kept."""
     if not isinstance(model, Blend):
         return clone(model)
     used = [one for one, weight in zip(model.models_, model.weights_, strict=True) if weight > 0]
@@ -69,7 +69,7 @@ def _unfitted(model: Any) -> Any:
 
 
 def _score(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
-    """Return the score of the predictions of a fitted model."""
+    """Return the score of a fitted model on the rows X with the true outputs y."""
 
     def probabilities() -> tuple[np.ndarray, np.ndarray]:
         return model.classes_, model.predict_proba(X)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from .._base.arrays import object_array
 from .calendar import calendar_features, calendar_names, periods_of
 from .kinds.cells import check_smiles
-from .kinds.guess import input_kind, known
+from .kinds.guess import input_kind, without_empty_cells
 from .kinds.labels import LabelCells
 from .tables.notation import is_date
 from .tables.table import BadTable, Name, Table
@@ -26,7 +26,7 @@ OTHER = ("text", "labels", "smiles", "graph")
 
 
 class Inputs(BaseEstimator):
-    """How input columns are read: the kind of each, and how numbers are scaled.
+    """Converter of the input columns of a table to rows of numbers, texts, label sets and graphs.
 
     Numbers are in units of their standard deviation, so that units never matter; columns of two
     values are 0 and 1; missing numbers are the mean, with a column that marks them; categories are
@@ -86,7 +86,7 @@ class Inputs(BaseEstimator):
             self.block_ += "_"
         blocks = self._blocks(table)
         self.widths_ = {name: block.shape[1] for name, block in blocks.items()}
-        raw = _side_by_side(blocks, len(table))
+        raw = _concatenate_blocks(blocks, len(table))
         self.holes_ = np.isnan(raw).any(axis=0) & self._may_mark_holes()
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # columns without a single number
@@ -102,17 +102,21 @@ class Inputs(BaseEstimator):
         return self
 
     def _form(self, table: Table, name: Name) -> Any:
-        """Return the notation of a column of numbers, or how labels are read."""
+        """Return how cells are parsed: the notation of numbers, `LabelCells` of labels, or None."""
         if self.kinds_[name] == "number":
-            return Column.of(table, name).notation() if len(known(table, name)) else "."
+            return (
+                Column.of(table, name).notation() if len(without_empty_cells(table, name)) else "."
+            )
         if self.kinds_[name] != "labels":
             return None
         cells = LabelCells()
-        cells.fit(known(table, name), [name])
+        cells.fit(without_empty_cells(table, name), [name])
         return cells
 
     def _scale_indicators(self, raw: np.ndarray) -> None:
-        """Map columns with two values to 0 and 1, and divide all by one common standard deviation.
+        """Scale columns of two values: map to 0 and 1, and divide by one standard deviation.
+
+        The standard deviation is the same for all of these columns.
 
         With a unit for each column, a rare word would have more weight than a frequent one.
         """
@@ -127,16 +131,16 @@ class Inputs(BaseEstimator):
 
     @property
     def texts(self) -> list[Hashable]:
-        """The columns that are not numbers or categories."""
+        """The names of the columns that are not numbers or categories, such as texts and graphs."""
         return [name for name, kind in self.kinds_.items() if kind in OTHER]
 
     @property
     def width_(self) -> int:
-        """The number of columns of numbers."""
+        """The number of scaled numeric features, with the indicators of empty cells."""
         return int(self.varies_.sum() + self.holes_.sum())
 
     def transform(self, table: Table) -> Any:
-        """Return a row of numbers for each row; with texts, a dictionary for each row."""
+        """Return a vector of scaled numbers for each row; with texts, a dictionary for each row."""
         absent = [name for name in self.kinds_ if name not in table.columns]
         if absent:
             raise table.absent(absent[0])
@@ -152,11 +156,11 @@ class Inputs(BaseEstimator):
         )
 
     def scaled_numbers(self, X: Any) -> np.ndarray:
-        """Return the numbers of rows that `transform` made, in units of the columns."""
+        """Return the scaled numbers, (rows, features), of rows returned by `transform`."""
         return np.stack([row[self.block_] for row in X]) if self.texts else np.asarray(X)
 
     def shuffled(self, X: Any, name: Name, order: np.ndarray) -> Any:
-        """Return rows that `transform` made, with the cells of one column in another order."""
+        """Return the rows X of `transform` with the cells of column `name` permuted by `order`."""
         if name in self.texts:
             return object_array(
                 [{**row, str(name): X[i][str(name)]} for row, i in zip(X, order, strict=True)]
@@ -169,13 +173,13 @@ class Inputs(BaseEstimator):
         return object_array([{**row, self.block_: z} for row, z in zip(X, Z, strict=True)])
 
     def _positions(self, name: Name) -> np.ndarray:
-        """Return a mask of the scaled numbers that are computed from one column."""
+        """Return a mask of the scaled features that are computed from column `name`."""
         owners = np.repeat(np.arange(len(self.widths_)), list(self.widths_.values()))
         own = owners == list(self.widths_).index(name)
         return np.concatenate([own[self.varies_], own[self.holes_]])
 
     def numbers_of(self, X: Any) -> np.ndarray:
-        """Return the numbers of rows that `transform` made, in their original units."""
+        """Return the numbers of rows returned by `transform` in their original units."""
         Z = self.scaled_numbers(X)
         n = int(self.varies_.sum())
         return np.hstack(
@@ -198,7 +202,7 @@ class Inputs(BaseEstimator):
         return varying + holes
 
     def _items(self, table: Table, name: Name) -> Any:
-        """Return texts, sets or graphs; a missing one is empty."""
+        """Return the texts, label sets or graphs of a column; an empty text for an empty cell."""
         kind, cells = self.kinds_[name], table.columns[name]
         if kind == "labels":
             return self._seen_labels(table, name)
@@ -210,7 +214,7 @@ class Inputs(BaseEstimator):
         return texts
 
     def _seen_labels(self, table: Table, name: Name) -> list[list]:
-        """Return sets of labels without those that training rows did not have."""
+        """Return the label sets of a column without labels that are not in the training rows."""
         sets, seen = self.forms_[name].read(table), set(self.labels_[name])
         new = sorted({label for item in sets for label in item} - seen, key=str)
         if new:
@@ -223,8 +227,11 @@ class Inputs(BaseEstimator):
         return [[label for label in item if label in seen] for item in sets]
 
     def _numbers(self, table: Table) -> np.ndarray:
-        """Return scaled numbers: empty cells are zero, and are marked in columns of their own."""
-        raw = _side_by_side(self._blocks(table), len(table))
+        """Return the scaled numbers of a table, (rows, features), with 0 for empty cells.
+
+        Further features mark the empty cells, in columns that had some in training.
+        """
+        raw = _concatenate_blocks(self._blocks(table), len(table))
         if raw.shape[1] != len(self.mean_):
             raise BadTable(
                 f"{table.source}: rows of {raw.shape[1]} numbers, but training rows had "
@@ -240,7 +247,10 @@ class Inputs(BaseEstimator):
         return is_date(self.forms_[name]) and read.shape[1] == 1
 
     def _may_mark_holes(self) -> np.ndarray:
-        """Return which columns of numbers mark empty cells: of a date, only the first does."""
+        """Return a mask of the numeric features that may have an indicator of empty cells.
+
+        Of the features of a date, only the first may have one.
+        """
         first = [
             np.arange(width) < (1 if name in self.periods_ else width)
             for name, width in self.widths_.items()
@@ -252,7 +262,7 @@ class Inputs(BaseEstimator):
         return numbers_with_gaps(table, name, self.forms_[name])[:, 0]
 
     def _blocks(self, table: Table) -> dict[Name, np.ndarray]:
-        """Return the numbers of each column, NaN where a cell is empty, and categories as 0, 1."""
+        """Return the numeric features of each column: NaN if empty, one-hot for categories."""
         found = {}
         for name, kind in self.kinds_.items():
             if name in self.periods_:
@@ -266,12 +276,12 @@ class Inputs(BaseEstimator):
         return found
 
 
-def _side_by_side(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray:
-    """Return blocks of columns as one array, also if there are no blocks."""
+def _concatenate_blocks(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray:
+    """Concatenate blocks of columns to an array with `rows` rows; zero columns without blocks."""
     return np.concatenate([np.zeros((rows, 0)), *blocks.values()], axis=1)
 
 
 def _texts(table: Table, name: Name) -> list[str | None]:
-    """Return the cells of a column as text, None for empty ones."""
+    """Return the cells of a column as stripped text, and None for empty cells."""
     empty = set(table.empty(name))
     return [None if i in empty else str(c).strip() for i, c in enumerate(table.columns[name])]

@@ -34,7 +34,7 @@ from .tables.table import BadTable, Table
 
 
 class Training(NamedTuple):
-    """What a model was fitted on; it is not saved."""
+    """The training data of a fitted model, which is not saved with it."""
 
     table: Table
     pairs: Pairs
@@ -45,17 +45,17 @@ class Training(NamedTuple):
 
 @dataclass(frozen=True)
 class TableReader:
-    """Reads rows like those of training."""
+    """Converter of tables to the inputs and outputs of a fitted model."""
 
     inputs: Inputs
     outputs: Outputs
 
     def transform(self, X: Items) -> Items:
-        """Return the inputs of some rows."""
+        """Return the model inputs for the rows of a table."""
         return self.inputs.transform(as_table(X))
 
     def read(self, y: Any) -> Items:
-        """Return the outputs of some rows; columns with other names are used in their order."""
+        """Return the outputs in a table; columns with other names are matched by their order."""
         table = as_table(y, "y")
         if not set(self.outputs.columns_) <= set(table.columns):
             cells = dict(zip(self.outputs.columns_, table.columns.values(), strict=True))
@@ -64,7 +64,7 @@ class TableReader:
 
 
 class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
-    """A model of some columns of a table: the part of `AutoDependency` that comes after `fit`."""
+    """Base class of `AutoDependency` with all methods that use the fitted model."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
     id: Hashable | None
@@ -80,12 +80,12 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
     @property
     def leaderboard_(self) -> pd.DataFrame:
-        """Every candidate with its left-out score, best first."""
+        """A table of every candidate with its left-out score, best first."""
         return pd.DataFrame(self.board_)
 
     @property
     def importances_(self) -> pd.Series:
-        """By how much the metric falls when an input column is shuffled, largest first.
+        """The fall of the metric when each input column is shuffled, largest first.
 
         The chosen model is fitted on a part of the training rows, and columns are shuffled among
         the others. This is computed on first use, and saved with the model from then on.
@@ -106,7 +106,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return self.outputs_.metric_name if self.scoring is None else "score"
 
     def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
-        """Return the score of predictions under `scoring`, or under the metric of the outputs."""
+        """Return the score of predictions by `scoring`, or by the default metric of the outputs.
+
+        `made` returns classes and probabilities, for scorers that need them.
+        """
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
@@ -116,7 +119,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return scikit_learn_score(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Items) -> tuple[Table, Items]:
-        """Return a table, and its rows as models take them."""
+        """Convert X to a `Table`, and return the table and the model inputs of its rows."""
         check_is_fitted(self)
         table = as_table(X)
         if not len(table):
@@ -124,7 +127,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return table, self.inputs_.transform(table)
 
     def _form(self, item: Any) -> Any:
-        """Return one output in the form in which `predict` returns it."""
+        """Convert one output of the chosen model to the form in which `predict` returns it."""
         return self.outputs_.one(item, self.named_, self.flat_)
 
     def predict(self, X: Items) -> Items:
@@ -140,7 +143,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return in_kind(self._ids(table) | self.outputs_.cells_.write(predicted), X)
 
     def _ids(self, table: Table) -> dict[Any, Any]:
-        """Return the column of ids by its name; an empty dictionary if there is no such column."""
+        """Return a dictionary of the name and cells of the id column; empty if there is none."""
         return {self.id: table.columns[self.id]} if self.id in table.columns else {}
 
     def predict_top(self, X: Items, k: int = 5) -> list[list[tuple[Any, float]]]:
@@ -161,7 +164,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
     @available_if(lambda self: has_classes(self.best_estimator_))
     def predict_proba(self, X: Items) -> np.ndarray:
-        """Predict the probability of every class, or of every label by itself.
+        """Predict the probability of each class, or of each label independently.
 
         Returns
         -------
@@ -176,7 +179,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return tags
 
     def explain(self, X: Items, k: int = 5) -> list[list[tuple[int, float, Any]]]:
-        """Return the training rows behind each prediction: (row, weight, output)."""
+        """Return the `k` training rows with most weight in each prediction.
+
+        They are tuples (row, weight, output).
+        """
         found = self.best_estimator_.explain(self._read(X)[1], k=k)
         return [[(row, weight, self._form(item)) for row, weight, item in one] for one in found]
 
@@ -219,7 +225,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return [[self._form(item) for item in items] for items in found]
 
     def _sets(self, rows: Items, coverage: float, joint: bool) -> Any:
-        """Return the lower and the upper ends of numbers, or a list of outputs for each row."""
+        """Return the prediction sets of model inputs: (lower, upper), or lists of outputs."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         sets = vars(self).get("sets_") or self._calibrated_sets(self.training_.pairs)
@@ -235,7 +241,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
 
     def _calibrated_sets(self, pairs: Pairs) -> LeftOutSets | RecordSets:
-        """Return prediction sets around the chosen model."""
+        """Return prediction sets calibrated on left-out predictions of the chosen model."""
         if self.outputs_.kind_ != RECORD:
             number = self.outputs_.kind_ == "number"
             return LeftOutSets.of(self.best_estimator_, pairs.groups, intervals=number)
@@ -246,7 +252,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return RecordSets.of(self.best_estimator_, pairs.groups, known)
 
     def as_points(self) -> ModelView:
-        """Return the chosen model behind the reading of tables, for `ConformalSets` around it."""
+        """Return the chosen model with its table reader, for use in `ConformalSets`."""
         reader = TableReader(self.inputs_, self.outputs_)
         return ModelView(self.best_estimator_, reader, reader)
 
@@ -261,23 +267,23 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return in_kind(self.outputs_.cells_.write(predicted), like)
 
     def score(self, X: Items, y: Items = None) -> float:
-        """Return the metric on rows whose outputs are known: columns of X, or `y`."""
+        """Return the metric on rows with true outputs, which are columns of X or `y`."""
         known = self._known_and_predicted(X, y)
         return self._metric(*known, lambda: (self.classes_, self.predict_proba(X)))
 
     def evaluate(self, X: Items, y: Items = None) -> dict[str, float]:
-        """Return several measures on rows whose outputs are known, by name."""
+        """Return several metrics, by name, on rows with true outputs in X or `y`."""
         return measures(self.outputs_, *self._known_and_predicted(X, y))
 
     def _known_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
-        """Return the true outputs of some rows, and the predicted ones."""
+        """Return the true and the predicted outputs of the rows X."""
         table, rows = self._read(X)
         reader = TableReader(self.inputs_, self.outputs_)
         truth = self.outputs_.read(table) if y is None else reader.read(y)
         return truth, self.best_estimator_.predict(rows)
 
     def diagnose(self) -> dict[str, list[dict[str, Any]]]:
-        """Return where left-out predictions err.
+        """Return tables that show where left-out predictions have large errors.
 
         Returns
         -------
@@ -292,7 +298,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return diagnosis(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
 
     def report(self, path: str | Path) -> Path:
-        """Write what was found, tried and chosen to one HTML file."""
+        """Write a report on data, candidates and errors to one HTML file; return its path."""
         from .report import write_report
 
         check_is_fitted(self)

@@ -20,7 +20,7 @@ NEW = 0.2
 
 
 class Letters(FromFile, BaseEstimator):
-    """A `SequenceTransducer` on one column of text of the rows of a table.
+    """A `SequenceTransducer` for a table with one column of input texts.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Letters(FromFile, BaseEstimator):
 
     @classmethod
     def suited(cls, inputs: Inputs, outputs: Outputs, X: Items, y: Items) -> bool:
-        """Return whether short texts are predicted from short texts, and most are distinct."""
+        """Return whether inputs and outputs are short texts and many outputs are distinct."""
         only_text = list(inputs.kinds_.values()).count("text") == 1 and not inputs.width_
         if outputs.kind_ != "text" or not only_text or len(inputs.texts) > 1:
             return False
@@ -42,27 +42,27 @@ class Letters(FromFile, BaseEstimator):
         return short and all(map(len, texts)) and len(set(y)) > NEW * len(y)
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> Letters:
-        """Fit the transducer on rows of a table and their texts."""
+        """Fit the transducer to the input texts in the rows X and the output texts y."""
         self.transducer_ = SequenceTransducer(unalignable="skip")
         self.transducer_.fit(self._texts(X), list(y), groups=groups)
         return self
 
     def predict(self, X: Items) -> np.ndarray:
-        """Predict the likeliest text of each row."""
+        """Predict the most probable text for each row."""
         return self.transducer_.predict(self._texts(X))
 
     def predict_top(self, X: Items, k: int = 5) -> list:
-        """Return the likeliest texts of each row with their scores."""
+        """Return the `k` most probable texts for each row with their scores."""
         return self.transducer_.predict_top(self._texts(X), k=k)
 
     def loo_predict(self) -> Any:
-        """Refuse: only the score of left-out predictions is kept."""
+        """Raise an error: a transducer stores the left-out score, not left-out predictions."""
         raise ValueError("a model letter by letter keeps only the score of left-out predictions.")
 
     def explain(self, X: Items, k: int = 5) -> Any:
-        """Refuse: letters depend on windows of many examples, not on whole examples."""
+        """Raise an error: predictions of a transducer are not weighted sums of training rows."""
         raise ValueError("a model letter by letter has no weights of training rows.")
 
     def _texts(self, X: Items) -> list[str]:
-        """Return the texts of the input column."""
+        """Return the input texts of the rows X."""
         return [row[self.column] for row in X]

@@ -26,13 +26,16 @@ from .outputs import ARRAYS, Outputs
 def left_out_probabilities(
     kernel: Kernel, points: Embedding, y: Items
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and their probabilities, calibrated on the given left-out points."""
+    """Return the classes, and calibrated class probabilities of left-out embeddings.
+
+    `points` are the left-out predictions in the feature space of the output kernel.
+    """
     made = Probabilities(kernel).fit(points, y)
     return made.classes_, made.predict(points)
 
 
 def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
-    """Return measures by name, the metric of the outputs first."""
+    """Return metrics of the predictions by name, the default metric of the outputs first."""
     found = {outputs.metric_name: outputs.metric(truth, predicted)}
     found |= {str(name): score for name, score in outputs.by_column(truth, predicted).items()}
     if outputs.kind_ in ARRAYS:
@@ -64,7 +67,7 @@ def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
 
 
 def scorer_of(scoring: Any) -> Any:
-    """Return a scorer of scikit-learn, or one made of a metric of mercer by its name."""
+    """Return a scikit-learn scorer for `scoring`: a scorer, its name, or a metric of mercer."""
     from sklearn.metrics import get_scorer_names, make_scorer
 
     if not isinstance(scoring, str) or scoring in get_scorer_names():
@@ -93,7 +96,7 @@ def diagnosis(
     left_out: Items,
     groups: np.ndarray | None,
 ) -> dict[str, Rows]:
-    """Return tables of left-out errors: "groups", "labels", "regions" and "worst".
+    """Return tables of left-out errors: by group, by label, by input region, and the worst rows.
 
     Parameters
     ----------
@@ -115,7 +118,7 @@ def diagnosis(
 
 
 def _errors_by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
-    """Return mean errors, the largest first."""
+    """Return a table of groups with their number of rows and mean error, largest first."""
     names, number = np.unique(groups.astype(str), return_inverse=True)
     sizes = np.bincount(number)
     means = np.bincount(number, errors) / sizes
@@ -126,7 +129,7 @@ def _errors_by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
 
 
 def _scores_by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return scores of each label, rank or column, by the kind of the outputs."""
+    """Return a table of left-out scores by label or output column; empty for other kinds."""
     kinds = {
         "record": _field_scores,
         "number": _column_scores,
@@ -138,7 +141,7 @@ def _scores_by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 
 def _column_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return R² and root mean squared error of each column of numbers."""
+    """Return a table of R² and root mean squared error of each numeric output column."""
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
     G = np.asarray(left_out).reshape(Y.shape)
     explained = r2_score(Y, G, multioutput="raw_values")
@@ -154,13 +157,13 @@ def _column_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 
 def _field_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return how good the predictions of each column of different kinds are."""
+    """Return a table of the score of each output column, for columns of different kinds."""
     scores, kinds = outputs.by_column(truth, left_out), outputs.kinds_
     return [{"column": str(name), "kind": kinds[name], "score": scores[name]} for name in scores]
 
 
 def _label_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return how often each label occurs, is predicted, and F1, the most frequent first."""
+    """Return a table of frequency, precision, recall and F1 of each label, most frequent first."""
     true, predicted = (as_sets(outputs, items) for items in (truth, left_out))
     labels = sorted({label for one in true for label in one}, key=str)
     binarizer = MultiLabelBinarizer(classes=labels).fit(true)
@@ -181,14 +184,14 @@ def _label_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 
 def as_sets(outputs: Outputs, items: Items) -> list[set]:
-    """Return outputs as sets of labels; a class is a set of one."""
+    """Return class labels or label sets as Python sets; a class is a set of one label."""
     if outputs.kind_ == "class":
         return [{str(item)} for item in items]
     return outputs.cells_.sets_of(items)
 
 
 def _rank_errors(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return by how many ranks each label is misplaced on average."""
+    """Return a table of the mean absolute rank error of each label."""
     ranks = np.asarray(truth)
     known = ranks >= 0
     gaps = (np.abs(ranks - np.asarray(left_out)) * known).sum(axis=0) / known.sum(axis=0)
@@ -197,7 +200,7 @@ def _rank_errors(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 
 def _errors_by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Rows:
-    """Return mean errors in the leaves of a small tree on the inputs, the largest first."""
+    """Return a table of mean errors in the leaves of a small decision tree, largest first."""
     n = len(errors)
     if not raw.shape[1] or n < 40 or not np.ptp(errors) > 0:
         return []
@@ -219,7 +222,7 @@ def _errors_by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Ro
 def _leaves_with_conditions(
     tree: Any, names: list[str], node: int = 0, above: dict[str, str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the leaves of a tree with their conditions; a later bound replaces a wider one."""
+    """Yield each leaf of a decision tree with its conditions, by feature name."""
     above = above or {}
     if tree.children_left[node] < 0:
         yield node, above
@@ -235,7 +238,7 @@ def _leaves_with_conditions(
 
 
 def _describe_split(name: str, at: float) -> tuple[str, str]:
-    """Return both sides of a split in words."""
+    """Return the conditions on both sides of a split of feature `name` at value `at`, as text."""
     if " = " in name or name.endswith(" is empty"):
         return f"not {name}", name
     return f"{name} ≤ {at:.4g}", f"{name} > {at:.4g}"

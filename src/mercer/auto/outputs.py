@@ -45,7 +45,7 @@ ARRAYS = ("number", "curve", "image")
 
 
 class Outputs(BaseEstimator):
-    """How output columns are read, compared, scored and written.
+    """Converter of output columns to outputs of one kind, with their kernel, decoder and metric.
 
     Parameters
     ----------
@@ -66,43 +66,43 @@ class Outputs(BaseEstimator):
         self.kind = kind
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
-        """Determine the kind of the columns from the training rows, and return the outputs."""
+        """Determine the kind of the output columns, and return the outputs of the training rows."""
         self.kind_ = self.kind or output_kind(table, names)
         self.cells_ = CELLS[self.kind_]()
         return self.cells_.fit(self._filled(table, names), names)
 
     @property
     def columns_(self) -> list[Name]:
-        """The names of the columns."""
+        """The names of the output columns."""
         return self.cells_.columns_
 
     @property
     def kinds_(self) -> dict[Name, str]:
-        """The kind of each column."""
+        """The kind of each output column, by name."""
         return dict.fromkeys(self.columns_, self.kind_)
 
     @property
     def space_(self) -> Space:
-        """The space of the outputs."""
+        """The output space that belongs to the kind."""
         return self.cells_.space
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of one output, where outputs are arrays in single cells."""
+        """The shape of one output, if outputs are arrays such as images."""
         return tuple(self.cells_.shape_)
 
     def read(self, table: Table) -> Items:
-        """Return the outputs of some rows."""
+        """Return the outputs in the rows of a table."""
         return self.cells_.read(self._filled(table, table.names(self.columns_)))
 
     def _filled(self, table: Table, names: Sequence[Name]) -> Table:
-        """Refuse rows without an output; an empty cell of label sets is a set without labels."""
+        """Raise an error if an output cell is empty, except for label sets; return the table."""
         if self.kind_ == "labels" and len(names) == 1:
             return table
         return table.filled(names, drop=False)
 
     def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
-        """Return the output kernel for all models of a search.
+        """Return the output kernel that all candidate models share.
 
         Numbers are scaled by the mean and standard deviation of all training outputs `y`. The
         scaler is fitted here, once, because models that scaled outputs by their own sample could
@@ -114,7 +114,7 @@ class Outputs(BaseEstimator):
         return default_kernel(self.space_)
 
     def decoder(self) -> Decoder | None:
-        """Return the decoder; None for the default one."""
+        """Return the decoder for this kind of output; None for the default of the space."""
         if self.kind_ in ("text", "smiles", "class", "graph"):
             return Candidates()
         if self.kind_ == "ranking" and self.cells_.n_labels_ > EXACT_RANKINGS:
@@ -127,7 +127,7 @@ class Outputs(BaseEstimator):
         return METRICS.get(self.kind_, "exact match")
 
     def metric(self, truth: Items, predicted: Items) -> float:
-        """Return the score of predictions; greater is better, 1 is best."""
+        """Return the default metric of the predictions; 1 is the best value."""
         if self.kind_ in ARRAYS:
             return _explained_variance(
                 np.asarray(truth), np.asarray(predicted), self.kind_ == "number"
@@ -135,15 +135,15 @@ class Outputs(BaseEstimator):
         return float(evaluate(self.space_, truth, predicted))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return the score of each column, if the columns are of different kinds."""
+        """Return the metric of each output column; empty unless columns differ in kind."""
         return {}
 
     def completed(self, truth: Items, predicted: Items) -> Items:
-        """Return the truth, with what is missing as predicted."""
+        """Return the true outputs with missing values replaced by the predicted ones."""
         return truth
 
     def set_columns(self, sets: Any) -> dict[str, Any]:
-        """Return prediction sets as columns of a table.
+        """Convert prediction sets to columns of a table, such as "lower" and "upper" ends.
 
         Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
         that all sets in the list contain, and those that some contain. Other outputs are listed.
@@ -162,7 +162,10 @@ class Outputs(BaseEstimator):
     # -- in the form of the training outputs --------------------------------------------------
 
     def array_of(self, items: Items, flat: bool) -> Items:
-        """Return outputs as an array, where the training outputs were given as one."""
+        """Convert outputs to the array type of training outputs that were given as an array.
+
+        With `flat`, a single column of numbers becomes a vector.
+        """
         if self.kind_ in ARRAYS:
             return self._numbers(items, flat)
         if self.cells_.in_words:
@@ -174,7 +177,7 @@ class Outputs(BaseEstimator):
         return items
 
     def _numbers(self, items: Items, flat: bool) -> Any:
-        """Return numbers, dates or durations as an array; one column as a vector if `flat`."""
+        """Convert outputs to an array of numbers, dates or durations; if `flat`, to a vector."""
         rows = np.asarray(items)
         if self.cells_.has_dates:
             columns = self.cells_.write(rows).values()
@@ -182,7 +185,7 @@ class Outputs(BaseEstimator):
         return rows[:, 0] if flat and rows.ndim == 2 and rows.shape[1] == 1 else rows
 
     def one(self, item: Any, named: bool, flat: bool) -> Any:
-        """Return a single output in the form in which `predict` returns it.
+        """Convert one output to the form in which `predict` returns it.
 
         Of a table, that is its cell, or a dictionary of cells where there are several columns.
         """
@@ -194,21 +197,21 @@ class Outputs(BaseEstimator):
 
 
 def _batch_of_one(item: Any) -> Any:
-    """Return a batch of one item."""
+    """Return an array that holds only the given item."""
     if isinstance(item, np.ndarray | np.generic | float | int):
         return np.asarray(item)[None]
     return object_array([item])
 
 
 def _plain_cell(cell: Any) -> Any:
-    """Return a cell of an array as Python or pandas has it."""
+    """Convert a NumPy scalar to a Python or pandas value; return other cells unchanged."""
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return pd.Timestamp(cell) if isinstance(cell, np.datetime64) else pd.Timedelta(cell)
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
 def _explained_variance(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
-    """Return R²: the mean over the columns that vary, or of all values together."""
+    """Return R²: the mean over columns that vary if `by_column`, else over all values."""
     truth, predicted = (A.reshape(len(A), -1) for A in (truth, predicted))
     varies = truth.std(axis=0) > 0
     if not varies.any():
@@ -220,7 +223,10 @@ def _explained_variance(truth: np.ndarray, predicted: np.ndarray, by_column: boo
 
 
 def _pair_of_columns(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
-    """Return the two ends of prediction sets as two columns for each output column."""
+    """Return two columns, such as "lower" and "upper", for each output column.
+
+    `names` are the two prefixes, `ends` the outputs at the two ends of the prediction sets.
+    """
     written = [outputs.cells_.write(items) for items in ends]
     return {
         f"{name} {column}": cells[column]
@@ -230,20 +236,20 @@ def _pair_of_columns(names: tuple[str, str], ends: Sequence, outputs: Outputs) -
 
 
 def _labels_in_all(sets: list) -> Any:
-    """Return the labels that are in all of some sets."""
+    """Return the intersection of some label sets."""
     if isinstance(sets[0], np.ndarray):
         return np.min(sets, axis=0)
     return [label for label in sets[0] if all(label in other for other in sets)]
 
 
 def _labels_in_any(sets: list) -> Any:
-    """Return the labels that are in at least one of some sets."""
+    """Return the union of some label sets."""
     if isinstance(sets[0], np.ndarray):
         return np.max(sets, axis=0)
     return sorted({label for some in sets for label in some}, key=str)
 
 
 def _distinct_cells(cells: Any) -> list:
-    """Return cells without repetitions."""
+    """Return the distinct cells, in order of appearance."""
     plain = [cell.tolist() if isinstance(cell, np.ndarray) else _plain_cell(cell) for cell in cells]
     return list({repr(cell): cell for cell in plain}.values())

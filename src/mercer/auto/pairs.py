@@ -16,7 +16,7 @@ from ..spaces.records import filled, known_fields
 
 @dataclass(frozen=True)
 class Pairs:
-    """Inputs and outputs with their groups and weights."""
+    """Training pairs of inputs X and outputs y, with groups and sample weights."""
 
     X: Items
     y: Items
@@ -25,18 +25,18 @@ class Pairs:
 
     @property
     def n(self) -> int:
-        """The number of pairs."""
+        """The number of training pairs."""
         return count(self.y)
 
     def rows(self, index: np.ndarray) -> Pairs:
-        """Return some of the pairs."""
+        """Return the training pairs with the given indices."""
         groups = None if self.groups is None else self.groups[index]
         weights = None if self.weights is None else self.weights[index]
         return Pairs(take(self.X, index), take(self.y, index), groups, weights)
 
     @cached_property
     def known(self) -> np.ndarray | None:
-        """Whether each field (column) of each record (row) is known; None if all are."""
+        """A mask (records, fields) of the values that are not missing; None if none is missing."""
         if not (isinstance(self.y, np.ndarray) and self.y.dtype == object):
             return None
         if not isinstance(self.y[0], dict):
@@ -46,11 +46,11 @@ class Pairs:
 
     @cached_property
     def complete(self) -> Items:
-        """The outputs; records with other known values in place of what is missing."""
+        """The outputs, with missing fields of records replaced by known values of other records."""
         return self.y if self.known is None else filled(self.y, list(self.y[0]), self.known)
 
     def fitted(self, model: Any) -> Any:
-        """Return a model fitted on the pairs, without the warnings of a candidate.
+        """Fit a model to the pairs without warnings, and return it.
 
         Where fields are missing, a copy of the model is fitted for each set of fields that are
         known in the same rows.

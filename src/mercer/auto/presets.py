@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Preset:
-    """Sizes of a search.
+    """Limits on the size of a search: rows, kernels, trees and ranks.
 
     Attributes
     ----------

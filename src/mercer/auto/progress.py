@@ -13,7 +13,7 @@ LINE = 5.0
 
 
 class Clock:
-    """A time limit, and the time that steps of each kind took.
+    """A timer with a time limit, the durations of past steps, and a progress report.
 
     Parameters
     ----------
@@ -30,16 +30,16 @@ class Clock:
 
     @property
     def spent(self) -> float:
-        """Seconds since the start."""
+        """The seconds since the clock was created."""
         return time.perf_counter() - self.start
 
     def allows(self, kind: str, share: float = 0.9) -> bool:
-        """Return whether another step of a kind is likely to end in time."""
+        """Return whether a step of this kind would end before `share` of the time limit is used."""
         longest = max(self.took.get(kind, ()), default=0.0)
         return self.limit is None or self.spent + longest < share * self.limit
 
     def timed(self, kind: str, run: Callable[[], Any]) -> Any:
-        """Run a step, store its time, and report the progress."""
+        """Call `run`, store its duration, report the progress, and return its result."""
         before = self.spent
         made = run()
         self.took.setdefault(kind, []).append(self.spent - before)
@@ -52,7 +52,7 @@ class Clock:
         return made
 
     def seconds_left(self) -> float:
-        """Return an estimate by the mean time of steps of a kind, or of all steps so far."""
+        """Return an estimate of the seconds left, from the mean duration of past steps."""
         every = [seconds for took in self.took.values() for seconds in took]
         usual = sum(every) / max(len(every), 1)
         means = {kind: sum(took) / len(took) for kind, took in self.took.items()}
@@ -61,7 +61,7 @@ class Clock:
 
     @contextmanager
     def reporting(self, planned: dict[str, int], lines: bool) -> Iterator[None]:
-        """Report progress on standard error: by a bar in a terminal, by lines in a log.
+        """Report progress on standard error in a `with` block: a bar in a terminal, else lines.
 
         Parameters
         ----------
@@ -88,7 +88,10 @@ class Clock:
             yield
 
     def _line(self, kind: str, share: float, rest: str) -> None:
-        """Write a line on the progress, at most one every `LINE` seconds."""
+        """Write the progress as one line, at most every `LINE` seconds.
+
+        `share` is the fraction done; `rest` is a text on the time left.
+        """
         if sys.stderr is not None and time.perf_counter() - self.reported >= LINE:
             self.reported = time.perf_counter()
             print(f"mercer: {share:.0%} done ({kind}), {rest}", file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ from ..kernels.base import as_output_kernel
 from ..spaces import Records
 from ..spaces.records import column_of, filled, from_columns, known_fields
 from .kinds.cells import Cells
-from .kinds.guess import known, output_kind
+from .kinds.guess import output_kind, without_empty_cells
 from .outputs import Outputs
 from .tables.table import BadTable, Name, Table
 
@@ -32,7 +32,7 @@ ALONE = ("class", "text", "smiles", "graph", "image")
 def fitted_outputs(
     kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
 ) -> tuple[Outputs, Items]:
-    """Return how output columns are read, and the outputs of the training rows.
+    """Fit a converter of output columns; return it, and the outputs of the training rows.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def fitted_outputs(
 
 
 def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
-    """Return the kind that output columns have together; of few complete rows, of each."""
+    """Guess the common kind of output columns; "record" if few rows have no empty cell."""
     if len(names) == 1 or not _have_empty_cells(table, names):
         return output_kind(table, names)
     complete = len(table) - len({i for name in names for i in table.empty(name)})
@@ -65,14 +65,14 @@ def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
 
 
 def _have_empty_cells(table: Table, names: Sequence[Name]) -> bool:
-    """Return whether some cells of some columns are empty."""
+    """Return whether any of the named columns has an empty cell."""
     return any(table.empty(name) for name in names)
 
 
 def _kinds_by_name(
     kinds: Mapping[Name, str], table: Table, names: Sequence[Name]
 ) -> dict[Name, str]:
-    """Return the kind of each output column, which must be named where kinds differ."""
+    """Return the given kind of each output column; raise an error if a column has no kind."""
     absent = [name for name in names if name not in kinds]
     if absent:
         raise BadTable(
@@ -83,7 +83,7 @@ def _kinds_by_name(
 
 
 class RecordCells(Cells):
-    """Cells of several columns, each read and written by itself.
+    """Converter between several output columns of different kinds and records.
 
     Parameters
     ----------
@@ -97,28 +97,28 @@ class RecordCells(Cells):
 
     @property
     def space(self) -> Records:  # type: ignore[override]
-        """The records of the columns."""
+        """The space of records, with one field for each column."""
         return Records({name: own.space_ for name, own in self.fields.items()})
 
     def read(self, table: Table) -> np.ndarray:
-        """Return one record for each row."""
+        """Return one record for each row: a dictionary with None for empty cells."""
         return from_columns(
             {name: values_or_none(own.read, table, name, own) for name, own in self.fields.items()}
         )
 
     def column(self, records: Items, name: Name) -> Items:
-        """Return the known values of one column, in the form of outputs of that kind."""
+        """Return the known values of field `name` as items of the space of that field."""
         values = [value for value in column_of(records, name).tolist() if value is not None]
         return self.fields[name].space_.check(values, str(name))
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Return the cells of all columns."""
+        """Convert records to the cells of all columns."""
         written = (own.cells_.write(self.column(items, n)) for n, own in self.fields.items())
         return {name: cells for columns in written for name, cells in columns.items()}
 
 
 class RecordOutputs(Outputs):
-    """How output columns of different kinds are read, compared, scored and written.
+    """Converter of output columns of different kinds to records, with kernel and metric.
 
     Parameters
     ----------
@@ -146,15 +146,15 @@ class RecordOutputs(Outputs):
 
     @property
     def kinds_(self) -> dict[Name, str]:
-        """The kind of each column."""
+        """The kind of each output column, by name."""
         return {name: own.kind_ for name, own in self.fields_.items()}
 
     def _filled(self, table: Table, names: Sequence[Name]) -> Table:
-        """Return the table unchanged: empty cells of records are missing values."""
+        """Return the table unchanged: a record may have missing values."""
         return table  # each column refuses its own empty cells
 
     def kernel(self, y: Items, weights: np.ndarray | None = None) -> Kernel:
-        """Return the sum of the kernels of the columns, fitted once for all models of a search."""
+        """Return the sum of the kernels of the columns, fitted once for all candidate models."""
         each = self.fields_.items()
         known = {name: _indices_of_known(y, name) for name in self.fields_}
         fields = [
@@ -165,27 +165,27 @@ class RecordOutputs(Outputs):
         return as_output_kernel(reduce(add, fields)).fit(complete).frozen()
 
     def column(self, records: Items, name: Name) -> Items:
-        """Return the values of one column."""
+        """Return the known values of field `name` as items of the space of that field."""
         return self.cells_.column(records, name)
 
     def decoder(self) -> PerField:
-        """Return the decoders of the columns."""
+        """Return the decoder that applies the decoder of each column to its field."""
         each = {name: own.decoder() for name, own in self.fields_.items()}
         return PerField({name: decoder for name, decoder in each.items() if decoder is not None})
 
     @property
     def metric_name(self) -> str:
-        """The metrics of the columns, whose mean `score` returns."""
+        """The name of the mean of the metrics of all columns."""
         names = dict.fromkeys(o.metric_name.removeprefix("mean ") for o in self.fields_.values())
         *first, last = names
         return f"mean of {', '.join(first)} and {last}" if first else f"mean {last}"
 
     def metric(self, truth: Items, predicted: Items) -> float:
-        """Return the score of predictions: the mean of the scores of all columns."""
+        """Return the mean of the metrics of all columns."""
         return float(np.mean([*self.by_column(truth, predicted).values()]))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return the score of each column, on the rows where its true value is known."""
+        """Return the metric of each column, on the rows where its true value is known."""
         return {
             name: own.metric(
                 self.column(truth, name),
@@ -195,7 +195,7 @@ class RecordOutputs(Outputs):
         }
 
     def completed(self, truth: Items, predicted: Items) -> Items:
-        """Return the truth with what is missing as predicted, so that it counts as no error."""
+        """Return the true records with missing values replaced by the predicted ones."""
         known = known_fields(truth, self.columns_)
         columns = {
             name: np.where(own, column_of(truth, name), column_of(predicted, name))
@@ -204,7 +204,7 @@ class RecordOutputs(Outputs):
         return truth if known.all() else from_columns(columns)
 
     def array_of(self, items: Items, flat: bool) -> np.ndarray:
-        """Return records as rows of an array, of objects unless all are numbers."""
+        """Convert records to an array, (records, columns), of objects unless all are numbers."""
         columns = self.cells_.write(items).values()
         if all(np.asarray(cells).dtype.kind == "f" for cells in columns):
             return np.column_stack([*columns])
@@ -214,7 +214,7 @@ class RecordOutputs(Outputs):
         return rows
 
     def one(self, item: Any, named: bool, flat: bool) -> Any:
-        """Return a single record as a dictionary of cells."""
+        """Convert one record to a dictionary of cells, or to a list of cells if not `named`."""
         found = {
             name: None if item[name] is None else own.one(self.column([item], name)[0], True, flat)
             for name, own in self.fields_.items()
@@ -222,7 +222,7 @@ class RecordOutputs(Outputs):
         return found if named else list(found.values())
 
     def set_columns(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
-        """Return the prediction sets of all columns as columns of a table."""
+        """Convert the prediction sets of each column to columns of a table."""
         found: dict[str, Any] = {}
         for name, own in self.fields_.items():
             found |= own.set_columns(_ends_of_bands(sets[name]))
@@ -230,7 +230,7 @@ class RecordOutputs(Outputs):
 
 
 def values_or_none(read: Callable[[Table], Items], table: Table, name: Name, own: Outputs) -> list:
-    """Return the values of one column, None where its cell is empty."""
+    """Return the values of column `name` by `read`, with None for empty cells."""
     found: list[Any] = [None] * len(table)
     rows = _indices_with_value(table, name, own)
     for i, value in zip(rows, _list_of_values(read(table.rows(rows))), strict=True):
@@ -239,26 +239,31 @@ def values_or_none(read: Callable[[Table], Items], table: Table, name: Name, own
 
 
 def _known_rows(table: Table, name: Name, own: Outputs) -> Table:
-    """Return the rows in which one column has a value, without the other columns."""
+    """Return a table of column `name` alone, without the rows in which it is empty."""
     return replace(table, columns={name: table.columns[name]}).rows(
         _indices_with_value(table, name, own)
     )
 
 
 def _indices_with_value(table: Table, name: Name, own: Outputs) -> list[int]:
-    """Return the rows in which one column has a value: an empty set of labels is one."""
-    kind = vars(own).get("kind_") or own.kind or output_kind(known(table, name), [name])
+    """Return the indices of the rows in which a column has a value.
+
+    An empty cell of a column of label sets is the empty set, which is a value.
+    """
+    kind = (
+        vars(own).get("kind_") or own.kind or output_kind(without_empty_cells(table, name), [name])
+    )
     empty = set() if kind == "labels" else set(table.empty(name))
     return [i for i in range(len(table)) if i not in empty]
 
 
 def _indices_of_known(records: Items, name: Name) -> np.ndarray:
-    """Return the records in which a field is known."""
+    """Return the indices of the records in which field `name` is not None."""
     return np.flatnonzero([record[name] is not None for record in records])
 
 
 def _list_of_values(items: Items) -> list:
-    """Return the values of a column; plain numbers where each is one."""
+    """Return items as a list, with Python numbers if each item is one number."""
     if isinstance(items, np.ndarray) and items.dtype != object:
         flat = items[:, 0] if items.ndim == 2 and items.shape[1] == 1 else items
         return flat.tolist() if flat.ndim == 1 else list(flat)
@@ -266,5 +271,5 @@ def _list_of_values(items: Items) -> list:
 
 
 def _ends_of_bands(sets: Any) -> Any:
-    """Return the lower and the upper ends of bands; lists unchanged."""
+    """Return the (lower, upper) ends of prediction bands; return lists of outputs unchanged."""
     return sets if isinstance(sets, list) else (sets.lower, sets.upper)

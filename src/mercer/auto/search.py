@@ -44,7 +44,7 @@ MANY = 10_000
 
 @dataclass
 class Search:
-    """Candidates that are fitted on pairs and compared.
+    """The search for the best model: kernels, trees, and a blend of the best of them.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Search:
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def planned(self, pairs: Pairs) -> dict[str, int]:
-        """Return about how many steps of each kind there will be."""
+        """Return the approximate number of steps of each kind, for the progress report."""
         lists = self._kernel_families(pairs).values()
         ridges = sum(min(4, family.size) if self.preset.climbs else family.size for family in lists)
         whole = min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
@@ -83,7 +83,7 @@ class Search:
         }
 
     def run(self, pairs: Pairs) -> Any:
-        """Return the model with the best left-out score: one of a family, trees or the blend."""
+        """Fit all candidates, and return the model with the best left-out score."""
         self._ridges(pairs)
         trees = self._tree_candidates(pairs)
         for name, model in trees:
@@ -104,7 +104,10 @@ class Search:
         return self.models[singles[best] if better else "blend"]
 
     def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
-        """Keep the best variant of the blend."""
+        """Compare variants of the blend `first`, and store the best in `models`.
+
+        `scores` are the left-out scores of the single models.
+        """
         kind = self.outputs.kind_
 
         def add_variant(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
@@ -122,13 +125,13 @@ class Search:
         self.models["blend"], self.rows["blend"] = blend, row
 
     def _tree_candidates(self, pairs: Pairs) -> TreeCandidates:
-        """Return the models of trees that are tried on the pairs."""
+        """Return the tree models to fit to the pairs."""
         return TreeCandidates(
             self.inputs, self.outputs, self.output_kernel, pairs, self.preset, self.seed
         )
 
     def _ridges(self, pairs: Pairs) -> None:
-        """Fit the best kernel of each family; with many rows, only those of the best families."""
+        """Fit the best kernel ridge model of each family, and store the models."""
         some, chosen = pairs, {}
         if pairs.n > self.preset.sample:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
@@ -146,7 +149,10 @@ class Search:
             self._on_all_rows(chosen, pairs)
 
     def _on_all_rows(self, chosen: dict[str, Any], pairs: Pairs) -> None:
-        """Fit the linear kernel and those of the best families on all rows."""
+        """Refit the linear kernel and the kernels of the best families to all rows.
+
+        `chosen` is the best kernel of each family on a sample of the rows.
+        """
         order = sorted(chosen, key=lambda name: -self.score_of(name))
         kept = [name for name in order if name != "linear"][: self.preset.families]
         for name in [name for name in order if name in (*kept, "linear")]:
@@ -187,21 +193,21 @@ class Search:
 
     @staticmethod
     def _compare(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
-        """Return whether a model is better than another, and by more than a standard error."""
+        """Return whether model `one` is better, and whether by more than one standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
         return _selection_score(one) > _selection_score(other), exceeds_standard_error(
             np.asarray(losses[1] - losses[0])
         )
 
     def _kernel_families(self, pairs: Pairs) -> dict[str, Family]:
-        """Return kernels by family; those of patches where inputs and outputs are images."""
+        """Return the kernel families to try; with patch kernels if outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
         few = pairs.n <= self.preset.exact
         fields = image_families(self.inputs, shape, pairs.n, self.preset.pixels) if few else {}
         return families(self.inputs, pairs.X) | fields
 
     def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
-        """Return a model of one kernel, with its operator and ridge chosen."""
+        """Fit a kernel ridge model with one kernel; choose its operator and ridge."""
         one = self.outputs.kind_ == "number" and np.shape(pairs.y)[1:] == (1,)
         coupled = exact and COUPLED <= pairs.n <= self.preset.exact and not one
         operators = [Identity(), Covariance()] if coupled else [Identity()]
@@ -219,7 +225,7 @@ class Search:
     def _add_to_leaderboard(
         self, family: str, called: str, model: Any, pairs: Pairs
     ) -> dict[str, Any]:
-        """Add a model to the leaderboard, and return its row."""
+        """Score a model, add it to the leaderboard as `called`, and return its row."""
 
         def made() -> tuple[np.ndarray, np.ndarray]:
             return left_out_probabilities(model.output_kernel_, model.loo_embed(), pairs.y)
@@ -236,17 +242,17 @@ class Search:
         return row
 
     def score_of(self, family: str) -> float:
-        """Return the left-out score of the model of a family; NaN if there is none yet."""
+        """Return the left-out score of the best model of a family; NaN if there is none."""
         return self.rows[family]["score"] if family in self.rows else float("nan")
 
 
 def _selection_score(model: KernelDependencyCV) -> float:
-    """Return the score that chose the ridge, or minus the risk, to compare kernels of a family."""
+    """Return the left-out score of a model, or minus its left-out risk if it has no score."""
     return -model.loo_risk_ if np.isnan(model.loo_score_) else model.loo_score_
 
 
 def _low_rank_features(kernel: Kernel, rank: int) -> FeatureMap:
-    """Return a feature map for many rows: the features of the kernel if it has finitely many."""
+    """Return a low-rank feature map: explicit if the kernel has one, else Cholesky."""
     return IncompleteCholesky(rank) if kernel.features is None else Explicit()
 
 
@@ -255,5 +261,5 @@ NOT_SHOWN = r",\s*units=array\(.*?\)(?=\))|fields=Fields\(points=array\(.*?\)\),
 
 
 def _kernel_name(kernel: Kernel) -> str:
-    """Return the name of a kernel without its arrays."""
+    """Return the text of a kernel without its array parameters."""
     return re.sub(NOT_SHOWN, "", " ".join(str(kernel).split()))

@@ -57,8 +57,8 @@ _copied: ContextVar[bool] = ContextVar("copied", default=False)
 
 
 @contextmanager
-def own_data(given: Iterable[Any]) -> Iterator[list[Any]]:
-    """Copy the user's arrays once, for this fit and for the fits that it starts.
+def copy_data_once(given: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield copies of the user's arrays; fits that run inside this context do not copy again.
 
     What a model keeps then cannot be changed from outside.
     """
@@ -82,7 +82,7 @@ def on_fresh_state(fit: Fit) -> Fit:
         for name in vars(self):
             if name.endswith("_") or name == MARK:
                 delattr(fresh, name)
-        with own_data([X, y, *args, *named.values()]) as data:
+        with copy_data_once([X, y, *args, *named.values()]) as data:
             named = dict(zip(named, data[2 + len(args) :], strict=True))
             run = partial(fit, fresh, *data[: 2 + len(args)], **named)
             watched = self.verbose or WATCHERS & vars(self).keys()
@@ -102,7 +102,7 @@ class StructuredEstimator(
     RegressorMixin,
     BaseEstimator,
 ):
-    """A model that embeds inputs as points of an output feature space and decodes them.
+    """Base class of models that predict points of an output feature space and decode them.
 
     The `fit` of a subclass, decorated by `on_fresh_state`, sets `points_` (the fitted `PointMap`),
     `input_kernel_`, `output_kernel_`, `outputs_` and `decoder_`.
@@ -136,7 +136,7 @@ class StructuredEstimator(
         return bare
 
     def _output_shape(self) -> tuple[int, ...]:
-        """Return the shape of one output, where outputs are arrays."""
+        """Return the shape of one training output; () if outputs are not arrays."""
         if "output_shape_" in vars(self):
             return self.output_shape_
         return tuple(self.outputs_.shape[1:]) if is_array(self.outputs_) else ()
@@ -144,11 +144,11 @@ class StructuredEstimator(
     # -- fit ----------------------------------------------------------------------------------
 
     def _most_steps(self) -> int:
-        """Return the largest number of steps of a fit that progress can show; 0 for one step."""
+        """Return the largest number of steps that a progress bar can show for a fit; 0 for none."""
         return 0
 
     def _fit_watched(self, fit: Callable[[], Any], X: Items, y: Items) -> None:
-        """Run a fit whose steps are shown to a bar or to callbacks."""
+        """Run the function `fit`, and report its steps to a progress bar or to callbacks."""
 
         def run(steps: Any) -> None:
             self._steps = steps
@@ -160,7 +160,7 @@ class StructuredEstimator(
     def _check_pairs(
         self, kernel: Kernel, output_kernel: Kernel, X: Items, y: Items, least: int = 2
     ) -> tuple:
-        """Return validated inputs and outputs of equal number, and store the form of outputs."""
+        """Check X and y, at least `least` pairs; return both, and store the container type of y."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -186,7 +186,7 @@ class StructuredEstimator(
         return X, outputs
 
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
-        """Return validated inputs; store or compare the names and number of features."""
+        """Return checked inputs; store feature names and number if `reset`, else compare them."""
         if has_columns(X):
             _refuse_repeated(list(X.columns))
         checked = kernel.check(X, "X")
@@ -200,7 +200,7 @@ class StructuredEstimator(
         return checked
 
     def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
-        """Return the given decoder, or the default one, fitted on the training outputs."""
+        """Fit the decoder `given`, or the kernel's default if it is None, on the outputs y."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
         decoder = natural(kernel) if given is None else clone(given)
@@ -209,7 +209,7 @@ class StructuredEstimator(
     # -- predict ------------------------------------------------------------------------------
 
     def embed(self, X: Items) -> Embedding:
-        """Return the predicted points g(x) of the output feature space.
+        """Return the predicted points g(x) of the output feature space, one for each input.
 
         Parameters
         ----------
@@ -220,16 +220,16 @@ class StructuredEstimator(
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         return replace(
             self.points_(checked),
-            inputs=self._given(X, checked),
+            inputs=self._sliceable_inputs(X, checked),
             posterior=self._posterior(checked),
         )
 
     def _posterior(self, X: Items) -> Any:
-        """Return the posterior of the points of some inputs; None where there is none."""
+        """Return the posterior distribution of g at the inputs X; None if it is not available."""
         return None
 
-    def _given(self, X: Items, checked: Items) -> Items:
-        """Return the inputs as the user gave them, in a form that decoders can slice."""
+    def _sliceable_inputs(self, X: Items, checked: Items) -> Items:
+        """Return X in a container that decoders can slice; `checked` is X after validation."""
         if isinstance(self.input_kernel_.space, Rows):
             return checked  # tables slice by columns
         if is_table(X):
@@ -288,7 +288,7 @@ class StructuredEstimator(
         k: int = 5,
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
-        """Return for each output the `k` inputs of a list with the nearest points.
+        """Return for each output y the `k` inputs x of its list whose points g(x) are nearest.
 
         This is the inverse of `predict`: a model that predicts spectra of molecules finds molecules
         by their spectra. Inputs come with -‖g(x) - Φ(y)‖², nearest first.
@@ -308,9 +308,9 @@ class StructuredEstimator(
         return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
-        """Yield the points of a batch with their inputs, some thousand inputs at a time."""
+        """Yield the predicted points of X with their inputs, a few thousand inputs at a time."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
-        given = self._given(X, checked)
+        given = self._sliceable_inputs(X, checked)
         for rows in blocks(count(checked), ROWS):
             yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
@@ -342,19 +342,19 @@ class StructuredEstimator(
         return 1.0 - errors / variance
 
     def _restored(self, outputs: Array) -> Array:
-        """Return outputs in the form that the training outputs had, and on their device."""
+        """Convert outputs to the container, shape and device of the y that was passed to `fit`."""
         if self.form_ is not None:
             return self.form_.restore(outputs)
         if self.flat_:
             outputs = namespace(outputs).reshape(outputs, (outputs.shape[0],))
-        return self._returned(outputs)
+        return self._on_original_device(outputs)
 
     def _one_restored(self, output: Any) -> Any:
-        """Return one output in the form of the rows that `predict` returns."""
-        return self._returned(output[0] if self.flat_ else output)
+        """Convert one output to the type of the items that `predict` returns."""
+        return self._on_original_device(output[0] if self.flat_ else output)
 
-    def _returned(self, outputs: Array) -> Array:
-        """Return outputs on the host if the training outputs were there."""
+    def _on_original_device(self, outputs: Array) -> Array:
+        """Copy outputs to the CPU if the training outputs came from there; else change nothing."""
         return host(outputs) if self.back_ else outputs
 
     def __sklearn_tags__(self) -> Any:
@@ -373,7 +373,7 @@ class StructuredEstimator(
         return tags
 
     def _known_kernels(self) -> list[Kernel]:
-        """Return the fitted kernel, else the given ones; an empty list if they are invalid."""
+        """Return the fitted input kernel as a list; before `fit`, the given ones or []."""
         if "input_kernel_" in vars(self):
             return [self.input_kernel_]
         try:
@@ -382,12 +382,12 @@ class StructuredEstimator(
             return []
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the given input kernels, from which scikit-learn learns what X is."""
+        """Return the given input kernels, which show scikit-learn what type of items X holds."""
         raise NotImplementedError
 
 
 def _refuse_repeated(columns: list[Any]) -> None:
-    """Refuse a table in which two columns have one name."""
+    """Raise an error if two columns of a table have the same name."""
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
         raise ValueError(f"X has the column {twice!r} twice: names of columns must be unique.")

@@ -33,7 +33,7 @@ FOLDED = 5000
 
 @parameters
 class Blend(LeftOutPoints):
-    r"""Several models of one output kernel, their points averaged in the output feature space.
+    r"""Weighted average of several models that share one output kernel, taken in feature space.
 
     :math:`g(x) = m + \sum_k w_k (g_k(x) - m)`, with :math:`m` the mean of :math:`\Phi` over the
     training outputs and weights :math:`w \ge 0` by least squares on the *left-out* points of the
@@ -108,11 +108,11 @@ class Blend(LeftOutPoints):
         self._fit_models(X, y, groups, weights)
         labels = group_labels(groups, count(y))
         w = np.ones(len(labels)) if weights is None else weights
-        self._compare(labels, w)
+        self._choose_weights(labels, w)
         return self
 
     def _check_models(self) -> None:
-        """Refuse an empty list, and models without left-out points."""
+        """Raise an error for an empty list of models, and for models without left-out points."""
         if not len(self.models):
             raise ValueError("models is empty: give at least one model to blend.")
         for model in self.models:
@@ -134,8 +134,8 @@ class Blend(LeftOutPoints):
             y = split_missing(y, self.output_kernel_)[0]
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
 
-    def _compare(self, labels: np.ndarray, w: np.ndarray) -> None:
-        """Gather the left-out points of the models on equal terms, and choose the weights."""
+    def _choose_weights(self, labels: np.ndarray, w: np.ndarray) -> None:
+        """Compute the left-out points of all models by the same folds, and choose model weights."""
         drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
         self.left_out_models_ = [_left_out_points(model, folds) for model in self.models_]
@@ -150,7 +150,7 @@ class Blend(LeftOutPoints):
         self._set_weights(self.squares_.weights(), self.squares_.left_out_weights(), frame)
 
     def _set_weights(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
-        """Set the weights of the models, and those of each left-out point."""
+        """Store the model weights; row i of `each` has the weights for left-out point i."""
         self.weights_, self.left_out_weights_, C = weights, each, self.means_
         for k, points in enumerate(self.left_out_models_):
             C = C + each[:, [k]] * (coordinates_in(points, frame) - self.means_)
@@ -162,7 +162,7 @@ class Blend(LeftOutPoints):
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
     def reweighted(self, weights: Array, left_out: Array | None = None) -> Blend:
-        """Return a copy with given weights and a recalibrated decoder; no model is fitted again.
+        """Return a copy with given model weights and a recalibrated decoder, without refitting.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Blend(LeftOutPoints):
         return other
 
     def without_training_data(self) -> Any:
-        """Return a copy with the reduced maps of its models, and without the models."""
+        """Return a copy that can predict but holds neither the models nor their training data."""
         bare = super().without_training_data()
         bare.models = [clone(model) for model in self.models]
         if "points_" in vars(self):
@@ -194,12 +194,12 @@ class Blend(LeftOutPoints):
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar kernels on inputs."""
+        """Return the input kernels of all models."""
         return [kernel for model in self.models for kernel in model._scalar_kernels()]
 
 
 class BlendedMap(FeatureMap):
-    """The map x ↦ Σ_k w_k g_k(x), in coordinates.
+    """The map x ↦ Σ_k w_k g_k(x) from an input to the weighted sum of the models' points.
 
     Parameters
     ----------
@@ -215,23 +215,23 @@ class BlendedMap(FeatureMap):
         self.frame = frame
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the coordinates of the blended points."""
+        """Return the coordinates of Σ_k w_k g_k(x), one row for each input."""
         parts = (w * coordinates_in(map(A), self.frame) for w, map in self._weighted_maps())
         return functools.reduce(np.add, parts)
 
     def output_weights(self, A: Items) -> np.ndarray:
-        """Return the weights of blended points on training outputs; they may not sum to one."""
+        """Return the weights (inputs, training outputs) of the points; rows may not sum to 1."""
         return functools.reduce(
             np.add, (w * host(map(A).weights) for w, map in self._weighted_maps())
         )
 
     def _weighted_maps(self) -> Iterator[tuple[float, PointMap]]:
-        """Return each weight with its map."""
+        """Return pairs of a model's weight and its map from inputs to points."""
         return zip(self.weights, self.maps, strict=True)
 
 
 class BlendedWeights(BaseEstimator):
-    """Weights of blended points on the training outputs.
+    """Blended predictions as weighted sums of the training outputs.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class BlendedWeights(BaseEstimator):
         self.map = map
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Return the weights of the points of some inputs."""
+        """Return the weights (inputs, training outputs) of the predictions; `C` is unused."""
         W = self.map.output_weights(X)
         return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
@@ -252,7 +252,7 @@ class BlendedWeights(BaseEstimator):
 
 
 def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
-    """Return the left-out points of a model, by given folds if another model has folds.
+    """Return the left-out points of a model, left out by `folds` if another model needs folds.
 
     A model that leaves out single examples knows more than one that leaves out folds: compared so,
     it would get too much weight. With many rows the difference is small, and takes long.
@@ -264,7 +264,7 @@ def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embeddin
 def _means_of_others(
     V: np.ndarray, labels: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted mean of all rows, and for each row that of the rows of other groups.
+    """Return the weighted mean of V, and for each row the mean over rows of all other groups.
 
     W has a column of weights for each column of V, or one for all.
     """

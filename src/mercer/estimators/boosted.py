@@ -88,7 +88,7 @@ class BoostedDependency(CoordinateModel):
     needs_features = "trees examine features"
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return the problem of the outputs, which must have finite features."""
+        """Return a ridge problem that holds the outputs; refuse kernels without finite features."""
         problem = super()._output_problem(y)
         if problem.spanned:
             raise ValueError(
@@ -98,7 +98,7 @@ class BoostedDependency(CoordinateModel):
         return problem
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
-        """Grow trees for each direction of the outputs."""
+        """Fit boosted trees to each principal direction of the outputs; return left-out points."""
         V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
         A = scaling(pairs.features)
         mean = w @ V / w.sum()
@@ -117,17 +117,19 @@ class BoostedDependency(CoordinateModel):
     def _left_out(
         self, A: np.ndarray, T: np.ndarray, folds: Folds, w: np.ndarray
     ) -> tuple[np.ndarray, list[int]]:
-        """Return the left-out predictions of each target, and the best numbers of trees."""
+        """Return left-out predictions of all targets T, and the best number of trees for each."""
         found, counts = np.empty_like(T), []
         for j, target in enumerate(T.T):
-            stages = self._stages(A, target, folds, w)
+            stages = self._left_out_stages(A, target, folds, w)
             best = _best_stage(stages, target, w)
             found[:, j] = stages[:, best]
             counts.append(best + 1)
         return found, counts
 
-    def _stages(self, A: np.ndarray, t: np.ndarray, folds: Folds, w: np.ndarray) -> np.ndarray:
-        """Return left-out predictions of one target after each tree, one column for each.
+    def _left_out_stages(
+        self, A: np.ndarray, t: np.ndarray, folds: Folds, w: np.ndarray
+    ) -> np.ndarray:
+        """Return left-out predictions of target t after 1, 2, … trees, one column for each number.
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
@@ -144,7 +146,7 @@ class BoostedDependency(CoordinateModel):
         return found
 
     def _grow(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
-        """Fit a regressor of one target with a given number of trees."""
+        """Fit boosted trees to one target t with sample weights w."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
 
         regressor = HistGradientBoostingRegressor(
@@ -159,15 +161,15 @@ class BoostedDependency(CoordinateModel):
 
 
 def _best_stage(stages: np.ndarray, t: np.ndarray, w: np.ndarray) -> int:
-    """Return the column with the smallest weighted sum of squares."""
+    """Return the column of `stages` with the smallest weighted squared error to the target t."""
     return int(np.argmin(w @ (stages - t[:, None]) ** 2))
 
 
 def _directions(V: np.ndarray, most: int) -> np.ndarray:
-    """Return the principal directions of centred coordinates, in units of their spread.
+    """Return at most `most` principal directions of V, as rows scaled by their deviations.
 
-    They are the coordinates that vary, if these are at most `most`. Constant outputs have one
-    direction of length zero.
+    If V has at most `most` columns, the directions are its columns that vary. Constant outputs have
+    one direction of length zero.
     """
     if V.shape[1] > most:
         _, s, Q = np.linalg.svd(V, full_matrices=False)

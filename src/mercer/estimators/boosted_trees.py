@@ -23,7 +23,7 @@ ROWS = 2000
 
 @dataclass(frozen=True)
 class BoostedTrees:
-    """Sums of trees, one sum for each target.
+    """Gradient-boosted regression trees: one sum of trees for each target.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class BoostedTrees:
 
     @classmethod
     def of(cls, grown: list[HistGradientBoostingRegressor]) -> BoostedTrees:
-        """Copy the nodes of regressors that scikit-learn fitted, one for each target."""
+        """Copy the tree nodes of fitted scikit-learn regressors, one regressor for each target."""
         predictors = [p for regressor in grown for (p,) in regressor._predictors]
         counts = [len(regressor._predictors) for regressor in grown]
         nodes = np.concatenate([predictor.nodes for predictor in predictors])
@@ -63,14 +63,14 @@ class BoostedTrees:
         return cls(trees, np.ascontiguousarray(nodes["value"]), starts, first)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse values that do not belong to nodes, and targets without trees."""
+        """Check a loaded file: each node has a value, and each target has trees."""
         array(self.values, "values", np.float64, self.trees.n_nodes)
         offsets(self.starts, "starts", len(self.trees.roots))
         must((np.diff(self.starts) > 0).all(), "a target has no trees")
         array(self.first, "first", np.float64, len(self.starts) - 1)
 
     def predict(self, A: np.ndarray) -> np.ndarray:
-        """Return the predictions of some rows, one column for each target."""
+        """Return the predictions for the rows of A, one column for each target."""
         found = np.empty((len(A), len(self.first)))
         for rows in blocks(len(A), ROWS):
             added = self.values[self.trees.leaves(A[rows], np.float64)]
@@ -78,7 +78,7 @@ class BoostedTrees:
         return found
 
     def stages(self, A: np.ndarray, target: int) -> np.ndarray:
-        """Return the predictions of one target after each of its trees, one column for each."""
+        """Return predictions of one target after 1, 2, … trees, one column for each number."""
         own = slice(self.starts[target], self.starts[target + 1])
         leaves = self.trees.select(own).leaves(A, np.float64)
         return self.first[target] + np.cumsum(self.values[leaves], axis=1)
@@ -86,7 +86,7 @@ class BoostedTrees:
 
 @parameters
 class BoostedMap(FeatureMap):
-    """Output coordinates as boosted trees predict them.
+    """Feature map from inputs to the output coordinates that boosted trees predict.
 
     Parameters
     ----------
@@ -109,11 +109,11 @@ class BoostedMap(FeatureMap):
     directions: Array
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse directions that do not fit the trees or the mean."""
+        """Check a loaded file: the directions fit the trees and the mean."""
         array(self.mean, "mean", np.float64, None)
         array(self.directions, "directions", np.float64, len(self.boosted.first), len(self.mean))
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the coordinates of the points of some inputs."""
+        """Return the predicted output coordinates, one row for each input."""
         features = self.scaling(features_of(self.kernel, A))
         return self.mean + self.boosted.predict(features) @ self.directions

@@ -27,7 +27,7 @@ RELEASED = (
 def ranked_lists(
     model: Any, X: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
 ) -> Iterator[Ranked]:
-    """Yield the best `k` candidates of each input, list after list.
+    """Yield for each input the best `k` outputs of its own candidate list, with their scores.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def ranked_lists(
 def ranked_inputs(
     model: Any, Y: Items, candidates: Iterable[Items], k: int, leave_out: bool | None
 ) -> Iterator[Ranked]:
-    """Yield the `k` nearest inputs of each list, with their scores -‖g(x) - Φ(y)‖².
+    """Yield for each output y the `k` nearest inputs of its list, scored by -‖g(x) - Φ(y)‖².
 
     Parameters are those of `ranked_lists`, with outputs and lists of inputs.
     """
@@ -86,7 +86,7 @@ def ranked_inputs(
 
 
 def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
-    """Yield the lists one by one; refuse too few or too many."""
+    """Yield candidate lists one by one; raise an error unless there are exactly n."""
     got: Any = len(candidates) if isinstance(candidates, Sized) else n
     if got == n:
         got = 0
@@ -101,7 +101,7 @@ def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[
 
 
 def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
-    """Yield the next n lists in batches."""
+    """Yield the next n candidate lists in batches of limited total size."""
     batch: list[Items] = []
     seen: set[int] = set()
     entries = 0
@@ -121,7 +121,7 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
 
 
 def _training_items(model: Any, kind: str) -> Items:
-    """Return the training inputs or outputs; for a saved model, the outputs of its decoder."""
+    """Return the training "input" or "output" items; of a saved model, what its decoder holds."""
     if kind == "input":
         fitted = vars(model).get("fitted_")
         return [] if fitted is None else fitted.problem.inputs.items
@@ -133,7 +133,7 @@ def _training_items(model: Any, kind: str) -> Items:
 
 
 class _Exclusion:
-    """Leaves out of a model the training examples that are among the candidates."""
+    """Helper that predicts without the training examples that are among the candidates."""
 
     def __init__(self, model: Any, leave_out: bool | None, kind: str = "output"):
         self.model, self.leave_out, self.kind = model, leave_out, kind
@@ -153,7 +153,7 @@ class _Exclusion:
     def points_without(
         self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
     ) -> Embedding:
-        """Return points of inputs, each by the model without a set of training examples."""
+        """Return predicted points, input i by the model refitted without the examples `sets[i]`."""
         if not any(map(len, sets)):
             return points
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
@@ -171,7 +171,7 @@ class _Exclusion:
         return found
 
     def examples_in(self, lists: CandidateLists) -> list[np.ndarray]:
-        """Return for each list the training examples that are left out for it."""
+        """Return for each candidate list the rows of the training examples to leave out."""
         if self.leave_out is False:
             return []
         trained = {
@@ -192,7 +192,7 @@ class _Exclusion:
         return sets
 
     def report(self, n: int) -> None:
-        """Warn of examples that were left out by default, or that could not be."""
+        """Warn of training examples that were left out by default, or could not be left out."""
         if self.leave_out is not None or not self.unfair:
             return
         mixed = f"{self.unfair} of {n} candidate lists mix training {self.kind}s with others"

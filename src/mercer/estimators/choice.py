@@ -28,7 +28,7 @@ from ..spaces import LabelSets, Rankings
 
 @dataclass(frozen=True)
 class Trial:
-    """One choice of kernels, decoder, loss and ridge.
+    """One combination of kernels, decoder, loss and ridge that a search has tried.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ AUTO = "auto"
 
 
 def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
-    """Return whether decoded predictions are scored, rather than points by their risk.
+    """Return whether a search scores decoded predictions; if not, it compares squared errors.
 
-    By themselves only label sets and rankings are: for other outputs the risk says as much. To
-    choose between decoders, all are.
+    With scoring="auto", only label sets and rankings are decoded: for other outputs the squared
+    error in feature space is as informative. To choose between decoders, all outputs are decoded.
     """
     if scoring != AUTO:
         return scoring is not None
@@ -68,7 +68,7 @@ def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
 def space_score(
     kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None
 ) -> float:
-    """Return the metric of the outputs' space, with a sign so that greater is better."""
+    """Return the default metric of the output space, negated if it is a loss."""
     values = evaluate(kernel.space, truth, predicted, average=False)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * float(np.average(values, weights=weights))
@@ -90,7 +90,7 @@ def exceeds_standard_error(gains: np.ndarray, weights: np.ndarray | None = None)
 
 
 def calibrated(decoder: Decoder, points: Embedding, y: Items) -> Decoder:
-    """Return a copy of the decoder that is calibrated on left-out points, if it needs that."""
+    """Return a copy of the decoder calibrated on left-out points of y, if it needs calibration."""
     return copy.copy(decoder).calibrate(points, y) if decoder.calibrates else decoder
 
 
@@ -111,7 +111,7 @@ class FixedPredictions(BaseEstimator):
         self.made = made
 
     def fit(self, X: Items, y: Items) -> FixedPredictions:
-        """Return itself."""
+        """Return the stub unchanged."""
         return self
 
     def predict(self, X: Items) -> Items:
@@ -120,12 +120,12 @@ class FixedPredictions(BaseEstimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The classes."""
+        """The classes, one for each column of `predict_proba`."""
         return self.made()[0]  # type: ignore[misc]
 
     @available_if(lambda self: self.made is not None)
     def predict_proba(self, X: Items) -> np.ndarray:
-        """Return the probabilities of the classes."""
+        """Return the fixed class probabilities."""
         return self.made()[1]  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -153,7 +153,7 @@ def scikit_learn_score(
 
 @dataclass(frozen=True)
 class Choices:
-    """The kernels, output kernels, decoders, losses and ridges that a model names."""
+    """The kernels, output kernels, decoders, losses and ridges that a search chooses from."""
 
     kernels: list[OperatorKernel]
     outputs: list[Kernel]
@@ -182,7 +182,7 @@ class Choices:
         return cls(kernels_of(model), outputs, decoders, losses, ridges_of(model))
 
     def with_unlabelled(self, unlabelled: Items) -> Choices:
-        """Return the choices with kernels that also learn from inputs without outputs."""
+        """Return the choices with input kernels that also use the inputs without outputs."""
         if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in self.kernels):
             raise ValueError(
                 f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
@@ -191,7 +191,7 @@ class Choices:
         return self._with_scalars(lambda scalar: scalar.with_unlabelled(unlabelled))
 
     def on_device(self, device: str) -> Choices:
-        """Return the choices with kernels whose values are computed on a device."""
+        """Return the choices with input kernels that are computed on a device such as "cuda"."""
         coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
         if coupled:
             raise ValueError(f"device={device!r} is for kernel * operator, got {coupled[0]}.")
@@ -200,7 +200,7 @@ class Choices:
         return replace(moved, outputs=outputs)
 
     def _with_scalars(self, change: Callable[[Kernel], Kernel]) -> Choices:
-        """Return the choices with a function applied to the scalar kernels that separate."""
+        """Return the choices with `change` applied to the scalar part of each separable kernel."""
         parts = [kernel.separated() if kernel.separable else kernel for kernel in self.kernels]
         kernels = [
             Separable(change(as_kernel(part.scalar)), part.operator) if part.separable else part
@@ -214,7 +214,7 @@ class Choices:
         return any(loss is not None for loss in self.losses)
 
     def check(self, model: Any, groups: Items | None) -> None:
-        """Refuse choices that cannot be compared, or not by the given criterion."""
+        """Raise an error if the choices cannot be compared, or not by the model's criterion."""
         if model.search not in ("grid", "gradient"):
             raise ValueError(f'search must be "grid" or "gradient", got {model.search!r}.')
         scalars = [kernel.inputs for kernel in self.kernels]
@@ -239,7 +239,7 @@ class Choices:
             )
 
     def _check_refits(self, model: Any) -> None:
-        """Refuse learnt operators and robust losses under GCV, or without spectra."""
+        """Raise an error for learnt operators and robust losses if they cannot be refitted."""
         if not self.robust and not any(kernel.learnt for kernel in self.kernels):
             return
         if model.criterion != "loo":
@@ -256,14 +256,14 @@ class Choices:
             )
 
     @property
-    def judged_by(self) -> str:
-        """How left-out predictions are made: "refit" if a choice has no closed form."""
+    def left_out_method(self) -> str:
+        """The name "closed" if all choices have closed-form left-out predictions, else "refit"."""
         learnt = any(kernel.learnt for kernel in self.kernels)
         return "refit" if learnt or self.robust else "closed"
 
 
 def parameter_list(model: Any, name: str) -> list:
-    """Return a parameter as a list to choose from."""
+    """Return a parameter of the model as a list; a single value becomes a list of one."""
     given = model.get_params(deep=False)[name]
     given = list(given) if isinstance(given, list | tuple) else [given]
     if not given:
@@ -273,7 +273,7 @@ def parameter_list(model: Any, name: str) -> list:
 
 
 def kernels_of(model: Any) -> list[OperatorKernel]:
-    """Return the kernels of a model; None means one scale for each feature if they are learnt."""
+    """Return the operator-valued kernels of a model; a gradient search replaces None by ARD."""
     default = RBF("ard") if model.search == "gradient" else None
     return [
         as_operator_kernel(default if k is None else k) for k in parameter_list(model, "kernel")
@@ -281,7 +281,7 @@ def kernels_of(model: Any) -> list[OperatorKernel]:
 
 
 def ridges_of(model: Any) -> Sequence[float]:
-    """Return the ridges of a model, for "auto" in units of the data."""
+    """Return the ridges `alphas` of a model; for "auto", relative to the scale of the data."""
     if isinstance(model.alphas, str):
         if model.alphas != "auto":
             raise ValueError(f'alphas must be numbers or "auto", got {model.alphas!r}.')
@@ -291,8 +291,8 @@ def ridges_of(model: Any) -> Sequence[float]:
     return [positive_alpha(alpha) for alpha in np.ravel(model.alphas)]
 
 
-def by_scalar(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
-    """Group kernels by their scalar kernel, which is factored once; others stay alone."""
+def group_by_scalar_kernel(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
+    """Group kernels with equal scalar kernels; a kernel that is not separable is a group of one."""
     gathered: dict[str, list[OperatorKernel]] = {}
     for i, kernel in enumerate(kernels):
         key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"

@@ -56,7 +56,7 @@ def warn_at_edges(
 def _warn_at_end(
     grid: Sequence[tuple[float, float]], chosen: float, variance: float, name: str
 ) -> None:
-    """Warn if the chosen value is the first or last of a grid, and the risk still falls there."""
+    """Warn if the chosen value is an end of the (value, risk) grid and the risk still falls."""
     grid = sorted(grid)
     values = [value for value, _ in grid]
     if len(grid) < GRID or chosen not in (values[0], values[-1]):
@@ -71,7 +71,7 @@ def _warn_at_end(
 
 
 def _length_scale(kernel: OperatorKernel) -> tuple[str, float] | None:
-    """Return a key that all kernels with other length scales share, and the length scale."""
+    """Return a key shared by kernels that differ only in length scale, and the length scale."""
     for name, value in kernel.get_params().items():
         if name.rpartition("__")[2] == "length_scale" and isinstance(value, Real):
             return fingerprint(clone(kernel).set_params(**{name: 1.0})), float(value)
@@ -79,13 +79,13 @@ def _length_scale(kernel: OperatorKernel) -> tuple[str, float] | None:
 
 
 def warn_of_data(problem: Problem) -> None:
-    """Warn of labels that never occur and of copies of pairs."""
+    """Warn of labels that never occur, and of equal pairs in several groups."""
     for note in notes_on_data(problem):
         warn(note)
 
 
 def notes_on_data(problem: Problem) -> Iterator[str]:
-    """Yield notes on labels that never occur, and on copies of pairs in several groups."""
+    """Yield a message for labels that never occur, and for equal pairs in several groups."""
     space, y = problem.outputs.kernel.space, problem.outputs.items
     if isinstance(space, LabelSets) and is_array(y) and y.ndim == 2:
         absent = np.flatnonzero(~(host(dense(y)) > 0).any(axis=0))

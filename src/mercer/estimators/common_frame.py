@@ -22,7 +22,7 @@ CHECKED = 5
 def with_one_output_kernel(
     models: Sequence[Any], y: Items, weights: np.ndarray | None
 ) -> list[Any]:
-    """Return clones of the models that share one output kernel, fitted on all outputs.
+    """Return clones of the models that share one output kernel, fitted on all outputs y.
 
     A kernel that learns from data would differ between models that fit it on a sample and on all
     outputs, and their points could not be averaged. Models that were given different output
@@ -44,7 +44,7 @@ def with_one_output_kernel(
 
 
 def common_frame(frames: list[Frame], y: Items) -> Frame:
-    """Return the frame that the points of all models are converted to.
+    """Return a coordinate system that the points of all models can be converted to.
 
     It is the explicit features of the output kernel if a model uses them, because points in any
     other frame can be converted to these; else the coordinates that a model has; else weights on
@@ -69,7 +69,7 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
 
 
 def coordinates_in(points: Embedding, frame: Frame) -> np.ndarray:
-    """Return the coordinates of points in another frame."""
+    """Return the coordinates of points in another coordinate system `frame`."""
     C = host(points.coordinates)
     if points.frame.compact or not frame.compact:
         return _convert(C, points.frame, frame)
@@ -77,10 +77,10 @@ def coordinates_in(points: Embedding, frame: Frame) -> np.ndarray:
 
 
 def _convert(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
-    """Convert coordinates to explicit features if only the other frame has them."""
+    """Convert coordinates C to explicit features, if the frame `other` has these and `own` not."""
     return host(own.kernel_features(C)) if other.explicit and not own.explicit else C
 
 
 def outputs_in(frame: Frame, y: Items) -> np.ndarray:
-    """Return the training outputs in coordinates of the frame."""
+    """Return the coordinates of the training outputs y in a frame, one row for each output."""
     return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))

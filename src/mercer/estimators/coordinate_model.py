@@ -30,7 +30,7 @@ from .trees import features_of
 
 @dataclass(frozen=True)
 class CoordinatePairs:
-    """Training pairs as arrays.
+    """Training pairs as arrays of input features and output coordinates.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class CoordinatePairs:
 
     @property
     def mass(self) -> np.ndarray:
-        """The sample weights as numbers."""
+        """The sample weights, an array of ones if none were given."""
         return np.ones(len(self.labels)) if self.weights is None else self.weights
 
 
 class CoordinateModel(LeftOutPoints):
-    """A model that learns output coordinates from features, and is calibrated on left-out folds.
+    """Base class of models that regress output coordinates on input features.
 
     A subclass implements `_fit_coordinates`.
     """
@@ -108,16 +108,16 @@ class CoordinateModel(LeftOutPoints):
         return self
 
     def _check_parameters(self) -> None:
-        """Refuse parameters with which there is nothing to fit."""
+        """Raise an error if a parameter is invalid."""
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
-        """Learn the coordinates, set `points_`, and return the left-out points."""
+        """Fit the map from inputs to output coordinates, and return the left-out points."""
         raise NotImplementedError
 
     def _fit_output_side(
         self, y: Items, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, Frame]:
-        """Fit output kernel and decoder; return the coordinates of the outputs and their frame."""
+        """Fit output kernel and decoder; return the output coordinates and their frame."""
         counted = y if weights is None else take(y, repeat_by_weight(weights))
         self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)
         warn_if_constant(self.output_kernel_, y)
@@ -126,16 +126,16 @@ class CoordinateModel(LeftOutPoints):
         return self._coordinates(self._output_problem(y))
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return the problem that determines the coordinates of the outputs."""
+        """Return a ridge problem whose outputs are y, from which coordinates are computed."""
         return output_problem(self.output_kernel_, y)
 
     def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
-        """Return the output coordinates that ridge models have, and the frame of the points."""
+        """Return the output coordinates of a problem, one row each, and the frame they are in."""
         outputs = Cache().outputs(problem)
         return host(outputs.coordinates), outputs.frame
 
     def _set_points(self, map: FeatureMap, frame: Frame, left_out: np.ndarray) -> Embedding:
-        """Set `points_` to a map to coordinates; return left-out coordinates as points."""
+        """Set `points_` to the map into the frame; return the `left_out` coordinates as points."""
         weights = LeastWeights(frame, self.outputs_)
         self.points_ = PointMap(map, None, frame, weights)
         return Embedding(left_out, frame, weigh=partial(weights.weights, None, left_out))
@@ -154,11 +154,11 @@ class CoordinateModel(LeftOutPoints):
         return C
 
     def _own_folds(self) -> np.ndarray | None:
-        """Return the fold of each training example; None with out-of-bag predictions."""
+        """Return the fold of each training example; None if predictions are out-of-bag."""
         return self.folds_
 
     def _input_kernel(self) -> Kernel:
-        """Return the kernel on inputs, which must have finite features; None is `Linear`."""
+        """Return the kernel on inputs, `Linear` by default; refuse one without finite features."""
         kernel = clone(Linear() if self.kernel is None else as_kernel(self.kernel))
         if kernel.features is None:
             raise ValueError(
@@ -168,11 +168,11 @@ class CoordinateModel(LeftOutPoints):
         return kernel
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar kernels on inputs."""
+        """Return the input kernel, as a list of one."""
         return [self._input_kernel()]
 
 
 def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
-    """Return a problem whose outputs have the coordinates that ridge models give them."""
+    """Return a ridge problem with outputs y and dummy inputs, used for its output coordinates."""
     inputs = Side(Linear(), np.zeros((count(y), 1)))
     return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))

@@ -36,7 +36,7 @@ SENTENCE = 2
 
 
 def default_kernels(X: Items) -> list[Kernel]:
-    """Return the default kernels for inputs; those of vectors if the kind is unknown."""
+    """Return the default kernels for inputs X; if the type is unknown, those for vectors."""
     first = _first_item(X)
     if isinstance(first, str):
         return text_kernels([str(text) for text in list(X)[:200]])
@@ -50,7 +50,7 @@ def default_kernels(X: Items) -> list[Kernel]:
 
 
 def vector_kernels(d: int, curves: bool = False) -> list[Kernel]:
-    """Return the linear kernel, and stationary ones over several length scales."""
+    """Return a linear kernel and stationary kernels of several length scales, for d features."""
     kernels = [
         Standardized(Linear()),
         *(Standardized(RBF(c * sqrt(d))) for c in SCALES),
@@ -91,7 +91,7 @@ def are_curves(A: Any) -> bool:
 
 
 def _first_item(X: Items) -> Any:
-    """Return the first item of a list or array of objects; None for other containers."""
+    """Return the first item of a list or of an array of objects; None for other containers."""
     if issparse(X) or is_foreign(X) or has_columns(X) or isinstance(X, dict):
         return None
     if not (isinstance(X, Sequence) or is_array(X)):

@@ -25,7 +25,7 @@ KEPT = 0.125
 
 @dataclass(frozen=True)
 class Fitted:
-    """A solved problem with its ridge, from which everything else is derived.
+    """A solved ridge problem, from which predictions, left-out points and variances derive.
 
     Left-out predictions, prediction sets and variances are derived from this, and never from a
     model made again from parameters. The factorisation is neither pickled nor saved; it is made
@@ -47,7 +47,7 @@ class Fitted:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def keep(self, factorization: Factorization) -> None:
-        """Keep a factorisation that gives left-out predictions, if it is small."""
+        """Store a factorisation for later left-out predictions, if it is small."""
         if _is_small(factorization.nbytes):
             self._kept["factorization"] = factorization
         else:
@@ -58,31 +58,31 @@ class Fitted:
 
     @property
     def kept(self) -> Factorization | None:
-        """The factorisation, if it is in memory."""
+        """The stored factorisation; None if it was released."""
         return self._kept.get("factorization")
 
     @property
     def factorization(self) -> Factorization:
-        """The factorisation, computed again where it was released."""
+        """The factorisation of the problem, recomputed if it was released."""
         if self.kept is not None:
             return self.kept
-        want = replace(self.want, solver=_for_left_out(self.want.solver))
+        want = replace(self.want, solver=_solver_with_left_out(self.want.solver))
         made = factor(self.problem, replace(want, relative=False))
         self.keep(made)
         return made
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the result of `make()`, computed on first use and kept with the model."""
+        """Return `make()`, computed on the first call and stored under a name."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
 
     def posterior(self, flat: bool = False) -> Posterior:
-        """Return the model as a Gaussian process; `flat` for outputs that are plain numbers."""
+        """Return the posterior as a Gaussian process; `flat` if each output is a single number."""
         return self.cached("posterior", lambda: Posterior(self, flat))
 
     def left_out(self) -> LeftOut:
-        """Return the left-out predictions of all training examples."""
+        """Return the left-out prediction and residual of every training example."""
         if "left_out" not in self._kept:
             factorization = self.factorization
             self._kept["left_out"] = next(iter(factorization.left_out([self.alpha])))
@@ -90,31 +90,31 @@ class Fitted:
         return self._kept["left_out"]
 
     def left_out_points(self) -> Embedding:
-        """Return the left-out predictions as points, with weights on the training outputs."""
+        """Return the left-out predictions as points of the output feature space."""
         return self.cached(
             "points",
             lambda: with_training_weights(self.left_out().embed(), self.problem, self.alpha),
         )
 
     def embed(self, X: Items) -> Embedding:
-        """Return the points of new inputs, in the frame of `left_out_points` and `moves`."""
+        """Return the predicted points g(x) of new inputs."""
         return self.cached("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
-        """Yield how leaving each example's group out moves the points of new inputs."""
+        """Yield slices of X, and how leaving out each training example's group changes g(x)."""
         return self.factorization.moves(X, self.alpha)
 
     def without(self) -> LeftOutModels:
-        """Return a function that predicts each new input without examples of its own choice."""
+        """Return a function (X, sets) that predicts X[i] without the training examples sets[i]."""
         if "without" in self._kept:
             return self._kept["without"]
-        made = factor(self.problem, self._to_leave_out()).without(self.alpha)
+        made = factor(self.problem, self._want_for_without()).without(self.alpha)
         if _is_small(8.0 * self.problem.n**2):
             self._kept["without"] = made
         return made
 
-    def _to_leave_out(self) -> Want:
-        """Return what `without` needs of a factorisation.
+    def _want_for_without(self) -> Want:
+        """Return the requirements that `without` has on a factorisation.
 
         Output coordinates are computed only if weights on the training outputs are not enough.
         """
@@ -123,10 +123,10 @@ class Fitted:
         if plain and needs_no_coordinates(problem, want):
             exact = problem.inputs.features is None
             return replace(want, left_out=not exact, solver="auto")
-        return replace(want, moves=True, solver=_for_left_out(want.solver))
+        return replace(want, moves=True, solver=_solver_with_left_out(want.solver))
 
     def leaving_out(self, labels: np.ndarray) -> Fitted:
-        """Return the model with these groups, for left-out models at new inputs."""
+        """Return the model with these groups, prepared to predict new inputs without each group."""
         want = replace(self.want, moves=True)
         made = Fitted(replace(self.problem, labels=labels), want, self.alpha)
         same = np.array_equal(labels, self.problem.left_out_labels)
@@ -144,7 +144,7 @@ class Fitted:
 
 
 def _is_small(nbytes: float) -> bool:
-    """Return whether an array of so many bytes is small next to the free memory."""
+    """Return whether an array of `nbytes` bytes is small compared with the free memory."""
     return nbytes <= SMALL or nbytes <= KEPT * available()
 
 
@@ -153,6 +153,6 @@ def operator_spectrum(fitted: Fitted) -> Array:
     return factor(fitted.problem, replace(fitted.want, moves=True, relative=False)).parts[0].b
 
 
-def _for_left_out(solver: Any) -> Any:
-    """Return a solver that gives left-out predictions, which "cholesky" does not."""
+def _solver_with_left_out(solver: Any) -> Any:
+    """Return the solver's name; "auto" for "cholesky", which has no left-out predictions."""
     return "auto" if solver == "cholesky" else solver

@@ -22,7 +22,7 @@ DIRECTIONS = 64
 
 @parameters
 class ForestDependency(CoordinateModel):
-    r"""Output-kernel trees: a forest whose leaves average outputs in their feature space.
+    r"""A random forest whose leaves average the outputs in their feature space.
 
     :math:`g(x) = \sum_i c_i(x) \Phi(y_i)`, where :math:`c_i(x)` is the mean over trees of the
     fraction that :math:`y_i` has in the leaf of :math:`x`. Trees are grown by scikit-learn on
@@ -96,12 +96,12 @@ class ForestDependency(CoordinateModel):
     needs_features = "trees split on features"
 
     def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
-        """Return output coordinates; points are weights on outputs without finite features."""
+        """Return output coordinates and frame; without finite features, weights on the outputs."""
         V, frame = super()._coordinates(problem)
         return V, SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
-        """Grow the forest; left-out predictions are by bags or by folds."""
+        """Grow the forest, and return left-out points, out-of-bag or by folds."""
         scaling, V, frame = Scaling.of(pairs.features), pairs.coordinates, pairs.frame
         A, T = scaling(pairs.features), _targets(V, self.standardize)
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
@@ -115,14 +115,14 @@ class ForestDependency(CoordinateModel):
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
             other = self._grow(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
-            return M @ other.means(outputs[seen]) / len(other.trees.roots)
+            return M @ other.leaf_means(outputs[seen]) / len(other.trees.roots)
 
         return Embedding(self._predict_left_out(predict, outputs.shape, labels), frame)
 
     def _grow(
         self, A: np.ndarray, T: np.ndarray, labels: np.ndarray, weights: np.ndarray, random: Any
     ) -> Forest:
-        """Grow the trees, each on its own bag of examples."""
+        """Grow the trees from features A to targets T, each on its own bootstrap sample."""
         from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor  # slow to import
 
         kind = ExtraTreeRegressor if self.random_splits else DecisionTreeRegressor
@@ -158,16 +158,16 @@ def _grow_until_flat(
 def _point_map(
     kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
 ) -> PointMap:
-    """Return the map from inputs to the means of their leaves."""
-    leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.shares.T))
+    """Return the map from an input to the mean of V in its leaves, as points of the frame."""
+    leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.leaf_fractions.T))
     if not frame.compact:
         return PointMap(leaf_weights, None, frame, leaf_weights)
-    map = LeafMeans(kernel, scaling, forest.trees, forest.means(V))
+    map = LeafMeans(kernel, scaling, forest.trees, forest.leaf_means(V))
     return PointMap(map, None, frame, leaf_weights)
 
 
 def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
-    """Return the targets of the trees: centred, scaled and rounded output coordinates.
+    """Return the targets of the trees: output coordinates V, centred, scaled and rounded.
 
     If there are more than `DIRECTIONS` coordinates, these are the leading principal components.
     """
@@ -182,7 +182,7 @@ def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
 
 
 def _bag_counts(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
-    """Return how often each example is in the bag of each tree; whole groups are drawn."""
+    """Return how often each example is in each tree's bootstrap sample of groups, (n, trees)."""
     n = int(labels.max()) + 1
     drawn = [np.bincount(random.randint(n, size=n), minlength=n) for _ in range(n_trees)]
     return np.stack(drawn, axis=1)[labels]

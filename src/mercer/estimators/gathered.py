@@ -22,14 +22,14 @@ from ..solvers import Cache, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming_block
-from .choice import AUTO, Choices, Trial, by_scalar
+from .choice import AUTO, Choices, Trial, group_by_scalar_kernel
 from .pairs import TrainingPairs
-from .selection import Selection, ridges
+from .selection import Selection, absolute_ridges
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """The data of a stream that a model keeps: the form of blocks, a sample, and moments."""
+    """The data of a stream that a model keeps: a sample of pairs, and sums of moments."""
 
     expected: Expected
     sample: Sample
@@ -41,7 +41,7 @@ class Gathered:
     def of(
         cls, source: Source, model: Any, kernels: Sequence[Kernel], output_kernel: Kernel
     ) -> Gathered:
-        """Read the source: once for the sample where that is possible, and for the moments.
+        """Read a source: once to draw the sample if that is possible, and once to sum moments.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Gathered:
         return cls(expected, sample, [gathering], pairs=count(y))
 
     def plus(self, block: tuple) -> Gathered:
-        """Return a copy with one more block."""
+        """Return a copy with the pairs of one more block added."""
         X, y, w = self.expected.checked(self.blocks, block)
         with naming_block(self.blocks):
             more = [gathering.plus(gathering.moments_of(X, y, w)) for gathering in self.gatherings]
@@ -111,11 +111,11 @@ class Gathered:
         return Gathered(self.expected, sample, more, self.blocks + 1, self.pairs + count(y))
 
     def problem(self, number: int, kernel: OperatorKernel, intercept: bool) -> Problem:
-        """Return the problem of an operator-valued kernel with one of the scalar kernels."""
+        """Return the ridge problem of `kernel` from the moments of scalar kernel `number`."""
         gathering, sample = self.gatherings[number], self.sample
         scalar, output_kernel = self.expected.kernels[number], self.expected.output_kernel
         if not gathering.inputs.operator_valued:
-            kernel = Separable(scalar, separated(kernel).operator)
+            kernel = Separable(scalar, as_separable(kernel).operator)
         return Problem(
             Side(scalar, sample.X, gathering.inputs, fitted=gathering.inputs),
             Side(output_kernel, sample.y, gathering.outputs, fitted=gathering.outputs),
@@ -129,7 +129,7 @@ class Gathered:
 
 
 def _sample(source: Source, expected: Expected, size: int) -> Sample:
-    """Return the sample of a source, at least two pairs."""
+    """Draw a sample of `size` pairs from a source; refuse a source with fewer than two pairs."""
     sample = source.sample(expected, size)
     if sample is None or sample.y is None:
         raise ValueError(
@@ -141,7 +141,7 @@ def _sample(source: Source, expected: Expected, size: int) -> Sample:
     return sample
 
 
-def held_out(validation: Any, known: Gathered) -> list[Gathering]:
+def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
     """Return the moments of validation pairs under the feature maps of the training pairs."""
     whole = (
         isinstance(validation, tuple) and len(validation) in (2, 3) and not _are_blocks(validation)
@@ -160,10 +160,10 @@ def held_out(validation: Any, known: Gathered) -> list[Gathering]:
     return found
 
 
-def left_out(
+def left_out_squares(
     expected: Expected, sums: list[LeftOutSums], number: int, start: int, block: Any
 ) -> np.ndarray:
-    """Return the sums of squared left-out residuals of one block."""
+    """Return the sums of squared left-out residuals of one block, for each kernel and ridge."""
     X, y, w = expected.checked(number, block)
     with naming_block(number):
         return np.concatenate([one(X, y, w) for one in sums])
@@ -174,8 +174,8 @@ def _are_blocks(validation: tuple) -> bool:
     return all(isinstance(block, tuple) and len(block) in (2, 3) for block in validation)
 
 
-def separated(kernel: OperatorKernel) -> Separable:
-    """Return a kernel as one scalar kernel times one operator, or refuse it in a stream."""
+def as_separable(kernel: OperatorKernel) -> Separable:
+    """Return a separable kernel as scalar kernel times operator; raise an error for others."""
     if not kernel.separable:
         raise ValueError(
             f"{kernel} does not separate: learn it from a stream with "
@@ -188,22 +188,22 @@ def separated(kernel: OperatorKernel) -> Separable:
 def _side(
     pairs: TrainingPairs, items: Items, kernel: Kernel, name: str, given: FeatureMap | None
 ) -> Side:
-    """Return inputs or outputs of a sample; a kernel without a map needs finite features."""
+    """Fit kernel and feature map on a sample of items; without a map, need finite features."""
     side = pairs.side(kernel, items, Explicit() if given is None else given)
     if given is None and side.kernel.features is None:
-        raise ValueError(streamless(name, side.kernel))
+        raise ValueError(why_not_streamable(name, side.kernel))
     return side
 
 
 def _gathering(
     inputs: Side, outputs: Side, sample: Sample, intercept: bool, precision: str = "float64"
 ) -> Gathering:
-    """Return an empty gathering of moments in the coordinates of two sides."""
+    """Return empty moment sums in the coordinates of the inputs' and outputs' feature maps."""
     return Gathering.of(inputs.map, outputs.map, sample.X, sample.y, intercept, precision)
 
 
-def streamless(name: str, kernel: Kernel) -> str:
-    """Return why a kernel without finite features cannot be fitted to a stream, and a remedy."""
+def why_not_streamable(name: str, kernel: Kernel) -> str:
+    """Return a message: a kernel without finite features cannot be streamed, and what to do."""
     return (
         f"{name}=None is exact, which needs all pairs at once, but a stream is never in memory "
         f"as a whole, and {kernel} has no finite features: give a map of low rank, such as "
@@ -212,7 +212,7 @@ def streamless(name: str, kernel: Kernel) -> str:
 
 
 def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
-    """Refuse what cannot be chosen from moments and a sample."""
+    """Raise an error if a choice cannot be made from the moments and the sample of a stream."""
     if model.nested is not None:
         raise ValueError("nested= is for pairs in memory, not for streams or validation=.")
     several = len(choices.outputs) > 1 or len(choices.decoders) > 1
@@ -236,17 +236,17 @@ def stream_trials(
     others: list[Gathering] | None,
     want: Want,
 ) -> Iterator[Trial]:
-    """Yield the trials of every kernel and ridge.
+    """Yield a trial for each kernel and ridge, from the moments of a stream.
 
-    They are compared by the risk on validation pairs (`others`), else by the risk of all left-out
+    Trials are compared by the risk on validation pairs (`others`), else by the risk of all left-out
     pairs, in one more reading. A generator cannot be read again: its sample is left out.
     """
     model, cache = selection.model, Cache()
     ways: list[list[tuple[Any, list[float]]]] = []
-    for number, group in enumerate(by_scalar(selection.choices.kernels)):
+    for number, group in enumerate(group_by_scalar_kernel(selection.choices.kernels)):
         problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
         found = [factor(problem, want, cache) for problem in problems]
-        ways.append([(way, ridges(way, want)) for way in found])
+        ways.append([(way, absolute_ridges(way, want)) for way in found])
     each = [way for group in ways for way, _ in group]
     risks: Sequence[Any] = [None] * len(each)
     if others is not None:
@@ -257,7 +257,7 @@ def stream_trials(
         ]
     elif source.repeats:
         sums = [LeftOutSums.of(group) for group in ways]
-        total = source.map_reduce(partial(left_out, gathered.expected, sums), add)
+        total = source.map_reduce(partial(left_out_squares, gathered.expected, sums), add)
         risks = np.split(total / gathered.gatherings[0].n, len(each))
     for way, own in zip(each, risks, strict=True):
         yield from selection.trials(way, [model.decoder_], want, own)

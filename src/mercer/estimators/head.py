@@ -24,7 +24,7 @@ RANK = 128
 
 @parameters
 class RegressorDependency(CoordinateModel):
-    """Any regressor with structured outputs: it learns output coordinates, which are decoded.
+    """Structured outputs for any regressor: it predicts output coordinates, which are decoded.
 
     Outputs become coordinates of their feature space (`targets`), a regressor of any library
     learns them, and its predictions are read as points again (`points_from`): with every decoder,
@@ -80,7 +80,7 @@ class RegressorDependency(CoordinateModel):
     needs_features = "a regressor sees features"
 
     def _check_parameters(self) -> None:
-        """Refuse to fit without a regressor."""
+        """Raise an error if no regressor was given."""
         if self.regressor is None:
             raise ValueError(
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
@@ -88,14 +88,14 @@ class RegressorDependency(CoordinateModel):
             )
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return the problem of the outputs, in principal directions where that is needed."""
+        """Return a ridge problem that holds the outputs; reduce them by kernel PCA if needed."""
         problem = output_problem(self.output_kernel_, y, self.output_features)
         if problem.spanned and count(y) > RANK:
             return output_problem(self.output_kernel_, y, KernelPCA(RANK))
         return problem
 
     def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
-        """Return the output coordinates and their frame, which is stored."""
+        """Return the output coordinates and their frame, and store the frame."""
         V, self.frame_ = super()._coordinates(problem)
         return V, self.frame_
 
@@ -104,7 +104,7 @@ class RegressorDependency(CoordinateModel):
         return self.frame_
 
     def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
-        """Fit the regressor on all pairs, and without each fold."""
+        """Fit the regressor on all pairs and without each fold; return the left-out points."""
         A, V, weights = pairs.features, pairs.coordinates, pairs.weights
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -116,7 +116,7 @@ class RegressorDependency(CoordinateModel):
         return self._set_points(map, pairs.frame, left_out)
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
-        """Prepare coordinates and decoder for a model that is trained elsewhere.
+        """Fit output coordinates and decoder only, for a model that is trained elsewhere.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class RegressorDependency(CoordinateModel):
         return self
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
-        """Calibrate the decoder on predictions of a model trained elsewhere.
+        """Calibrate the decoder on coordinates that a model trained elsewhere predicts.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class RegressorDependency(CoordinateModel):
 
 
 class RegressorMap(FeatureMap):
-    """Output coordinates as a fitted regressor predicts them.
+    """Feature map from inputs to the output coordinates that a fitted regressor predicts.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class RegressorMap(FeatureMap):
         self.regressor = regressor
 
     def transform(self, A: Items) -> Array:
-        """Return the predictions, one row for each input."""
+        """Return the predicted output coordinates, one row for each input."""
         return _predict_rows(self.regressor, features_of(self.kernel, A))
 
 
@@ -178,6 +178,6 @@ def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.nda
 
 
 def _predict_rows(regressor: Any, A: np.ndarray) -> np.ndarray:
-    """Return predictions as rows, also for a single target."""
+    """Return the regressor's predictions as a 2-D array, also for a single target."""
     found = np.asarray(regressor.predict(A), dtype=float)
     return found if found.ndim == 2 else found[:, None]

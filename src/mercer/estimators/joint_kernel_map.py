@@ -30,7 +30,7 @@ Ascent = Callable[..., Any]
 
 @parameters
 class JointKernelMap(StructuredEstimator):
-    r"""Joint kernel maps: a margin between the right output and every other one.
+    r"""Max-margin model: the true output's score exceeds every other output's by a margin.
 
     Minimises :math:`\tfrac12 \lVert h \rVert^2 + C \sum_i \xi_i` over functions :math:`h` of the
     operator-valued kernel, such that for every training output :math:`y`
@@ -127,7 +127,7 @@ class JointKernelMap(StructuredEstimator):
 
     @on_fresh_state
     def fit(self, X: Items, y: Items) -> JointKernelMap:
-        """Fit the map on pairs of inputs and outputs.
+        """Fit the model on pairs of inputs and outputs.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class JointKernelMap(StructuredEstimator):
     def _fit_points(
         self, ascent: Ascent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
     ) -> None:
-        """Fit an operator-valued kernel in coordinates of the outputs."""
+        """Fit with an operator-valued kernel, in coordinates of the outputs."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
         V = Cache().outputs(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
@@ -171,7 +171,7 @@ class JointKernelMap(StructuredEstimator):
     def _fit_scores(
         self, ascent: Ascent, joint: Kernel | Callable[..., Array], X: Items, y: Items
     ) -> None:
-        """Fit any joint kernel by its Gram matrix over all inputs and candidates."""
+        """Fit with any joint kernel J((x, y), (x', y')), by its Gram matrix over all pairs."""
         positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
         n, m = count(X), count(candidates)
@@ -194,7 +194,7 @@ class JointKernelMap(StructuredEstimator):
     def _dual_weights(
         self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
-        """Return the weights (n, m) of examples on candidates y, given ⟨Φ(y_i), Φ(y)⟩."""
+        """Return the dual weights (n, m) of examples on candidates y; `inner` is ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
         found = ascent(margins, losses, own)
         if not found.converged:
@@ -209,14 +209,14 @@ class JointKernelMap(StructuredEstimator):
         return found.weights
 
     def _solver(self) -> Ascent:
-        """Return `margin_ascent` with the parameters of the model."""
+        """Return the function `margin_ascent` with the model's parameters filled in."""
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         most = integer(self.max_iter, "max_iter")
         return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
-        """Return the operator-valued kernel and the output kernel; refuse ambiguous ones."""
+        """Return the operator-valued kernel and the output kernel; raise an error if ambiguous."""
         if self.joint is not None and self.kernel is not None:
             raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
         if self.joint is not None:
@@ -232,7 +232,7 @@ class JointKernelMap(StructuredEstimator):
         return kernel, as_output_kernel(self.kernel.output_kernel)
 
     def _decoder(self, output_kernel: Kernel) -> Decoder:
-        """Return the decoder, which must not need left-out predictions."""
+        """Return the decoder; refuse one that must be calibrated on left-out predictions."""
         if self.decoder is not None:
             if self.decoder.calibrates:
                 raise ValueError(
@@ -245,12 +245,12 @@ class JointKernelMap(StructuredEstimator):
         return natural(output_kernel) if points else Candidates()
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar kernels on inputs."""
+        """Return the input kernel, as a list."""
         return [self._kernels()[0].inputs]
 
 
 def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
-    """Return the margins of an operator-valued kernel, in a table if they are few."""
+    """Return the margins of inputs X and candidates V under a kernel; as one table if small."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= SMALL
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

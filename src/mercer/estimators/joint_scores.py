@@ -16,13 +16,13 @@ from ..kernels import Kernel
 
 @dataclass(frozen=True)
 class CandidateFrame(Frame):
-    """Frame of scores, one coordinate for each candidate; other outputs are refused."""
+    """Coordinate system with one score for each candidate; other outputs are refused."""
 
     kernel: Kernel
     candidates: Items
 
     def evaluate(self, Y: Items) -> np.ndarray:
-        """Return one where the output is the candidate, else zero, (outputs, candidates)."""
+        """Return 1 where an output equals a candidate, else 0, (outputs, candidates)."""
         keys = self.kernel.space.keys
         known = {key: number for number, key in enumerate(keys(self.candidates))}
         found = [known.get(key) for key in keys(Y)]
@@ -34,24 +34,24 @@ class CandidateFrame(Frame):
         return np.eye(len(known))[np.array(found, dtype=np.intp)]
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return the diagonal of the output kernel."""
+        """Return ‖Φ(y)‖² of each output, the diagonal of the output kernel."""
         return self.kernel.diag(Y)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Refuse, because a given joint kernel has scores but no points."""
+        """Raise an error: a joint kernel has scores but no points with norms."""
         raise ValueError(
             "a joint kernel that is given as such has scores but no predicted points: use a "
             "metric of predictions in place of score, or an operator-valued kernel."
         )
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Refuse, because a given joint kernel has scores but no points."""
+        """Raise an error: a joint kernel has scores but no points with inner products."""
         return self.points_sqnorm(C)
 
 
 @parameters
 class ScoreMap(FeatureMap):
-    """Σ weight · J((x, y_c), pair) over kept pairs, for every candidate y_c."""
+    """The scores Σ_p weight_p J((x, y), pair_p) of an input x with every candidate y."""
 
     joint: Kernel
     candidates: Items
@@ -65,10 +65,10 @@ class ScoreMap(FeatureMap):
 
     @property
     def coefficients(self) -> np.ndarray:
-        """The weights of the pairs."""
+        """The weight of each training pair."""
         return self.weights
 
 
 def every_pair(X: Items, candidates: Items) -> np.ndarray:
-    """Return all pairs of an input and a candidate, input by input."""
+    """Return all pairs (input, candidate), ordered by input."""
     return object_array(list(product(X, candidates)))

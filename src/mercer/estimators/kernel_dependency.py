@@ -20,16 +20,16 @@ from ..solvers import BlockConjugateGradient, factor
 from ..sources import Source, Stream
 from .base import on_fresh_state
 from .choice import Choices
-from .gathered import Gathered, streamless
+from .gathered import Gathered, why_not_streamable
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
 
 def _can_add_blocks(model: KernelDependency) -> bool:
-    """Return true if blocks can be added one by one; an AttributeError says why they cannot."""
+    """Return True if `partial_fit` is possible; else raise an AttributeError that says why not."""
     kernel = model._scalar_kernels()[0]
     if model.features is None and kernel.features is None:
-        raise AttributeError(streamless("features", kernel))
+        raise AttributeError(why_not_streamable("features", kernel))
     return True
 
 
@@ -128,7 +128,7 @@ class KernelDependency(RidgeEstimator):
         unlabelled: Items | None = None,
         sample_weight: Array | None = None,
     ) -> KernelDependency:
-        """Learn from pairs, and from inputs without outputs.
+        """Fit the model to pairs (X, y), and to inputs without outputs if there are any.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _choices(self) -> Choices:
-        """Return the parameters as a choice of one."""
+        """Return the model's parameters as lists of one choice each."""
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
@@ -169,7 +169,7 @@ class KernelDependency(RidgeEstimator):
         )
 
     def _want(self, choices: Choices) -> Want:
-        """Return that one solution is needed."""
+        """Return the solver's task: the solution at one ridge."""
         return Want(choices.alphas, solver=self.solver)
 
     def _solve(self, problem: Problem, want: Want) -> None:
@@ -187,7 +187,7 @@ class KernelDependency(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     def _fit_source(self, source: Source, unlabelled: Items | None) -> None:
-        """Learn from a stream."""
+        """Fit the model to a stream of pairs."""
         choices = self._choices()
         self._refuse_in_streams(choices, unlabelled)
         with source.running():
@@ -198,7 +198,7 @@ class KernelDependency(RidgeEstimator):
     def partial_fit(
         self, X: Items, y: Items, sample_weight: Array | None = None
     ) -> KernelDependency:
-        """Learn from one more block of pairs.
+        """Update the model with one more block of pairs.
 
         The first block determines length scales and landmarks, or the pairs of `fit` if the model
         was fitted before; make sure that they are representative. Every call leaves a model that
@@ -224,7 +224,7 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _gathered_before(self) -> Gathered:
-        """Return the moments of all pairs so far; pairs in memory count as one block."""
+        """Return the moments of all pairs so far; a fit in memory counts as one block."""
         if "stream_" in vars(self):
             return self.stream_
         if "fitted_" not in vars(self):
@@ -238,7 +238,7 @@ class KernelDependency(RidgeEstimator):
         return Gathered.of_fitted(held, block, self)
 
     def _learn(self, gathered: Gathered) -> None:
-        """Solve the problem of the moments of a stream, and store the model."""
+        """Solve the ridge problem from the moments of a stream, and store the solution."""
         self._store_stream(gathered)
         if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
             raise ValueError(

@@ -23,7 +23,7 @@ from .base import on_fresh_state
 from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
 from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
-from .gathered import check_stream_choice, held_out, stream_trials
+from .gathered import check_stream_choice, stream_trials, validation_moments
 from .pairs import TrainingPairs, split_unlabelled
 from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
@@ -177,7 +177,7 @@ class KernelDependencyCV(RidgeEstimator):
         unlabelled: Items | None = None,
         sample_weight: Array | None = None,
     ) -> KernelDependencyCV:
-        """Choose the parameters, and fit the model with the best of them.
+        """Choose the parameters with the best left-out predictions, and fit the model with them.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class KernelDependencyCV(RidgeEstimator):
         if best.factorization.problem.symmetry is not None:
             check_symmetries(best.factorization, best.row["alpha"], want)
         self._report(best, rows, want)
-        warn_at_edges(rows, best.row, [] if self._open_choice else choices.kernels)
+        warn_at_edges(rows, best.row, [] if self._uses_default_kernels else choices.kernels)
         warn_of_data(best.factorization.problem)
         if self.nested is not None:
             self.nested_risk_, self.nested_score_ = nested_score(
@@ -228,11 +228,11 @@ class KernelDependencyCV(RidgeEstimator):
         return Choices.of(self)
 
     def _want(self, choices: Choices) -> Want:
-        """Return that left-out predictions are needed for all ridges."""
+        """Return the solver's task: left-out predictions at all ridges."""
         return Want(
             choices.alphas,
             left_out=True,
-            judge=choices.judged_by,
+            judge=choices.left_out_method,
             folds=self.cv,
             solver=self.solver,
             relative=isinstance(self.alphas, str),
@@ -240,24 +240,26 @@ class KernelDependencyCV(RidgeEstimator):
         )
 
     @property
-    def _open_choice(self) -> bool:
-        """Whether the kernel is chosen among the defaults."""
+    def _uses_default_kernels(self) -> bool:
+        """Whether no kernel was given, so that one of the default kernels is chosen."""
         return self.kernel is None and self.search == "grid"
 
     def _pairs(self, choices: Choices, X: Items, *given: Any) -> tuple[Choices, TrainingPairs]:
-        """Return checked pairs, and the choices with kernels that depend on the pairs."""
-        if self._open_choice:
+        """Return the choices with default or learnt kernels filled in, and the checked pairs."""
+        if self._uses_default_kernels:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
             choices = replace(choices, kernels=kernels)
         choices, pairs = super()._pairs(choices, X, *given)
-        if self._open_choice and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
-            choices = replace(choices, kernels=[self._kernel_of_some(choices.kernels, pairs)])
+        if self._uses_default_kernels and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
+            choices = replace(
+                choices, kernels=[self._choose_kernel_on_subset(choices.kernels, pairs)]
+            )
         if self.search == "gradient":
             choices = replace(choices, kernels=self._learnt_kernels(choices, pairs))
         return choices, pairs
 
     def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
-        """Return the kernels at parameters learnt by gradient, for each output kernel."""
+        """Return the kernels with parameters learnt by gradient, for each output kernel."""
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
@@ -268,10 +270,10 @@ class KernelDependencyCV(RidgeEstimator):
             for problem in self._problems(choices, side, pairs)
         ]
 
-    def _kernel_of_some(
+    def _choose_kernel_on_subset(
         self, kernels: list[OperatorKernel], pairs: TrainingPairs
     ) -> OperatorKernel:
-        """Choose a kernel on some of the pairs."""
+        """Return the kernel that is best on a random subset of the pairs."""
         labels = np.arange(count(pairs.y)) if pairs.labels is None else pairs.labels
         rows = some_rows(labels, CHOSEN_ON)
         some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
@@ -294,7 +296,7 @@ class KernelDependencyCV(RidgeEstimator):
                 yield from selection.trials(factor(problem, want, cache), decoders, want)
 
     def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
-        """Store the chosen model with its calibrated decoder, and the results of all trials."""
+        """Store the best trial as the fitted model, and the results of all trials."""
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
         self._solve_and_store(want, self.alpha_, best.factorization)
@@ -304,7 +306,7 @@ class KernelDependencyCV(RidgeEstimator):
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
     def _most_steps(self) -> int:
-        """Return the number of trials; 0 if the parameters are not valid."""
+        """Return the number of parameter combinations; 0 if the parameters are invalid."""
         try:
             choices = Choices.of(self)
             kernels = len(choices.kernels) * len(choices.outputs)
@@ -314,7 +316,7 @@ class KernelDependencyCV(RidgeEstimator):
 
     @property
     def selected(self) -> str | None:
-        """What was selected on the data, in words; None where there was one choice."""
+        """A sentence on what was selected by the data; None if there was only one choice."""
         if self.search == "gradient":
             return "the parameters of the kernel were learnt by gradient"
         if self.kernel is None:
@@ -325,10 +327,10 @@ class KernelDependencyCV(RidgeEstimator):
     # -- streams ------------------------------------------------------------------------------
 
     def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
-        """Choose on a stream, by validation pairs or by left-out predictions."""
+        """Choose and fit on a stream, by validation pairs or by left-out predictions."""
         gathered = self._gathered(source, choices)
         self._store_stream(gathered)
-        others = None if validation is None else held_out(validation, gathered)
+        others = None if validation is None else validation_moments(validation, gathered)
         selection, want = Selection(self, choices), self._want(choices)
         best, rows = selection.best(stream_trials(selection, source, gathered, others, want))
         self._report(best, rows, want)

@@ -17,7 +17,7 @@ FEWEST = 4
 
 
 def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
-    """Return outputs with missing values filled in, and which values are known.
+    """Return y with missing values filled in, and a mask that is True where a value is known.
 
     Missing values are replaced by other known values of their target, so that units are those of
     the known values. The second array has a column for each target or field.
@@ -45,14 +45,14 @@ def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
 
 
 def _filled_column(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return a column with known values, in turn, in place of the missing ones."""
+    """Return a column whose missing values are replaced by its known values, cycled in order."""
     found = values.copy()
     found[~known] = np.resize(values[known], int((~known).sum()))
     return found
 
 
 def _require_known_rows(known: np.ndarray, names: list[Any]) -> None:
-    """Refuse targets that are known in fewer than `FEWEST` rows."""
+    """Raise an error if a target (column) is known in fewer than `FEWEST` rows."""
     few = np.flatnonzero(known.sum(axis=0) < FEWEST)
     if len(few):
         raise ValueError(
@@ -62,7 +62,7 @@ def _require_known_rows(known: np.ndarray, names: list[Any]) -> None:
 
 
 def known_coordinates(kernel: Kernel, y: Items, known: np.ndarray) -> np.ndarray:
-    """Return which coordinates are known, given which targets or fields are."""
+    """Return the mask of known output coordinates, given the mask of known targets or fields."""
     if kernel.features is None:
         raise ValueError(
             f"targets cannot be missing under {kernel}, which has no finite features: use "
@@ -78,7 +78,7 @@ def known_coordinates(kernel: Kernel, y: Items, known: np.ndarray) -> np.ndarray
 
 
 def _require_columnwise(kernel: Kernel, y: Items) -> None:
-    """Refuse a kernel on vectors whose features mix the targets."""
+    """Raise an error if the features of the kernel mix the targets (columns) of y."""
     base = host(y)[:1].reshape(1, -1)
     shifted = (base + np.vstack([0.0 * base, np.eye(base.shape[1])])).reshape(
         -1, *host(y).shape[1:]
@@ -92,7 +92,7 @@ def _require_columnwise(kernel: Kernel, y: Items) -> None:
 
 
 def columns_by_pattern(known: np.ndarray) -> list[np.ndarray]:
-    """Return groups of columns, each known in the same rows."""
+    """Group the columns of a mask that are equal; return the column numbers of each group."""
     _, first, number = np.unique(known, axis=1, return_index=True, return_inverse=True)
     number = number.reshape(-1)
     return [np.flatnonzero(number == number[j]) for j in np.sort(first)]

@@ -43,7 +43,7 @@ SPREAD = 1.0
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a search by gradient found.
+    """The result of a search by gradient: kernel, ridge and objective values.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Learnt:
 
 
 class ParameterSearch:
-    """Penalised objective of a ridge problem as a function of the logarithms of parameters.
+    """Search for kernel parameters and ridge that minimise a penalised ridge objective.
 
     Parameters
     ----------
@@ -97,11 +97,11 @@ class ParameterSearch:
 
     @property
     def _by_component(self) -> bool:
-        """Whether every output component has a kernel of its own."""
+        """Whether every output component has its own kernel."""
         return not self.problem.separable
 
     def _kernel_gradient(self) -> Any:
-        """Return the derivatives of the kernel in its parameters, with values and bounds."""
+        """Return an object with the kernel's parameters, their bounds and derivatives."""
         if self._by_component:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
             return kernel.component_gradient
@@ -109,12 +109,12 @@ class ParameterSearch:
 
     @property
     def _scalar(self) -> Kernel:
-        """Return the scalar kernel, without its device."""
+        """Return the scalar input kernel, without its device wrapper."""
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
 
     def _parameter_vector(self) -> ParameterVector:
-        """Return the parameters of the kernel, followed by the ridge."""
+        """Return the kernel parameters followed by the ridge, as one vector."""
         gradient = self._kernel_gradient()
         found = [
             Parameter(name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
@@ -125,7 +125,7 @@ class ParameterSearch:
     # -- the objective ------------------------------------------------------------------------
 
     def problem_at(self, vector: np.ndarray) -> tuple[Problem, float]:
-        """Return the problem and the ridge at a vector."""
+        """Return the ridge problem and the ridge at a vector of log parameters."""
         values, side = self.vector.values(vector), self.problem.inputs
         alpha = values.pop(RIDGE)
         kernel = self._kernel_at(values)
@@ -139,13 +139,13 @@ class ParameterSearch:
         return replace(self.problem, inputs=inputs, kernel=kernel), alpha
 
     def _kernel_at(self, values: dict[str, Any]) -> Any:
-        """Return the kernel at some parameters, not fitted."""
+        """Return an unfitted kernel with the given parameter values."""
         if self._by_component:
             return with_parameters(self.problem.kernel, values)
         return Separable(with_parameters(self._scalar, values), self.problem.kernel.operator)
 
     def _factorization(self, problem: Problem) -> Factorization:
-        """Return the factorisation of a problem."""
+        """Factor the Gram matrices of a problem, and count the evaluation."""
         build = exact if problem.inputs.features is None else low_rank
         build = by_direction if self._by_component else build
         want = Want([self.alpha], left_out=True, moves=True)
@@ -171,7 +171,7 @@ class ParameterSearch:
         return value + self.penalty * price, gradient + self.penalty * pull
 
     def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
-        """Return derivatives, by a Cholesky factor for the identity, else by the spectrum."""
+        """Return the derivatives of the objective at a ridge, by Cholesky factor or eigenvalues."""
         if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
@@ -182,7 +182,7 @@ class ParameterSearch:
         return parameter_slopes(self._factorization(problem), alpha, self.criterion)
 
     def _first_ridge(self) -> float:
-        """Return the best of a path of ridges at the starting parameters."""
+        """Return the best of several ridges at the starting kernel parameters."""
         parts = self._factorization(self.problem)
         alphas = [float(a) * parts.scale for a in RIDGES]
         if self.criterion == "evidence":
@@ -193,7 +193,7 @@ class ParameterSearch:
     # -- searching ----------------------------------------------------------------------------
 
     def run(self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0) -> Learnt:
-        """Run L-BFGS from the start, and from `restarts` random points around it."""
+        """Minimise by L-BFGS from the start and from `restarts` random points; return the best."""
         random = np.random.default_rng(random_state)
         best, trace = None, []
         for number in range(restarts + 1):
@@ -209,10 +209,10 @@ class ParameterSearch:
             if best is None or found.fun < best.fun:
                 best, trace = found, steps
         assert best is not None
-        return self._result(best.x, trace)
+        return self._learnt_at(best.x, trace)
 
     def _objective(self, vector: np.ndarray, steps: list[float]) -> tuple[float, np.ndarray]:
-        """Record and return the objective; a large value where numbers overflow."""
+        """Return objective and gradient at log parameters, and append the objective to `steps`."""
         found = max(steps, default=0.0) + 1e6, np.zeros_like(vector)
         try:
             with np.errstate(all="ignore"):
@@ -225,8 +225,8 @@ class ParameterSearch:
         steps.append(found[0])
         return found
 
-    def _result(self, vector: np.ndarray, trace: list[float]) -> Learnt:
-        """Return what the search found at a vector."""
+    def _learnt_at(self, vector: np.ndarray, trace: list[float]) -> Learnt:
+        """Return the search result at a vector of log parameters."""
         values = self.vector.values(vector)
         alpha = values.pop(RIDGE)
         named = values if self._by_component else {f"scalar__{n}": v for n, v in values.items()}
@@ -235,7 +235,7 @@ class ParameterSearch:
 
 
 def _refuse_without_gradient(problem: Problem) -> None:
-    """Refuse a problem whose kernel has no derivatives."""
+    """Raise an error if the kernel of a problem has no derivatives."""
     if not (problem.separable or problem.kernel.differentiable):
         raise NotSupported(
             f"{problem.kernel} is neither a scalar kernel times an operator nor a kernel learnt by "
@@ -252,7 +252,7 @@ def _refuse_without_gradient(problem: Problem) -> None:
 
 
 def _resolved_criterion(problem: Problem, criterion: str) -> str:
-    """Return the criterion of a search; "auto" depends on the problem."""
+    """Return the criterion to minimise; "auto" is replaced by one that suits the problem."""
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}.")
     finite = problem.outputs.kernel.features is not None or problem.outputs.features is not None
@@ -262,7 +262,7 @@ def _resolved_criterion(problem: Problem, criterion: str) -> str:
 
 
 def _standardized_outputs(problem: Problem) -> OutputRows:
-    """Return output coordinates; vectors of numbers are scaled to one spread per column.
+    """Return output coordinates; columns of plain vectors are scaled to equal deviation.
 
     Under the identity columns are fitted apart, so that their units would only decide which of
     them parameters are learnt for.
@@ -278,7 +278,7 @@ def _standardized_outputs(problem: Problem) -> OutputRows:
 
 
 def _with_fixed_landmarks(side: Side) -> Side:
-    """Return the inputs with the landmarks of their feature map fixed."""
+    """Return the inputs with a Nystroem map on the landmarks that were chosen."""
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]

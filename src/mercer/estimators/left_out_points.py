@@ -16,7 +16,7 @@ from .probabilities import Probabilities, has_classes, sorted_classes
 
 
 class LeftOutPoints(StructuredEstimator):
-    """A model with left-out points, and probabilities of classes and labels calibrated on them.
+    """Base class of models with left-out points, and class probabilities calibrated on them.
 
     `fit` leaves it with `left_out_`: out of the bag, out of folds, or blended.
     """
@@ -24,12 +24,12 @@ class LeftOutPoints(StructuredEstimator):
     left_out_: Embedding
 
     def loo_embed(self) -> Embedding:
-        """Return the left-out point of every training example."""
+        """Return the predicted point of every training example by a model that left it out."""
         check_is_fitted(self)
         return self.left_out_
 
     def loo_predict(self) -> Items:
-        """Return the decoded left-out prediction of every training example (or of its group).
+        """Return the decoded prediction of every training example by a model that left it out.
 
         The output of a left-out example is not a candidate, unless another example has it too.
         Constants that a decoder learns from all outputs are kept (``decoder_.constants`` names
@@ -40,26 +40,26 @@ class LeftOutPoints(StructuredEstimator):
         return self._restored(self.decoder_.decode(points))
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
-        """Return left-out points by given folds if they have a closed form, else by the model's."""
+        """Return left-out points by given folds; by the model's own if there is no closed form."""
         return self.loo_embed()
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
-        """Return points of checked inputs by models without a set of training examples each.
+        """Return the predicted points of X, input i without the training examples sets[i].
 
         Without a closed form these are the points of the model itself.
         """
         return self.points_(X)
 
     def _own_folds(self) -> np.ndarray | None:
-        """Return the fold of each training example; None if predictions are not by folds."""
+        """Return the fold of each training example; None if the model does not use folds."""
         return None
 
     def _known_coordinates(self) -> np.ndarray | None:
-        """Return which output coordinates of each training example are known; None for all."""
+        """Return a mask of known output coordinates, by training example; None if all are known."""
         return None
 
     def _calibration_weights(self) -> np.ndarray | None:
-        """Return the weight of each left-out prediction in calibrations; None for ones."""
+        """Return the weight of each training example in calibrations; None if all are equal."""
         return None
 
     @property
@@ -70,7 +70,7 @@ class LeftOutPoints(StructuredEstimator):
         return sorted_classes(self.output_kernel_.multiple.kernel.classes_)
 
     def _probabilities(self) -> Probabilities:
-        """Return the probabilities, calibrated at the first call."""
+        """Return the probability model, calibrated on left-out points at the first call."""
         if "probabilities_" not in vars(self):
             made = Probabilities(self.output_kernel_)
             weights = self._calibration_weights()
@@ -96,7 +96,7 @@ class LeftOutPoints(StructuredEstimator):
         return self._predict_proba(X)
 
     def _predict_proba(self, X: Items) -> np.ndarray:
-        """Return the probabilities of all inputs, computed in parts."""
+        """Return the probabilities of all inputs, computed a few thousand inputs at a time."""
         made = self._probabilities()
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
 

@@ -43,7 +43,7 @@ SCALE = 3.0
 
 @parameters
 class LocalLaw(StructuredEstimator):
-    r"""Fields that obey an equation between each grid point and its neighbours.
+    r"""Model of fields that obey an equation between each grid point and its neighbours.
 
     Learns :math:`y_p = \sum_o c_o(x \text{ around } p)\, y_{p+o} + c(x \text{ around } p)`, and
     solves it for whole fields. A pressure, a temperature or a potential depends on all of its input
@@ -135,7 +135,7 @@ class LocalLaw(StructuredEstimator):
 
     @on_fresh_state
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> LocalLaw:
-        """Learn the law.
+        """Fit the law to input fields X and output fields y on one grid.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class LocalLaw(StructuredEstimator):
         solver = _solver(stencil, host(stencil.at_points(Y / unit)))
         folds = fold_numbers(labels, self.cv, random)
         regression = LawRegression(solver, features, X, Y / unit, folds, self.fit_intercept)
-        law, damping = self._choose(regression, random)
+        law, damping = self._choose_ridge(regression, random)
         constants = np.ascontiguousarray(host(law.constants))
         map = LocalLawMap(solver, features.compose(law.weights), constants, damping, unit)
         frame = OrthonormalFrame(Explicit().fit(self.output_kernel_, y))
@@ -168,7 +168,7 @@ class LocalLaw(StructuredEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        """Refuse parameters of the wrong type."""
+        """Raise an error for parameters of the wrong type."""
         ridges_of(self)
         if not isinstance(self.fields, Fields | None):
             raise ValueError(
@@ -178,11 +178,11 @@ class LocalLaw(StructuredEstimator):
         boolean(self.fit_intercept, "fit_intercept")
 
     def _grid(self, X: Array) -> Grid:
-        """Return the grid of the inputs."""
+        """Return the grid that the input fields are on."""
         return (self.fields or Fields()).grid(tuple(X.shape[1:]))
 
     def _output_rows(self, X: Array, y: Array) -> Array:
-        """Return the outputs as rows; refuse those that are not on the grid of the inputs."""
+        """Return the output fields as rows; raise an error unless they are on the inputs' grid."""
         grid = self._grid(X)
         if tuple(y.shape[1:]) != grid.shape or grid.points is not None:
             raise ValueError(
@@ -193,7 +193,7 @@ class LocalLaw(StructuredEstimator):
         return namespace(y).reshape(y, (y.shape[0], -1))
 
     def _drawn_fields(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
-        """Return the fields to learn from, of at least two groups."""
+        """Draw the training fields to learn from, of at least two groups; return their rows."""
         n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
@@ -204,7 +204,7 @@ class LocalLaw(StructuredEstimator):
         return np.sort(drawn)
 
     def _on_device(self, A: Array) -> Array:
-        """Return an array on the device, if one is given."""
+        """Copy an array to the model's device, if one is given."""
         if self.device is None or is_foreign(A):
             return A
         import torch
@@ -212,7 +212,7 @@ class LocalLaw(StructuredEstimator):
         return torch.asarray(A, device=self.device)
 
     def _stencil(self, X: Array, grid: Grid) -> Stencil:
-        """Return the windows and neighbours of a law, and the units of each input channel."""
+        """Return the windows and neighbours of each grid point, with the scale of each channel."""
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
@@ -228,7 +228,7 @@ class LocalLaw(StructuredEstimator):
         return Stencil(self.fields or Fields(), shape, radius, reach, shift, spread)
 
     def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
-        """Draw landmark windows, and return the features of windows that they span."""
+        """Draw landmark windows, and return the Nystroem features of windows on them."""
         points, rank = stencil.points, integer(self.rank, "rank")
         drawn = random.choice(count(X) * points, min(rank, count(X) * points), replace=False)
         fields, number = np.unique(drawn // points, return_inverse=True)
@@ -237,14 +237,14 @@ class LocalLaw(StructuredEstimator):
         return Nystroem(landmarks=landmarks).fit(self._kernel(landmarks), landmarks)
 
     def _kernel(self, windows: Array) -> Kernel:
-        """Return the kernel on windows, fitted."""
+        """Return the kernel on windows, fitted on the given windows."""
         if self.kernel is not None:
             return clone(as_kernel(self.kernel)).fit(windows)
         median = Matern(nu=3.5).fit(windows).length_scale_
         return Matern(SCALE * median, nu=3.5).fit(windows)
 
-    def _choose(self, regression: LawRegression, random: Any) -> tuple[Law, float]:
-        """Choose the ridge by left-out errors; return the law of all fields, and the damping."""
+    def _choose_ridge(self, regression: LawRegression, random: Any) -> tuple[Law, float]:
+        """Choose the ridge by left-out errors; return the law of all fields, and its damping."""
         drawn = random.permutation(count(regression.X))
         alphas = self._ridges(len(drawn) * regression.stencil.points)
         errors, _ = regression.left_out(np.sort(drawn[:SCORED]), alphas)
@@ -261,13 +261,13 @@ class LocalLaw(StructuredEstimator):
         return law, float(damping_of(violations)[0])
 
     def _ridges(self, windows: int) -> list[float]:
-        """Return the ridges to choose from."""
+        """Return the ridges to choose from, given the number of windows."""
         if isinstance(self.alphas, str):
             return [float(alpha) * windows for alpha in RIDGES]
         return list(ridges_of(self))
 
     def _require_finite(self, finite: bool) -> None:
-        """Refuse ridges with which no law has finite fields."""
+        """Raise an error unless `finite`: at no ridge are all predicted fields finite."""
         if not finite:
             raise ValueError(
                 f"no law has finite fields with alphas={self.alphas!r}: small ridges are lost in "
@@ -275,18 +275,18 @@ class LocalLaw(StructuredEstimator):
             )
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar kernels on inputs."""
+        """Return the input kernel, as a list of one."""
         return [FieldL2(self.fields)]
 
 
 def _solver(stencil: Stencil, Y: np.ndarray) -> FieldSolver:
-    """Return a solver that damps solutions much farther from the mean than all outputs Y."""
+    """Return a solver that damps fields much farther from the mean than all outputs Y."""
     centre = Y.mean(axis=0)
     farthest = float(np.linalg.norm(Y - centre, axis=1).max())
     return FieldSolver(stencil, centre, BEYOND * (farthest or float(np.linalg.norm(centre)) or 1.0))
 
 
 def _binary_unit(A: Array) -> float:
-    """Return the power of two below the largest absolute value, or 1."""
+    """Return the largest power of two that is at most max |A|; 1 if A is zero."""
     top = float(namespace(A).max(abs(A)))
     return float(np.ldexp(1.0, int(np.frexp(top)[1]) - 1)) if top else 1.0

@@ -29,7 +29,7 @@ from .pattern_map import (
 
 @parameters
 class MissingTargets(LeftOutPoints):
-    """A model of outputs some of whose values are missing: a row counts for those that it has.
+    """Model of outputs with missing values: each row counts for the values it has.
 
     Under the identity operator the targets of a ridge problem do not depend on each other. Those
     that are known in the same rows are learnt together, by a copy of the estimator on these rows:
@@ -110,7 +110,7 @@ class MissingTargets(LeftOutPoints):
     def _fit_patterns(
         self, X: Items, y: Items, labels: np.ndarray, weights: np.ndarray | None, frame: Frame
     ) -> None:
-        """Fit a copy of the estimator for each pattern, and join their points."""
+        """Fit one copy of the estimator per pattern of missing values, and join the predictions."""
         V, C = host(frame.evaluate(self.outputs_)), np.empty(self.known_.shape)
         self.columns_ = columns_by_pattern(self.known_)
         rows = [np.flatnonzero(self.known_[:, own[0]]) for own in self.columns_]
@@ -122,7 +122,7 @@ class MissingTargets(LeftOutPoints):
         checked, _ = self._check_pairs(self.input_kernel_, self.output_kernel_, X, y)
         for model, (some, own) in zip(self.models_, parts, strict=True):
             C[:, own] = left_out_coordinates(model, checked, some, labels)
-        self.left_out_ = Embedding(C, frame, labels, self._given(X, checked))
+        self.left_out_ = Embedding(C, frame, labels, self._sliceable_inputs(X, checked))
         joined = PatternMap.of(self.models_, self.columns_)
         self.points_ = PointMap(joined, None, frame, SeparateWeights())
 
@@ -134,14 +134,14 @@ class MissingTargets(LeftOutPoints):
         labels: np.ndarray,
         weights: np.ndarray | None,
     ) -> Any:
-        """Return a copy of the estimator, fitted to some coordinates of some rows."""
+        """Fit a copy of the estimator to the coordinates V of the given rows."""
         model = clone(self.estimator).set_params(output_kernel=Linear(), decoder=None)
         groups = labels[rows] if int(labels.max()) + 1 < len(labels) else None
         weights = None if weights is None else weights[rows]
         return model.fit(rows_of(X, rows), V[rows], groups=groups, sample_weight=weights)
 
     def _calibrated_decoder(self) -> Decoder:
-        """Return the decoder, calibrated on left-out points whose output is known."""
+        """Return the decoder, calibrated on left-out points of rows with known outputs."""
         if not isinstance(self.decoder_, PerField):
             return calibrated(self.decoder_, self.left_out_, self.outputs_)
         for name, field in self.decoder_.fields_.items():
@@ -153,25 +153,25 @@ class MissingTargets(LeftOutPoints):
         return self.decoder_
 
     def _known_coordinates(self) -> np.ndarray | None:
-        """Return which output coordinates of each training row are known."""
+        """Return a mask that is True where an output coordinate of a training row is known."""
         return self.known_
 
     def without_training_data(self) -> Any:
-        """Return a copy with the maps of its models, and without the models."""
+        """Return a copy that can predict but holds neither the models nor their training data."""
         bare = super().without_training_data()
         bare.__dict__.pop("models_", None)
         return bare
 
     @property
     def loo_risk_(self) -> float:
-        """The mean over rows of the squared left-out errors of known coordinates."""
+        """The squared left-out error summed over known coordinates, averaged over rows."""
         V = host(self.points_.frame.evaluate(self.outputs_))
         return float((self.known_ * (V - self.left_out_.coordinates) ** 2).sum(axis=1).mean())
 
     loo_score_ = float("nan")
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
-        """Return 1 - Σ(g - Φ(y))² / Σ(Φ(y) - mean)² over the coordinates that are known."""
+        """Return 1 - Σ(g(x) - Φ(y))² / Σ(Φ(y) - mean)² over the known coordinates."""
         check_is_fitted(self)
         y, known = split_missing(y, self.output_kernel_)
         outputs = self.output_kernel_.as_outputs(y)
@@ -183,12 +183,12 @@ class MissingTargets(LeftOutPoints):
         return 1.0 - float(errors / (W * (V - means) ** 2).sum())
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar kernels on inputs."""
+        """Return the input kernels of the estimator."""
         return self.estimator._scalar_kernels()
 
 
 def _output_kernel(estimator: Any) -> Kernel:
-    """Return the single output kernel of an estimator; refuse scoring and several kernels."""
+    """Return the output kernel of an estimator; raise an error for several, or with scoring."""
     parameters = estimator.get_params(deep=False)
     if isinstance(parameters.get("output_kernel"), list | tuple):
         raise ValueError("MissingTargets takes an estimator with one output kernel, got several.")

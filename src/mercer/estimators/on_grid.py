@@ -19,7 +19,7 @@ from ..spaces.fields import Grid
 
 
 def predict_on(model: Any, X: Items, grid: Fields) -> Array:
-    """Return the predicted fields at the points of another grid.
+    """Return the predicted fields at the points of a grid other than the training grid.
 
     A kernel shared by all grid points is evaluated there, and X may be on the new grid; other
     predictions are interpolated between the grid points of the training outputs.
@@ -29,7 +29,7 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     map, plain = model.points_.map, model.output_kernel_
     plain = plain.inner if isinstance(plain, Wrapper) else plain
     if isinstance(map, LandmarkFieldMap) and isinstance(plain, Linear):
-        return model._returned(_evaluate_shared(model, map, X, grid))
+        return model._on_original_device(_evaluate_shared(model, map, X, grid))
     shape = model._output_shape()
     own = plain.fields if isinstance(plain, FieldL2) else None
     own = own or model.kernel_.output_fields or _fields_of_shape(shape)
@@ -45,12 +45,12 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
 
 
 def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
-    """Return fields of spacing one; a fourth axis is that of channels."""
+    """Return a space of fields with grid spacing 1; the last of four axes holds channels."""
     return Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
 
 
 def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) -> Array:
-    """Return the fields of a kernel shared by all grid points, evaluated on another grid."""
+    """Evaluate on another grid the fields of a model whose kernel all grid points share."""
     kernel = map.kernel
     X = X if is_array(X) else np.asarray(X, dtype=float)
     inputs, sizes = kernel.input_grid, {}
@@ -67,7 +67,7 @@ def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) 
 
 
 def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
-    """Return the grid of inputs that are on the new grid, along the axes of the inputs."""
+    """Return the grid of inputs of array shape `shape` that lie on the new grid."""
     known, every = kernel.input_grid, grid.grid_axes(len(kernel.output_grid.axes))
     axes = [axis for axis in every if axis in known.axes]
     if list(known.axes) != axes:
@@ -85,7 +85,7 @@ def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
-    """Return the new grid; missing sizes are those of X or of the training grid."""
+    """Return the new output grid; missing sizes are those of X or of the `known` grid."""
     asked = clone(grid).set_params(
         axes=known.axes if grid.axes is None else grid.axes,
         channels=known.channels,
@@ -108,7 +108,7 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
 
 
 def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
-    """Interpolate values (n, points, channels) on one grid to the points of another."""
+    """Interpolate values (n, points, channels) from the grid `known` to the grid `wanted`."""
     at = wanted.places[wanted.live].copy()
     if known.points is None:
         for axis, (n, h, start) in enumerate(
@@ -124,6 +124,6 @@ def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
 
 
 def _as_fields(values: Array, grid: Grid) -> Array:
-    """Return values at grid points in the shape of fields; masked points are zero."""
+    """Reshape values at grid points to arrays of the grid's shape; masked points are zero."""
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
     return namespace(values).reshape(rows_on_grid(values, grid), (values.shape[0], *shape))

@@ -17,7 +17,7 @@ BLOCK = 1024
 
 
 class OutputSpaceMethods:
-    """Methods of a fitted model that work in the output feature space."""
+    """Mixin with the methods of a fitted model that work in the output feature space."""
 
     points_: Any
     outputs_: Any
@@ -28,7 +28,7 @@ class OutputSpaceMethods:
 
     @property
     def coef_(self) -> Array:
-        """The paper's Ψ in output coordinates: ``g(x) = k(x, X) @ coef_`` up to an intercept.
+        """The coefficients in output coordinates: ``g(x) = k(x, X) @ coef_``, up to an intercept.
 
         One row a training input (or landmark, or explicit feature of the input). For linear
         outputs under the identity operator these are `KernelRidge`'s dual coefficients.
@@ -37,7 +37,7 @@ class OutputSpaceMethods:
         return self.points_.map.coefficients
 
     def targets(self, y: Items) -> Array:
-        """Return outputs as coordinates of their feature space, which another model may learn.
+        """Return the coordinates of outputs y in feature space, as targets for another regressor.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class OutputSpaceMethods:
         return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
 
     def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
-        """Return predicted coordinates (of `targets`) as points, for decoders and metrics.
+        """Return coordinates that another model predicted for `targets` as points, to be decoded.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class OutputSpaceMethods:
         return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
 
     def _coordinate_frame(self) -> Frame:
-        """Return the frame of the points; refuse points without finite coordinates."""
+        """Return the points' coordinate system; raise an error if it is not finite."""
         check_is_fitted(self)
         frame = self._point_frame()
         if not frame.compact:
@@ -80,7 +80,7 @@ class OutputSpaceMethods:
         return frame
 
     def _point_frame(self) -> Frame:
-        """Return the frame of the points that the model predicts."""
+        """Return the coordinate system of the points that the model predicts."""
         return self.points_.frame
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:

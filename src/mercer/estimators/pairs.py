@@ -29,7 +29,7 @@ from ..spaces.records import known_fields
 
 @dataclass(frozen=True)
 class TrainingPairs:
-    """Checked training pairs in memory; of a stream, its sample.
+    """Checked training pairs in memory; for a stream, its sample of pairs.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TrainingPairs:
     sample: np.ndarray | None = None
 
     def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
-        """Fit a clone of a kernel on the sample, and return it with the items.
+        """Fit a clone of the kernel on the sample of items, and return it with items and features.
 
         Items are repeated in proportion to their sample weights, as in a stream. A kernel is fitted
         on all items if its features are a vocabulary (labels, n-grams), or if it refuses items
@@ -82,7 +82,7 @@ class TrainingPairs:
 def split_unlabelled(
     X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
 ) -> tuple[Items, Items, Items | None, Items | None, Any]:
-    """Split off the inputs whose output is None, and join them with the unlabelled ones."""
+    """Move the inputs whose output is None from (X, y) to the unlabelled inputs."""
     if not isinstance(y, list | tuple) and dtype_name(y) != "object":
         return X, y, groups, unlabelled, weights
     missing = np.array([item is None for item in y], dtype=bool)
@@ -97,20 +97,20 @@ def split_unlabelled(
         raise ValueError("y is None in every row: at least 2 outputs must be known.")
     known, unknown = np.flatnonzero(~missing), np.flatnonzero(missing)
     groups = None if groups is None else [groups[i] for i in known]
-    more = _joined(rows_of(X, unknown), unlabelled)
+    more = _join_batches(rows_of(X, unknown), unlabelled)
     weights = None if weights is None else np.asarray(weights)[known]
     return rows_of(X, known), [y[i] for i in known], groups, more, weights
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:
-    """Return some of the items in a container of the same kind; tables keep their column names."""
+    """Return the items at the positions `index`, in a container of the same type."""
     if is_table(items):
         return items.iloc[index]
     return take(items, index) if is_array(items) else [items[i] for i in index]
 
 
-def _joined(more: Items, unlabelled: Items | None) -> Items:
-    """Join two batches of inputs without outputs."""
+def _join_batches(more: Items, unlabelled: Items | None) -> Items:
+    """Return both batches of unlabelled inputs as one; the second may be None."""
     if unlabelled is None:
         return more
     if isinstance(more, list):
@@ -119,7 +119,7 @@ def _joined(more: Items, unlabelled: Items | None) -> Items:
 
 
 def group_labels(groups: Items | None, n: int) -> np.ndarray:
-    """Return the number of each example's group; without groups, its own number."""
+    """Return the group number of each of n examples; 0, …, n - 1 if `groups` is None."""
     if groups is None:
         return np.arange(n)
     if isinstance(groups, str) or not is_batch(groups):
@@ -146,13 +146,13 @@ def group_labels(groups: Items | None, n: int) -> np.ndarray:
 
 
 def refuse_unequal(X: Items, y: Items) -> None:
-    """Refuse inputs and outputs of different number."""
+    """Raise an error if X and y have different lengths."""
     if count(X) != count(y):
         raise ValueError(f"X and y must have the same length: got {count(X)} and {count(y)}.")
 
 
 def refuse_missing(y: Items, kernel: Kernel) -> None:
-    """Refuse outputs with missing values, and name the estimator that learns from them."""
+    """Raise an error if y has missing values; the message names an estimator that allows them."""
     if isinstance(kernel.space, Records):
         names = list(kernel.space.fields)
         missing = not known_fields(kernel.space.check(y), names).all()
@@ -171,7 +171,7 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
 def drop_zero_weights(
     weights: Any, groups: Items | None, *items: Items
 ) -> tuple[np.ndarray | None, np.ndarray | None, Items | None, list[Items]]:
-    """Check sample weights, and leave out the pairs of weight zero.
+    """Check sample weights, and drop the pairs of weight zero from groups and items.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def drop_zero_weights(
 
 
 def sample_weights(weights: Any, n: int) -> np.ndarray | None:
-    """Check sample weights; return None where all are one."""
+    """Return n checked sample weights as an array; None if all are one."""
     if weights is None:
         return None
     w = _check_sample_weight(weights, np.empty(n), dtype=np.float64)

@@ -17,7 +17,7 @@ RANGE = log(1e6)
 
 @dataclass(frozen=True)
 class Parameter:
-    """One positive parameter, a number or an array of them.
+    """A positive parameter, either a number or an array.
 
     Attributes
     ----------
@@ -34,39 +34,39 @@ class Parameter:
     most: float = np.inf
 
     @property
-    def origin(self) -> np.ndarray:
-        """The logarithms at the start of the search."""
+    def log_start(self) -> np.ndarray:
+        """The logarithms of the starting values, as a vector."""
         return np.ravel(np.log(self.start))
 
     @property
-    def by_feature(self) -> bool:
-        """Whether the spread of its entries is penalised."""
+    def penalised(self) -> bool:
+        """Whether the parameter has one entry per feature, whose spread is penalised."""
         return self.start.ndim == 1 and self.start.size > 1
 
 
 @dataclass(frozen=True)
 class ParameterVector:
-    """All parameters, one after the other."""
+    """All parameters of a search, concatenated in one vector of logarithms."""
 
     parameters: Sequence[Parameter]
 
     def _parts(self, vector: np.ndarray) -> Iterator[tuple[Parameter, np.ndarray]]:
-        """Yield every parameter with its entries of a vector."""
+        """Yield every parameter with its slice of the vector."""
         ends = np.cumsum([p.start.size for p in self.parameters])
         return zip(self.parameters, np.split(vector, ends[:-1]), strict=True)
 
     @property
     def start(self) -> np.ndarray:
-        """The vector at which a search starts."""
-        return np.concatenate([p.origin for p in self.parameters])
+        """The logarithms of all parameters at the start of a search."""
+        return np.concatenate([p.log_start for p in self.parameters])
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
-        """The smallest and largest value of every entry of the vector."""
+        """The lower and upper bound of every entry of the vector."""
         return [
             (entry - RANGE, min(entry + RANGE, log(p.most)))
             for p in self.parameters
-            for entry in p.origin
+            for entry in p.log_start
         ]
 
     def values(self, vector: np.ndarray) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class ParameterVector:
         return found
 
     def gradient_of(self, slopes: Mapping[str, Any], vector: np.ndarray) -> np.ndarray:
-        """Return derivatives, given by name, as a gradient in the logarithms."""
+        """Convert derivatives by parameter name to one gradient in the log parameters."""
         parts = [
             np.ravel(host(slopes[p.name])).astype(float) * np.exp(entries)
             for p, entries in self._parts(vector)
@@ -86,9 +86,9 @@ class ParameterVector:
         return np.concatenate(parts)
 
     def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return ½ Σ_p (δ_p - mean δ)² and its gradient; δ_p is the log change of feature p."""
+        """Return ½ Σ_p (δ_p - mean δ)² and its gradient; δ_p is the log change of entry p."""
         moves = [
-            entries - p.origin if p.by_feature else np.zeros_like(entries)
+            entries - p.log_start if p.penalised else np.zeros_like(entries)
             for p, entries in self._parts(vector)
         ]
         gradient = np.concatenate([move - move.mean() for move in moves])

@@ -15,7 +15,7 @@ from ..kernels import Kernel
 
 
 class PatternMap(FeatureMap):
-    """The coordinates of several models, each of which predicts some of them.
+    """Feature map that joins the coordinates of several models, each predicting some of them.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ class PatternMap(FeatureMap):
 
     @classmethod
     def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
-        """Return the map of fitted models, without their weights on training outputs."""
+        """Return the map of fitted models; models[i] predicts the coordinates columns[i]."""
         maps = [replace(model.points_, training_weights=None) for model in models]
         return cls([model.input_kernel_ for model in models], maps, columns)
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return all coordinates of the points of some inputs."""
+        """Return all predicted output coordinates, one row for each input."""
         found = np.empty((count(A), sum(map(len, self.columns))))
         for kernel, map_, own in zip(self.kernels, self.maps, self.columns, strict=True):
             found[:, own] = feature_coordinates(map_(kernel.check(A, "X")))
@@ -47,40 +47,40 @@ class PatternMap(FeatureMap):
 
 
 class SeparateWeights(BaseEstimator):
-    """Refuses weights on training outputs: targets with different rows share none."""
+    """Placeholder that refuses weights on training outputs, as each target has its own rows."""
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Refuse, because each target has its own weights."""
+        """Raise an error, because each target has its own weights."""
         raise ValueError(
             "targets that are known in different rows have no common weights on the training "
             "outputs: ask the models of MissingTargets.models_."
         )
 
     def without_training_data(self, map: FeatureMap) -> SeparateWeights:
-        """Return itself, because it holds no training data."""
+        """Return the placeholder unchanged, because it holds no training data."""
         return self
 
 
 def pass_through_kernel(kernel: Kernel) -> Kernel:
-    """Return a kernel that checks inputs and leaves them in their form."""
+    """Return a kernel that checks inputs like `kernel` but does not compare them."""
     given = Kernel()
     given.space = kernel.space
     return given
 
 
 def some_points(points: Embedding, rows: np.ndarray) -> Embedding:
-    """Return the points of some rows."""
+    """Return the points at the given rows."""
     left_out = None if points.left_out is None else points.left_out[rows]
     return replace(points, coordinates=points.coordinates[rows], left_out=left_out, inputs=None)
 
 
 def feature_coordinates(points: Embedding) -> np.ndarray:
-    """Return points as finite features of their output kernel."""
+    """Convert points to finite features of their output kernel, one row for each point."""
     return host(points.frame.kernel_features(points.coordinates))
 
 
 def left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the coordinates of all rows, predicted without their group.
+    """Return predicted coordinates of all rows of X, each without the row's group.
 
     Rows that the model was not fitted on are predicted by the model without the others of their
     group, where it has closed-form left-out models; by the model itself otherwise.
@@ -96,7 +96,7 @@ def left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndar
 
 
 def _predict_unseen(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return the coordinates of rows outside the training rows, without their group."""
+    """Return predicted coordinates of new rows X without the training rows of their group."""
     sets = [np.flatnonzero(seen == group) for group in groups]
     found = model._points_without(X, sets) if any(map(len, sets)) else model.points_(X)
     return feature_coordinates(found)

@@ -30,7 +30,7 @@ SAVED = ("unit", "noise", "noises", "squares", "infinite", "shape")
 
 @dataclass
 class Posterior:
-    """g as a Gaussian process, given the training data.
+    """The posterior distribution of g as a Gaussian process, given the training data.
 
     The prior covariance of g is (σ²/α) k(x, x') B, the noise of an output σ² in every direction;
     the posterior mean is the prediction. A `Fitted` owns it. What it knows is computed when it is
@@ -64,8 +64,8 @@ class Posterior:
             values["unit"] = self.factorization.variances(self.fitted.alpha)
         return {"fitted": None, "flat": self.flat, "known": values}
 
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return a value that is computed when it is first needed."""
+    def _cached(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return `make()`, computed on the first call and stored under a name."""
         if name not in self.known:
             self.known[name] = make()
         return self.known[name]
@@ -73,24 +73,24 @@ class Posterior:
     # -- what it is made of ---------------------------------------------------------------------
 
     @property
-    def _known(self) -> Fitted:
-        """The fitted model, which a saved posterior does not have."""
+    def _fitted_model(self) -> Fitted:
+        """The fitted model; a saved posterior, which is without a model, raises an error."""
         if self.fitted is None:
             raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
         return self.fitted
 
     @property
     def factorization(self) -> Factorization:
-        """The factorisation, with outputs that are vectors in all of their finite features."""
-        return self._once("factorization", self._factorization)
+        """The factorisation for variances, with vector outputs in all of their finite features."""
+        return self._cached("factorization", self._factorization)
 
     def _factorization(self) -> Factorization:
-        """Compute `factorization`, or take that of the model."""
-        fitted, outputs = self._known, self._known.problem.outputs
+        """Return the model's factorisation if it is suitable for variances, else compute one."""
+        fitted, outputs = self._fitted_model, self._fitted_model.problem.outputs
         vectors = outputs.features is None and outputs.kernel.on_vectors
         whole = vectors and outputs.width is not None
         made = fitted.factorization if fitted.kept or not whole else None
-        if made is not None and made.reusable and not (whole and _is_partial(made)):
+        if made is not None and made.reusable and not (whole and _lacks_explicit_features(made)):
             return made
         problem = fitted.problem
         if whole:
@@ -100,46 +100,47 @@ class Posterior:
 
     @property
     def unit(self) -> Callable[[Items], Array]:
-        """A function from inputs to variances along the directions, for unit noise."""
+        """A function from inputs to variances along the output directions, for unit noise."""
         if "unit" in self.known:
             return self.known["unit"]
-        return partial(self.factorization.variance, alpha=self._known.alpha)
+        return partial(self.factorization.variance, alpha=self._fitted_model.alpha)
 
     @property
     def noise(self) -> float:
         """The noise variance that maximises the evidence."""
-        return self._once("noise", lambda: self.factorization.noise(self._known.alpha))
+        return self._cached("noise", lambda: self.factorization.noise(self._fitted_model.alpha))
 
     @property
     def noises(self) -> np.ndarray | str:
-        """The noise variance along each direction from left-out residuals, or why there is none."""
-        return self._once(
-            "noises", lambda: value_or_reason(self.factorization.left_out_noises, self._known.alpha)
+        """The noise variance along each direction, from left-out residuals, or an error message."""
+        return self._cached(
+            "noises",
+            lambda: value_or_reason(self.factorization.left_out_noises, self._fitted_model.alpha),
         )
 
     @property
     def squares(self) -> np.ndarray | str:
-        """The squared entries of the directions in outputs, or why there are none."""
-        return self._once("squares", lambda: value_or_reason(lambda: self.to_outputs() ** 2))
+        """The squared entries of the output directions, one row each, or an error message."""
+        return self._cached("squares", lambda: value_or_reason(lambda: self.to_outputs() ** 2))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of an output."""
-        return self._once("shape", self._shape)
+        return self._cached("shape", self._shape)
 
     def _shape(self) -> tuple[int, ...]:
-        """Compute `shape` from the training outputs."""
-        items = self._known.problem.outputs.items
+        """Return the shape of one training output."""
+        items = self._fitted_model.problem.outputs.items
         return () if self.flat or isinstance(items, list) else tuple(items.shape[1:])
 
     @property
     def infinite(self) -> str:
         """The reason why the total variance is infinite; empty if it is finite."""
-        return self._once("infinite", self._infinite)
+        return self._cached("infinite", self._infinite)
 
     def _infinite(self) -> str:
-        """Compute `infinite`."""
-        problem, q = self._known.problem, self.factorization.outputs.rows.shape[1]
+        """Return why the total variance is infinite; an empty string if it is finite."""
+        problem, q = self._fitted_model.problem, self.factorization.outputs.rows.shape[1]
         if problem.outputs.features is not None or q == problem.outputs.width:
             return ""
         vanishing = problem.separable and vanishes_unseen(problem.kernel.operator)
@@ -154,12 +155,12 @@ class Posterior:
 
     @property
     def linear(self) -> bool:
-        """Whether outputs are linear in the points."""
-        return self._known.problem.outputs.kernel.predicts_directly
+        """Whether outputs are a linear function of the points."""
+        return self._fitted_model.problem.outputs.kernel.predicts_directly
 
     def to_outputs(self) -> np.ndarray:
         """Return the change of an output per unit along each direction, one row per direction."""
-        problem, found = self._known.problem, self.factorization
+        problem, found = self._fitted_model.problem, self.factorization
         if not self.linear:
             raise ValueError(
                 f'kind="outputs" is for outputs that are linear in the points, and '
@@ -176,11 +177,11 @@ class Posterior:
     # -- at some inputs ---------------------------------------------------------------------------
 
     def at(self, X: Items) -> PosteriorAt:
-        """Return the process at some checked inputs."""
+        """Return the posterior at checked inputs X."""
         return PosteriorAt(self, X)
 
     def variance(self, X: Items, kind: str, observed: bool, noise: str) -> Array:
-        """Return the variance of g(x), or with `observed` that of a new output at x."""
+        """Return the variance of g(x), or if `observed` that of a new output at x."""
         for name, value, allowed in (("kind", kind, KINDS), ("noise", noise, NOISES)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
@@ -195,16 +196,16 @@ class Posterior:
         return namespace(V).reshape(V @ like(squares, V), (V.shape[0], *self.shape))
 
     def sample(self, X: Items, n: int, random_state: Any) -> Any:
-        """Return joint draws of g at all inputs."""
-        problem, found = self._known.problem, self.factorization
+        """Return n random draws of the function g at all inputs jointly."""
+        problem, found = self._fitted_model.problem, self.factorization
         alone = problem.separable and problem.symmetry is None and len(found.parts) == 1
         if not alone or found.coupled:
             raise NotSupported(
                 f"draws are for a scalar kernel times an operator, not {problem.kernel}."
             )
         (part,), rng = found.parts, check_random_state(random_state)
-        mean = host(found.solve(self._known.alpha).points(X).coordinates)
-        roots = self._roots(part.at_ridge(self._known.alpha), X)
+        mean = host(found.solve(self._fitted_model.alpha).points(X).coordinates)
+        roots = self._roots(part.at_ridge(self._fitted_model.alpha), X)
         noise = rng.normal(size=(n, len(mean), part.b.shape[0]))
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
@@ -218,7 +219,7 @@ class Posterior:
 
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
         """Return a matrix root of the posterior covariance along each direction, for unit noise."""
-        inputs, alpha = part.inputs, self._known.alpha
+        inputs, alpha = part.inputs, self._fitted_model.alpha
         K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
         roots = []
         for b in host(part.b)[:1] if part.alike else host(part.b):
@@ -230,35 +231,35 @@ class Posterior:
 
 @dataclass(frozen=True)
 class PosteriorAt:
-    """A posterior at some inputs, which `Embedding` refers to."""
+    """The posterior at given inputs, which an `Embedding` refers to."""
 
     posterior: Posterior
     X: Items
 
     @property
     def noise(self) -> float:
-        """The variance of the noise that makes the training outputs most likely."""
+        """The noise variance that maximises the evidence."""
         return self.posterior.noise
 
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
-        """Return the variance of g(x), or with `observed` that of a new output at x."""
+        """Return the variance of g(x), or if `observed` that of a new output at x."""
         return self.posterior.variance(self.X, kind, observed, noise)
 
     def sample(self, n: int, random_state: Any = None) -> Any:
-        """Return joint draws of g at all inputs."""
+        """Return n random draws of the function g at all inputs jointly."""
         return self.posterior.sample(self.X, n, random_state)
 
 
-def _is_partial(found: Factorization) -> bool:
-    """Return whether outputs are in other coordinates than their explicit features."""
+def _lacks_explicit_features(found: Factorization) -> bool:
+    """Return whether output coordinates are not the explicit features of the output kernel."""
     frame = found.outputs.frame
     return not (isinstance(frame, OrthonormalFrame) and isinstance(frame.map, Explicit))
 
 
 def value_or_reason(compute: Callable[..., Any], *args: Any) -> Any:
-    """Return the result of a function, or the message of the error that it raises."""
+    """Return `compute(*args)`, or the error message if it raises an error."""
     try:
         return compute(*args)
     except ValueError as refusal:
@@ -266,21 +267,21 @@ def value_or_reason(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def require_value(value: np.ndarray | str) -> np.ndarray:
-    """Return a value; raise an error if it is the reason why there is none."""
+    """Return an array unchanged; raise an error if it is a message instead."""
     if isinstance(value, str):
         raise NotSupported(value)
     return value
 
 
 def vanishes_unseen(operator: Operator) -> bool:
-    """Return whether an operator is zero along directions that no training output has."""
+    """Return whether an operator maps directions that no training output has to zero."""
     draw = np.random.default_rng(0).normal
     B = matrix_at(operator, draw(size=(8, 2)), draw(size=(8, 3)) * [1.0, 1.0, 0.0])
     return B is not None and bool(abs(B[2, 2]) < 1e-14)
 
 
 def matrix_at(operator: Operator, U: np.ndarray, V: np.ndarray) -> np.ndarray | None:
-    """Return the matrix of an operator for synthetic data; None where it refuses them."""
+    """Return the operator's matrix for input features U and outputs V; None if it refuses them."""
     try:
         return host(full(operator.matrix(Moments.of(U, V))))
     except (TypeError, ValueError):

@@ -61,7 +61,7 @@ class Probabilities(BaseEstimator):
         return isinstance(self.kernel.space, LabelSets)
 
     def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
-        """Calibrate on the left-out points of some outputs, each counting as often as it weighs."""
+        """Calibrate on the left-out points of the outputs y, with sample weights."""
         self.classes_ = sorted_classes(self.kernel.multiple.kernel.classes_)
         F = self._features(points)
         T = self._indicators(y)
@@ -87,18 +87,18 @@ class Probabilities(BaseEstimator):
         return self
 
     def predict(self, points: Embedding) -> np.ndarray:
-        """Return one row for each point, one column for each class; rows of classes sum to one."""
+        """Return probabilities (points, classes); rows sum to one unless outputs are label sets."""
         Z = np.tensordot(self.weights_[:3], self._features(points), 1) + self.weights_[3:]
         return expit(Z) if self.multilabel else softmax(Z, axis=1)
 
     def _features(self, points: Embedding) -> np.ndarray:
-        """Return the scores, their log-odds and a constant, (3, points, classes)."""
+        """Return the logistic model's features: scores, log-odds and 1, (3, points, classes)."""
         alone = object_array([[c] for c in self.classes_]) if self.multilabel else self.classes_
         S = host(points.inner(alone)) / host(self.kernel.diag(alone))
         return np.stack([S, logit(np.clip(S, EDGE, 1.0 - EDGE)), np.ones(S.shape)])
 
     def _indicators(self, y: Items) -> np.ndarray:
-        """Return 1 where an output has a class or label, else 0, (outputs, classes)."""
+        """Return 1 where an output is or contains the class, else 0, (outputs, classes)."""
         own = self.kernel.multiple.kernel
         if not self.multilabel:
             return (own(y, self.classes_) > 0) + 0.0
@@ -107,7 +107,7 @@ class Probabilities(BaseEstimator):
 
 
 def sorted_classes(classes: np.ndarray) -> np.ndarray:
-    """Return classes as an array, sorted if they can be, as scikit-learn expects."""
+    """Return classes as an array, sorted if they are comparable, as scikit-learn expects."""
     plain = classes.tolist()
     with suppress(TypeError):
         plain = sorted(plain)

@@ -16,7 +16,7 @@ from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
 from .choice import some_rows
-from .selection import ridges
+from .selection import absolute_ridges
 
 PAIRS = 300
 """Pairs that symmetries are tried on."""
@@ -25,7 +25,7 @@ LEVEL = 0.01
 
 
 def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:
-    """Return the group of the requested symmetries on the fields of the kernels."""
+    """Return the group of the symmetries `names` on input and output fields; None if empty."""
     if names is None or (isinstance(names, tuple | list) and not names):
         return None
     if not (is_array(given) and is_array(outputs.items)):
@@ -40,21 +40,21 @@ def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items)
 
 
 def _fields_of(kernel: Kernel) -> Fields:
-    """Return the space of a kernel if it is one of fields, else that of a grid of spacing one."""
+    """Return the space of a kernel on fields; for other kernels, fields with grid spacing 1."""
     return kernel.space if isinstance(kernel.space, Fields) else Fields()
 
 
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
-    """Refuse symmetries that raise the left-out error, by a paired test on some pairs."""
+    """Raise an error if symmetries raise the left-out error, by a paired test on a subset."""
     group: Any = factorization.problem.symmetry
-    some = _on_some_pairs(factorization.problem)
+    some = _subsample_pairs(factorization.problem)
     if some is not factorization.problem:
         factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
     problem = replace(some, symmetry=None)
     inner = factor(problem, replace(want, left_out=True), Cache())
     best, shared = alpha, problem.kernel.at_places  # of a lower rank is enough there
     if len(want.alphas) > 1:
-        path = ridges(inner, want)
+        path = absolute_ridges(inner, want)
         risks = [found.risk(problem.weights) for found in inner.left_out(path)]
         best = path[int(np.argmin(risks))]
     without = np.sqrt(host(next(inner.left_out([best], shared=shared)).sqlengths))
@@ -68,8 +68,8 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
     )
 
 
-def _on_some_pairs(problem: Problem) -> Problem:
-    """Return the problem on at most `PAIRS` random pairs; unchanged if it is fast anyway."""
+def _subsample_pairs(problem: Problem) -> Problem:
+    """Return the problem on at most `PAIRS` random pairs; unchanged if it is fast to solve."""
     if problem.n <= PAIRS or problem.kernel.at_places or problem.inputs.features is not None:
         return problem
     rows = some_rows(problem.left_out_labels, PAIRS)

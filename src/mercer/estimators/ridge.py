@@ -23,16 +23,16 @@ from ..solvers import Factorization
 from ..solvers.route import plan, plan_of
 from ..sources import Source, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
-from .choice import Choices, by_scalar
+from .choice import Choices, group_by_scalar_kernel
 from .fitted import Fitted
-from .gathered import Gathered, separated
+from .gathered import Gathered, as_separable
 from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
 from .refuse_symmetries import symmetry_of
 from .ridge_predictions import RidgePredictions
 
 
 class RidgeEstimator(RidgePredictions):
-    """An estimator that solves ridge problems; pairs may be in memory or streamed."""
+    """Base class of estimators that solve ridge problems, in memory or from a stream."""
 
     chooses: ClassVar[bool] = False
     """Whether it chooses between several ridges."""
@@ -48,23 +48,23 @@ class RidgeEstimator(RidgePredictions):
 
     @property
     def selected(self) -> str | None:
-        """What was selected on the data, in words; None where everything was given."""
+        """A sentence on what was selected by the data; None if everything was given."""
         return None
 
     def _choices(self) -> Choices:
-        """Return the kernels, output kernels, decoders, losses and ridges."""
+        """Return the kernels, output kernels, decoders, losses and ridges to choose from."""
         raise NotImplementedError
 
     def _want(self, choices: Choices) -> Want:
-        """Return what a fit needs from the solution of every problem."""
+        """Return the solver's task: the ridges, and whether left-out predictions are needed."""
         raise NotImplementedError
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar kernels on inputs of all choices."""
+        """Return the scalar input kernels of all choices."""
         return [kernel.inputs for kernel in self._choices().kernels]
 
     def _check_parameters(self) -> None:
-        """Refuse an intercept that is not true or false, and features that are not maps."""
+        """Raise an error if `fit_intercept` is not a boolean or features are not feature maps."""
         boolean(self.fit_intercept, "fit_intercept")
         for name, map in (("features", self.features), ("output_features", self.output_features)):
             if map is not None and not isinstance(map, FeatureMap):
@@ -83,7 +83,7 @@ class RidgeEstimator(RidgePredictions):
         unlabelled: Items | None = None,
         weights: Any = None,
     ) -> tuple[Problem, Want]:
-        """Check pairs in memory, fit the first choice of kernels, and state its problem.
+        """Return the ridge problem of the first choice of kernels, and the solver's task.
 
         `KernelDependency` has one choice; `KernelDependencyCV` makes the others from this one.
         """
@@ -102,7 +102,7 @@ class RidgeEstimator(RidgePredictions):
         unlabelled: Items | None,
         weights: Any,
     ) -> tuple[Choices, TrainingPairs]:
-        """Return the choices with device and unlabelled inputs applied, and checked pairs."""
+        """Return checked pairs, and the choices adapted to the device and to unlabelled inputs."""
         if unlabelled is not None:
             choices = choices.with_unlabelled(unlabelled)
         kernels, given = [kernel.inputs for kernel in choices.kernels], X
@@ -122,7 +122,7 @@ class RidgeEstimator(RidgePredictions):
         return choices, TrainingPairs(X, y, labels, weights, given, sample)
 
     def _could_stream(self, kernels: list[Kernel], output: Kernel) -> bool:
-        """Return whether the same pairs could be streamed: both sides have finite coordinates.
+        """Return whether both kernels have finite coordinates, so that pairs could be streamed.
 
         Kernels are then fitted on the same sample in memory as in a stream.
         """
@@ -133,8 +133,8 @@ class RidgeEstimator(RidgePredictions):
     # -- problems -----------------------------------------------------------------------------
 
     def _problems(self, choices: Choices, outputs: Side, pairs: TrainingPairs) -> Iterator[Problem]:
-        """Yield the problems of all kernels; those of one scalar kernel share its inputs."""
-        for group in by_scalar(choices.kernels):
+        """Yield the ridge problem of each kernel; equal scalar kernels are fitted once."""
+        for group in group_by_scalar_kernel(choices.kernels):
             inputs = None
             for kernel, loss in product(group, choices.losses):
                 problem = self._problem(kernel, outputs, pairs, loss, inputs)
@@ -149,7 +149,7 @@ class RidgeEstimator(RidgePredictions):
         loss: Loss | None,
         inputs: Side | None = None,
     ) -> Problem:
-        """Return the problem of one kernel; `inputs` has its scalar kernel if that is fitted."""
+        """Return the ridge problem of one kernel; `inputs` holds its scalar kernel if fitted."""
         if not kernel.separable:
             inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
         else:
@@ -177,7 +177,7 @@ class RidgeEstimator(RidgePredictions):
     def _as_source(
         self, X: Items, y: Items, groups: Items | None, weights: Any = None
     ) -> Source | None:
-        """Return a source if X is streamed, else None.
+        """Return X and y as a source of blocks if X is streamed, else None.
 
         Arrays on disk are read in blocks, unless the fit of a kernel is exact.
         """
@@ -192,7 +192,7 @@ class RidgeEstimator(RidgePredictions):
         return source
 
     def _refuse_in_streams(self, choices: Choices, unlabelled: Items | None) -> None:
-        """Refuse choices that need all pairs at once.
+        """Raise an error for choices that need all pairs in memory.
 
         A learnt operator is made of moments, but a choice between several would need refits.
         """
@@ -204,17 +204,17 @@ class RidgeEstimator(RidgePredictions):
             )
 
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
-        """Read a source, and return its moments under all scalar kernels."""
+        """Read a source, and return its moments under the scalar kernels of all choices."""
         self._check_parameters()
         operator_valued = self.features is not None and self.features.operator_valued
-        kernels = choices.kernels if operator_valued else [*map(separated, choices.kernels)]
-        scalars = [group[0].inputs for group in by_scalar(kernels)]
+        kernels = choices.kernels if operator_valued else [*map(as_separable, choices.kernels)]
+        scalars = [group[0].inputs for group in group_by_scalar_kernel(kernels)]
         return Gathered.of(source, self, scalars, choices.outputs[0])
 
     # -- solutions ----------------------------------------------------------------------------
 
     def _solve_and_store(self, want: Want, alpha: float, factorization: Factorization) -> None:
-        """Solve at one ridge, and store the solution as fitted attributes."""
+        """Solve at the ridge `alpha`, and store the solution as fitted attributes."""
         problem, solution = factorization.problem, factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
         self.input_kernel_, self.loss_ = solution.kernel.inputs, solution.loss
@@ -229,7 +229,7 @@ class RidgeEstimator(RidgePredictions):
             self.fitted_.keep(factorization)
 
     def _store_stream(self, gathered: Gathered) -> None:
-        """Store the fitted attributes that every model of a stream has."""
+        """Fit the decoder on a stream's sample, and store sample, moments and output kernel."""
         expected, self.outputs_ = gathered.expected, gathered.sample.y
         self.output_kernel_ = expected.output_kernel
         if expected.y is not None:
@@ -251,7 +251,7 @@ class RidgeEstimator(RidgePredictions):
         X: Items = None,
         y: Items = None,
     ) -> Plan:
-        """Return the cost of a fit by each route, in memory and multiplications.
+        """Return the memory and the multiplications that each way to fit the model needs.
 
         Parameters
         ----------

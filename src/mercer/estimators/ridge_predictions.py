@@ -22,7 +22,7 @@ from .selective import confidence_of
 
 
 class RidgePredictions(LeftOutPoints):
-    """A model that predicts by the solution of a ridge problem."""
+    """Mixin with the prediction methods of a solved ridge problem."""
 
     fitted_: Fitted
     posterior_: Posterior
@@ -34,20 +34,20 @@ class RidgePredictions(LeftOutPoints):
     # -- points -------------------------------------------------------------------------------
 
     def _posterior(self, X: Items) -> Any:
-        """Return the posterior of the fitted model, or the saved one."""
+        """Return the posterior distribution of g at X; for a saved model, the saved posterior."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
             return fitted.posterior(self.flat_).at(X)
         return None if saved is None else saved.at(X)
 
     def keep_posterior(self) -> None:
-        """Mark the model to be saved with its posterior variance."""
+        """Mark the model so that its posterior variance is saved with it."""
         self.posterior_ = self.fitted_.posterior(self.flat_)
 
     # -- what was left out --------------------------------------------------------------------
 
     def loo_embed(self) -> Embedding:
-        """Return the left-out point of every training example (for a stream, of its sample).
+        """Return the left-out point of each training example (of a stream, of each sampled pair).
 
         The operator, landmarks and length scales are those of all data; with groups at `fit`,
         whole groups are left out.
@@ -56,15 +56,15 @@ class RidgePredictions(LeftOutPoints):
         return self.fitted_.left_out_points()
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
-        """Return left-out points of the training examples, each fold left out together."""
+        """Return the left-out points of the training examples; each fold is left out as a whole."""
         return self.fitted_.with_folds(folds).left_out_points()
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
-        """Return points of new inputs, each without its own set of training examples."""
+        """Return the predicted points of X, input i without the training examples sets[i]."""
         return self.fitted_.without()(X, sets)
 
     def _calibration_weights(self) -> np.ndarray | None:
-        """Return the sample weights of the training examples; None for ones."""
+        """Return the sample weights of the training examples; None if all are one."""
         return self.fitted_.problem.weights
 
     def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
@@ -92,7 +92,7 @@ class RidgePredictions(LeftOutPoints):
         grid: Any = None,
         return_std: bool = False,
     ) -> Any:
-        """Return the decoded output of every input; lazily for Dask's collections.
+        """Return the decoded output of every input; a lazy collection if X is a Dask collection.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class RidgePredictions(LeftOutPoints):
         return mapped(light.predict, X, shape, dtype)
 
     def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
-        """Return predictions, and standard deviations of new outputs."""
+        """Return the predictions, and the standard deviations of new outputs."""
         check_is_fitted(self)
         if candidates is not None or grid is not None or is_dask(X):
             raise ValueError(
@@ -148,7 +148,7 @@ class RidgePredictions(LeftOutPoints):
 
 
 def with_posterior(model: Any) -> Any:
-    """Return a copy of a fitted model that is saved with its posterior variance."""
+    """Return a copy of a fitted model whose posterior variance is saved with it."""
     if not isinstance(model, RidgePredictions) or "fitted_" not in vars(model):
         raise TypeError(
             "variance=True is for a KernelDependency or KernelDependencyCV that was fitted here, "

@@ -40,7 +40,7 @@ PLAIN = {"each": 0.03, "common": 0.1}
 
 @dataclass(frozen=True)
 class Selection:
-    """The selection of one trial among many.
+    """The search for the best combination of kernels, decoder, loss and ridge.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class Selection:
         want: Want,
         risks: Sequence[float] | None = None,
     ) -> Iterator[Trial]:
-        """Yield a trial of one problem for every ridge and decoder."""
-        problem, alphas = factorization.problem, ridges(factorization, want)
+        """Yield a trial of one factored problem for every ridge and decoder."""
+        problem, alphas = factorization.problem, absolute_ridges(factorization, want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
         words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
         scored, averaged = self._scores_decoded(problem), self.model.criterion == "gcv"
@@ -78,7 +78,7 @@ class Selection:
                 yield Trial(factorization, decoder, names | found)
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
-        """Return the evidence or density if it is the criterion, else NaN."""
+        """Return the log evidence or density if it is the criterion, else NaN."""
         if self.model.criterion not in LIKELIHOODS:
             return np.nan
         if self.model.criterion == "evidence":
@@ -86,19 +86,19 @@ class Selection:
         return factorization.density(alpha)
 
     def _scores_decoded(self, problem: Problem) -> bool:
-        """Return whether decoded predictions are scored; for streams the risk is used."""
+        """Return whether trials are scored by decoded predictions; never for streams."""
         scoring = self.model.scoring
         if scoring == AUTO and (problem.gathered is not None or self.model.criterion != "loo"):
             return False
         return scores_decoded(scoring, problem.outputs.kernel, len(self.choices.decoders))
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
-        """Return the left-out risk, of a robust kind if a loss is robust."""
+        """Return the mean squared left-out error; a robust scale estimate if a loss is robust."""
         robust = self.choices.robust
         return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
 
     def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
-        """Return the score of left-out points under a decoder."""
+        """Return the score of the left-out points, decoded by a decoder."""
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
         known = vars(decoder).get("calibration_")
@@ -113,7 +113,7 @@ class Selection:
         )
 
     def best(self, trials: Iterable[Trial]) -> tuple[Trial, list[dict]]:
-        """Return the best trial, the first of equals, and a row of the report for each trial.
+        """Return the best trial (the first of equals), and a row of the results table for each.
 
         Among the default kernels a linear one is preferred to others that are better by no more
         than one standard error.
@@ -126,18 +126,22 @@ class Selection:
             if self.model.kernel is None and linear:
                 lower = plain is None or trial.row["risk"] < plain.row["risk"]
                 plain = trial if lower else plain
-            worth = self._worth(trial)
-            if best is None or worth > self._worth(best) or np.isnan(self._worth(best)[0]):
+            worth = self._sort_key(trial)
+            if best is None or worth > self._sort_key(best) or np.isnan(self._sort_key(best)[0]):
                 best = trial
         assert best is not None
-        if np.isnan(self._worth(best)[0]):
+        if np.isnan(self._sort_key(best)[0]):
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
-        if plain is not None and np.isnan(best.row["score"]) and _is_as_good(plain, best):
+        if (
+            plain is not None
+            and np.isnan(best.row["score"])
+            and _within_standard_error(plain, best)
+        ):
             best = plain
         return best, rows
 
-    def _worth(self, trial: Trial) -> tuple[float, float]:
-        """Return the criterion to maximise, and the negative risk to break ties."""
+    def _sort_key(self, trial: Trial) -> tuple[float, float]:
+        """Return the criterion to maximise, and the negative squared error as a tie-breaker."""
         row = trial.row
         if self.model.criterion in LIKELIHOODS:
             return row["evidence"], 0.0
@@ -145,8 +149,8 @@ class Selection:
         return (row["score"] if scored else -row["risk"]), -row["risk"]
 
 
-def _is_as_good(one: Trial, best: Trial) -> bool:
-    """Return whether a left-out risk is within one standard error of the least."""
+def _within_standard_error(one: Trial, best: Trial) -> bool:
+    """Return whether a trial's left-out error is within one standard error of the best one's."""
     problem = one.factorization.problem
     kernel = problem.inputs.kernel
     units = kernel.units if isinstance(kernel, Standardized) else ""
@@ -160,8 +164,8 @@ def _is_as_good(one: Trial, best: Trial) -> bool:
     return not exceeds_standard_error(lost[0] - lost[1], problem.weights)
 
 
-def ridges(factorization: Factorization, want: Want) -> list[float]:
-    """Return the ridges in absolute units."""
+def absolute_ridges(factorization: Factorization, want: Want) -> list[float]:
+    """Return the ridges to try in absolute units; relative ones are scaled by the data."""
     unit = factorization.scale if want.relative else 1.0
     return [float(alpha) * unit for alpha in want.alphas]
 
@@ -169,7 +173,7 @@ def ridges(factorization: Factorization, want: Want) -> list[float]:
 def nested_score(
     model: Any, X: Items, y: Items, groups: Items | None, weights: Any, folds: int
 ) -> tuple[float, float]:
-    """Return risk and score over folds that took no part in the choice or the fit.
+    """Return left-out error and score over outer folds, choosing parameters within each.
 
     Parameters
     ----------
@@ -206,7 +210,7 @@ def nested_score(
 
 
 def _score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
-    """Return the score of decoded predictions."""
+    """Return the score of the model's decoded predictions of X against y."""
     if not scores_decoded(model.scoring, model.output_kernel_):
         return float("nan")
     predicted = model.predict(X)

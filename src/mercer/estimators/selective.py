@@ -17,7 +17,7 @@ from ..kernels import Kernel
 
 @dataclass(frozen=True)
 class ExpectedQuality:
-    """The expected quality of predictions, learnt from left-out ones.
+    """The expected quality of each prediction, learnt from left-out predictions.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class ExpectedQuality:
     quality: np.ndarray
 
     def of(self, X: Items) -> np.ndarray:
-        """Return the expected quality of the prediction of each input."""
+        """Return the expected quality of the prediction of each input, greater is better."""
         if self.sizes is not None:
             return self.curve.predict(host(self.sizes.predict(X)))
         return self.curve.predict(nearness(self.model, self.model.embed(X)))
 
     def left_out(self, folds: int = 5) -> np.ndarray:
-        """Return the confidence of every left-out prediction, calibrated on other groups."""
+        """Return the expected quality of each left-out prediction, calibrated on other folds."""
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
         for rest, rows in fold_rows(fold_numbers(labels, folds)):
@@ -55,7 +55,7 @@ class ExpectedQuality:
 
 
 def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
-    """Calibrate the confidence of a fitted model on its left-out predictions.
+    """Learn the expected quality of a fitted model's predictions from the left-out ones.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
 
 
 def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
-    """Return the quality of every left-out prediction, greater being better."""
+    """Return the quality of every left-out prediction by a metric, greater is better."""
     outputs, kernel = model.outputs_, model.output_kernel_
     predicted = model.decoder_.decode(points)
     if metric is not None:
@@ -87,7 +87,7 @@ def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
 
 
 def _quality_model(model: Any, quality: np.ndarray) -> Any:
-    """Return a ridge model of the quality of left-out predictions, under the input kernel."""
+    """Fit a ridge model that predicts the quality of left-out predictions from the inputs."""
     problem = model.fitted_.problem
     inputs = problem.inputs
     if inputs.kernel.pairwise:
@@ -99,7 +99,7 @@ def _quality_model(model: Any, quality: np.ndarray) -> Any:
 
 
 def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Fit a ridge model of one number for each input.
+    """Fit a ridge model that predicts one number, `sizes`, from each input.
 
     Parameters
     ----------
@@ -133,14 +133,14 @@ def risk_coverage(confidence: np.ndarray, quality: np.ndarray) -> tuple[np.ndarr
 
 
 def _explained_variance(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the fraction of variance that each prediction explains, at least 0."""
+    """Return the fraction of variance that each predicted output explains, at least 0."""
     y, predicted = (A.reshape(len(A), -1) for A in (y, predicted))
     spread = ((y - y.mean(axis=0)) ** 2).sum(axis=1).mean()
     return np.maximum(1.0 - ((y - predicted) ** 2).sum(axis=1) / (spread or 1.0), 0.0)
 
 
 def _isotonic(certainty: np.ndarray, quality: np.ndarray) -> Any:
-    """Return the increasing function from certainty to quality of least squared error."""
+    """Fit an isotonic regression of quality on certainty."""
     from sklearn.isotonic import IsotonicRegression
 
     return IsotonicRegression(out_of_bounds="clip").fit(certainty, quality)

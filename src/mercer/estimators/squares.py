@@ -18,7 +18,7 @@ SHARES, NEAR = np.linspace(0.0, 1.0, 21), 0.95
 
 @dataclass(frozen=True)
 class Squares:
-    """Least squares Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² as sums over rows.
+    """The least-squares problem Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² for the model weights c.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Squares:
     def of(
         cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame, folds: np.ndarray
     ) -> Squares:
-        """Return the least-squares problem of blending the predicted points of several models.
+        """Return the problem of fitting V by the points G[k] of model k, with row weights w.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Squares:
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return the model weights c ≥ 0 of least squares or, if robust, of Huber's loss.
+        """Return the weights c ≥ 0 that minimise the squared error or, if robust, Huber's loss.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Squares:
         return c
 
     def _minimum(self, counts: np.ndarray, prior: np.ndarray | None, ridge: float) -> np.ndarray:
-        """Return the non-negative least-squares weights of rows with given counts."""
+        """Return the weights c ≥ 0 of least squares, row i counted `counts[i]` times."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)
@@ -93,7 +93,7 @@ class Squares:
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return for each row the weights c ≥ 0 that are fitted on the rows of other folds."""
+        """Return for each row the weights c ≥ 0 fitted on the rows of other folds."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
@@ -102,13 +102,13 @@ class Squares:
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """Return the weighted squared error of each row, for one c or for one c per row."""
+        """Return the weighted squared error of each row; C is one c, or one row c for each row."""
         C = np.broadcast_to(C, self.r.shape)
         gained, size = self._products(C)
         return self.v - 2.0 * gained + size
 
     def safe_fraction(self, C: np.ndarray) -> float:
-        """Return the largest fraction whose gain minus one standard error is near the best.
+        """Return the largest factor of C whose gain minus one standard error is near the best.
 
         Near means at least `NEAR` times the best. The fraction is 1 if the models predict well,
         and 0 if they may be no better than the mean.
@@ -119,7 +119,7 @@ class Squares:
         return float(SHARES[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
 
     def _products(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return cᵀr and cᵀQc of each row."""
+        """Return rᵀc and cᵀQc of each row, with c the row of C."""
         return (self.r * C).sum(axis=1), np.einsum("nk,nkl,nl->n", C, self.Q, C)
 
 
@@ -136,7 +136,7 @@ def _nonnegative_minimum(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _inner_products(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the inner products ⟨A_i, B_i⟩ of points in the frame."""
+    """Return the inner product of row i of A with row i of B, as points of the frame."""
     if frame.compact:
         return (A * B).sum(axis=1)
     L = frame.evaluate(frame.outputs)  # type: ignore[attr-defined]

@@ -108,7 +108,7 @@ def train_network(
 
 
 class _Trainer:
-    """Trainer of a copy of the network, through the kernel after it."""
+    """Training loop for a copy of the network, through the kernel on its features."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Trainer:
         self.log_ridge = torch.zeros((), dtype=torch.float64, requires_grad=True)
 
     def run(self, epochs: int, rate: float, decay: float, seed: int, verbose: bool) -> list[float]:
-        """Run all epochs, and return the mean error of each."""
+        """Train for all epochs, and return the mean left-out error of each epoch."""
         import torch
 
         random, n = np.random.default_rng(seed), len(self.X)
@@ -171,7 +171,7 @@ class _Trainer:
         return errors
 
     def _backward(self, rows: np.ndarray, random: np.random.Generator) -> float:
-        """Return the left-out error of a minibatch, and leave its gradient in the parameters."""
+        """Compute a minibatch's left-out error and its gradients; return the error."""
         import torch
 
         X, y = self.X[rows], take(self.y, rows)
@@ -180,7 +180,7 @@ class _Trainer:
         dtype = next(self.module.parameters()).dtype
         Z = self.module(torch.as_tensor(X, dtype=dtype, device=self.device)).flatten(1)
         F = Z.detach().to(torch.float64)
-        T = _root(like(host(self.output(self.output.as_outputs(y))), F), self.intercept)
+        T = _gram_root(like(host(self.output(self.output.as_outputs(y))), F), self.intercept)
         K = self.inner._gram(F, F)
         value, ridge, A = _left_out_error(
             K, T, float(torch.exp(self.log_ridge.detach())), self.intercept
@@ -190,8 +190,8 @@ class _Trainer:
         return value
 
 
-def _root(L: Array, intercept: bool) -> Array:
-    """Return T with TTᵀ = L, centred where there is an intercept."""
+def _gram_root(L: Array, intercept: bool) -> Array:
+    """Return T with TTᵀ = L, where L is first centred if there is an intercept."""
     xp = namespace(L)
     if intercept:
         L = L - xp.mean(L, axis=0)[None, :]
@@ -203,7 +203,7 @@ def _root(L: Array, intercept: bool) -> Array:
 def _left_out_error(
     K: Array, T: Array, relative: float, intercept: bool
 ) -> tuple[float, float, Array]:
-    """Return the mean squared left-out residual, its slope in the log ridge, and that in K.
+    """Return the mean squared left-out residual, and its derivatives in the log ridge and in K.
 
     The ridge is `relative` hundredths of the mean diagonal of K, held.
     """

@@ -34,7 +34,7 @@ BLOCK = 2**17
 
 @dataclass(frozen=True)
 class Scaling:
-    """Standardisation of columns to mean 0 and standard deviation 1, with rounding.
+    """Standardisation of columns to mean 0 and deviation 1, followed by rounding.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Scaling:
 
     @classmethod
     def of(cls, A: np.ndarray) -> Scaling:
-        """Return the scaling of the columns of A; a constant column has a spread of 1."""
+        """Return the scaling of the columns of A; a constant column is divided by 1."""
         mean, spread = A.mean(axis=0), A.std(axis=0)
         varies = spread > 1e-12 * np.abs(A).max(axis=0)
         return cls(mean, np.where(varies, spread, 1.0))
@@ -59,7 +59,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class TreeNodes:
-    """Several trees, their nodes in one list.
+    """The nodes of several decision trees in one set of arrays.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class TreeNodes:
 
     @classmethod
     def of(cls, grown: list[BaseDecisionTree]) -> TreeNodes:
-        """Return the nodes of trees that scikit-learn has grown."""
+        """Copy the nodes of fitted scikit-learn trees."""
         trees = [tree.tree_ for tree in grown]
         roots = np.cumsum([0] + [tree.node_count for tree in trees])[:-1]
         feature = np.concatenate([np.maximum(tree.feature, -1) for tree in trees])
@@ -93,14 +93,14 @@ class TreeNodes:
         )
 
     def joined(self, other: TreeNodes) -> TreeNodes:
-        """Return these trees followed by others."""
+        """Return these trees followed by the trees of `other`."""
         n = self.n_nodes
         shifted = other.roots + n, other.feature, other.threshold, other.left + n, other.right + n
         own = self.roots, self.feature, self.threshold, self.left, self.right
         return TreeNodes(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
 
     def check_loaded(self, limits: Limits) -> None:
-        """Refuse nodes that do not exist and children before their parents."""
+        """Check a loaded file: node numbers exist, and children come after their parents."""
         n = self.n_nodes
         indices(self.roots, "roots", 0, n)
         indices(self.feature, "feature", -1, limits.size, n)
@@ -116,11 +116,11 @@ class TreeNodes:
         return len(self.feature)
 
     def select(self, chosen: slice) -> TreeNodes:
-        """Return some of the trees; they share the list of nodes."""
+        """Return the trees of a slice; the node arrays are shared, not copied."""
         return replace(self, roots=self.roots[chosen])
 
     def leaves(self, A: Array, precision: Any = np.float32) -> np.ndarray:
-        """Return the leaf of each row in each tree, (rows, trees).
+        """Return the number of the leaf that each row of A reaches in each tree, (rows, trees).
 
         scikit-learn's forests compare inputs in single precision, its boosted trees in double.
         """
@@ -131,7 +131,7 @@ class TreeNodes:
         return found
 
     def _descend(self, A: np.ndarray, nodes: np.ndarray) -> None:
-        """Replace, in place, the nodes of each row by the leaves that the row falls into.
+        """Move each row of A from its current nodes down to leaves; overwrite `nodes`.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class TreeNodes:
 
 @dataclass(frozen=True)
 class Forest:
-    """Grown trees, and the leaves of the training rows.
+    """Fitted trees with the leaves of the training rows.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class Forest:
         mass: np.ndarray,
         seeds: Iterable[int],
     ) -> Forest:
-        """Grow a tree on each column of masses, from inputs A to targets T."""
+        """Fit one tree from inputs A to targets T for each column of sample weights `mass`."""
         rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
         tree._validate_params()
         parameters, grown = tree.get_params(), []
@@ -191,31 +191,31 @@ class Forest:
         return cls(trees, trees.leaves(A), mass)
 
     def joined(self, other: Forest) -> Forest:
-        """Return a forest of the trees of both, grown on the same rows."""
+        """Return a forest with the trees of both; they were grown on the same rows."""
         leaves = np.hstack([self.leaves, other.leaves + self.trees.n_nodes])
         return Forest(self.trees.joined(other.trees), leaves, np.hstack([self.mass, other.mass]))
 
     @cached_property
-    def shares(self) -> csc_array:
-        """The fraction of each leaf (column) that each training row (row) has."""
+    def leaf_fractions(self) -> csc_array:
+        """The fraction of each leaf's weight that a training row has, (rows, leaves), sparse."""
         P = memberships(self.leaves, self.mass, self.trees.n_nodes)
         totals = np.asarray(P.sum(axis=0)).ravel()
         return csc_array(P @ diags_array(1.0 / np.where(totals > 0, totals, 1.0)))
 
-    def means(self, V: np.ndarray) -> np.ndarray:
-        """Return the mean of the rows of V in each leaf."""
-        return self.shares.T @ V
+    def leaf_means(self, V: np.ndarray) -> np.ndarray:
+        """Return the weighted mean of the rows of V in each leaf, one row for each leaf."""
+        return self.leaf_fractions.T @ V
 
     def out_of_bag(self, V: np.ndarray) -> np.ndarray:
-        """Return for each row the mean prediction of V by the trees that did not see it."""
+        """Return for each row the mean prediction of V by trees that were not grown on it."""
         unseen = (self.mass == 0).astype(float)
         unseen[~unseen.any(axis=1)] = 1.0  # a row that all trees saw: as good as it gets
         M = memberships(self.leaves, unseen, self.trees.n_nodes)
-        return (M @ self.means(V)) / unseen.sum(axis=1, keepdims=True)
+        return (M @ self.leaf_means(V)) / unseen.sum(axis=1, keepdims=True)
 
 
 def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> csr_array:
-    """Return the leaves of each row as a sparse matrix, (rows, nodes).
+    """Return a sparse matrix (rows, nodes) that is nonzero at the leaves of each row.
 
     The entries are `values`, or ones if `values` is None.
     """
@@ -227,7 +227,7 @@ def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> 
 
 @parameters
 class LeafMeans(FeatureMap):
-    """The mean over trees of the values in the leaves of an input.
+    """Feature map: the mean over trees of the values in an input's leaves.
 
     Parameters
     ----------
@@ -247,21 +247,21 @@ class LeafMeans(FeatureMap):
     values: Array
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the coordinates of the points of some inputs."""
+        """Return the mean of the leaves' values over trees, one row for each input."""
         leaves = self.trees.leaves(self.scaling(features_of(self.kernel, A)))
         found = memberships(leaves, None, self.trees.n_nodes) @ self.values
         return (found.toarray() if issparse(found) else found) / leaves.shape[1]
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
-        """Return the weights on the training outputs, for trees whose `values` are such weights."""
+        """Return the weights on the training outputs, if `values` holds them; `C` is unused."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> Any:
-        """Return this object if it is the map itself, else None."""
+        """Return this object if it is `map` itself, else None."""
         return self if map is self else None
 
 
 def features_of(kernel: Kernel, A: Items) -> np.ndarray:
-    """Return the finite features of items as a dense NumPy array."""
+    """Return the finite features of items A as a dense NumPy array, one row for each item."""
     features: Any = kernel.features
     return host(dense(features(A)))

@@ -27,7 +27,7 @@ def tune(
     max_iter: int = STEPS,
     random_state: int | np.random.RandomState | None = 0,
 ) -> KernelDependency:
-    """Learn the ridge and every continuous parameter of the kernel, and fit the model with them.
+    """Learn the ridge and all continuous kernel parameters by gradient, and fit the model.
 
     L-BFGS on the logarithms of the parameters, by analytic gradients; a step costs about one
     factorisation, whatever their number.
@@ -93,7 +93,7 @@ def tune(
 
 
 def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
-    """Return the kernel of a problem at learnt parameters; unchanged if it has no gradient."""
+    """Return the problem's kernel with learnt parameters; unchanged if it has no gradient."""
     if not problem.separable or problem.loss is not None or problem.kernel.operator.learnt:
         return problem.kernel
     found: Learnt = ParameterSearch(problem, criterion).run(restarts)

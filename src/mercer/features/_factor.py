@@ -27,12 +27,12 @@ AHEAD = 48
 
 
 def _solve_triangular(L: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return L⁻¹B and overwrite `B`: faster than a general solve, but holds the lock."""
+    """Return L⁻¹B for lower triangular L, and overwrite B."""
     return dtrsm(1.0, L, B, lower=1, overwrite_b=1)
 
 
 class Factor:
-    """Factor of K ≈ UUᵀ that grows by pivots, computed from n × rank kernel values."""
+    """Low-rank factor K ≈ UUᵀ of a Gram matrix, which grows as items are added as pivots."""
 
     def __init__(self, kernel: Kernel, A: Items, rank: int | None):
         self.kernel, self.A = kernel, kernel.check(A, "A")
@@ -48,7 +48,7 @@ class Factor:
 
     @property
     def rows(self) -> Array:
-        """The columns of U that are known so far."""
+        """The matrix U computed so far, one row for each item."""
         return self.U[:, : len(self.pivots)]
 
     @property
@@ -57,13 +57,13 @@ class Factor:
         return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
 
     def residual_block(self, index: Any) -> Array:
-        """Return the block of K - UUᵀ over some items."""
+        """Return the rows and columns of K - UUᵀ at the items `index`."""
         some, rows = take(self.A, index), take(self.rows, index)
         left = self.kernel.finite_values(self.kernel._gram(some, some))
         return left - rows @ rows.T
 
     def columns(self, index: Any) -> Array:
-        """Return some columns of K - UUᵀ."""
+        """Return the columns of K - UUᵀ at the items `index`."""
         landmarks, known = take(self.A, index), take(self.rows, index)
         G = [
             self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known.T
@@ -72,20 +72,20 @@ class Factor:
         return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
 
     def grow(self, index: Any) -> None:
-        """Add some items as pivots."""
+        """Add the items `index` as pivots, and compute their columns of U."""
         if is_foreign(self.U) or not self.kernel.on_vectors:
             G = self.columns(index)
             L = PositiveDefinite.of(take(G, index)).factor
-            self._add(index, solve_triangular(L, G.T).T)
+            self._append_columns(index, solve_triangular(L, G.T).T)
             return
         L = np.asfortranarray(PositiveDefinite.of(self.residual_block(index)).factor)
         landmarks, known = take(self.A, index), take(self.rows, index)
         threads = min(cores(), count(self.A) // THREAD_ROWS)
         solve = _solve_triangular if threads <= FEW_THREADS else np.linalg.solve
-        striped(partial(self._fill, solve, L, landmarks, known), count(self.A), THREAD_ROWS)
+        striped(partial(self._fill_rows, solve, L, landmarks, known), count(self.A), THREAD_ROWS)
         self._record_pivots(index)
 
-    def _fill(
+    def _fill_rows(
         self,
         solve: Callable[[np.ndarray, np.ndarray], np.ndarray],
         L: np.ndarray,
@@ -93,7 +93,7 @@ class Factor:
         known: np.ndarray,
         parts: list[slice],
     ) -> None:
-        """Compute some rows of the new columns, and update their residuals."""
+        """Compute new columns of U for some rows, and update the diagonal of K - UUᵀ there."""
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
@@ -103,8 +103,8 @@ class Factor:
             left = self.residual[rows] - np.einsum("ij,ij->i", new, new)
             self.residual[rows] = np.maximum(left, 0.0)
 
-    def _add(self, index: Any, new: Array) -> None:
-        """Append the columns of new pivots, and update the residuals."""
+    def _append_columns(self, index: Any, new: Array) -> None:
+        """Append the columns `new` of the pivots `index` to U, and update the residuals."""
         xp, m = namespace(self.U), len(self.pivots)
         self.U[:, m : m + len(index)] = new
         left = self.residual - xp.sum(new * new, axis=1)
@@ -112,14 +112,14 @@ class Factor:
         self._record_pivots(index)
 
     def _record_pivots(self, index: Any) -> None:
-        """Record items as pivots; nothing is left of them."""
+        """Record the items `index` as pivots, and set their residuals to zero."""
         for i in index:
             self.residual[int(i)] = 0.0
         self.pivots += [int(i) for i in index]
 
 
 class GreedyFactor(Factor):
-    """Factor that grows one pivot at a time and computes columns of likely pivots in advance.
+    """Factor that grows by one pivot at a time, and precomputes columns of likely pivots.
 
     A kernel takes hardly longer for some dozen columns than for one, and the next pivots are
     nearly always among the items with the largest residuals now.
@@ -128,20 +128,20 @@ class GreedyFactor(Factor):
     place: dict[int, int] = {}
 
     def worst(self) -> int:
-        """Return the item with the largest residual."""
+        """Return the index of the item with the largest residual."""
         return int(namespace(self.residual).argmax(self.residual))
 
     def grow(self, index: Any) -> None:
-        """Add an item as a pivot."""
+        """Add one item as a pivot."""
         (i,) = index
         if i not in self.place:
-            self._fetch(i)
+            self._compute_columns_ahead(i)
         column = self.fetched[:, self.place[i]]
         column = column - self.rows[:, self.since :] @ self.U[i, self.since : len(self.pivots)]
-        self._add(index, (column / namespace(column).sqrt(column[i]))[:, None])
+        self._append_columns(index, (column / namespace(column).sqrt(column[i]))[:, None])
 
-    def _fetch(self, i: int) -> None:
-        """Compute the columns of an item and of the items with the largest residuals."""
+    def _compute_columns_ahead(self, i: int) -> None:
+        """Compute the columns of item i and of the items with the largest residuals."""
         order = host(namespace(self.residual).argsort(self.residual))
         some = [i, *(int(j) for j in order[-AHEAD:] if j != i)]
         self.fetched, self.since = self.columns(some), len(self.pivots)

@@ -13,7 +13,7 @@ from ..kernels import Kernel
 
 
 class FeatureMap(BaseEstimator):
-    """Finite coordinates of a kernel: transform(A) @ transform(B).T ≈ k(A, B).
+    """Map to finite coordinates such that transform(A) @ transform(B).T ≈ kernel(A, B).
 
     A custom map implements `fit` and `transform`; `mercer.testing.check_feature_map` checks it.
 
@@ -47,19 +47,19 @@ class FeatureMap(BaseEstimator):
     kernel_: Kernel
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
-        """Choose coordinates for a fitted kernel from a sample of items."""
+        """Choose the coordinates for a fitted kernel from sample items A."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(kernel, A)")
 
     def transform(self, A: Items) -> Array:
-        """Return the coordinates of the items, one row each."""
+        """Return the coordinates of the items, one row for each item."""
         raise NotImplementedError(f"{type(self).__name__} must implement transform(A)")
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Fit the map and return the coordinates of the items."""
+        """Fit the map, and return the coordinates of the items, one row for each."""
         return self.fit(kernel, A).transform(A)
 
     def sqnorms(self, A: Items) -> Array:
-        """Return ‖Φ(a)‖² as used in distances."""
+        """Return ‖Φ(a)‖² of each item; if the map projects, the squared norm of its coordinates."""
         if not self.projects:
             return self.kernel_.diag(A)
         U = self.transform(A)
@@ -70,7 +70,7 @@ class FeatureMap(BaseEstimator):
         return Composed(self, M)
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Return the map without the matrix that it applies last, and that matrix or None.
+        """Return (the map without its last matrix, this matrix); (the map, None) without one.
 
         Moments of the bare map, summed over many rows, become those of the whole map by one
         product at the end instead of one for every row.
@@ -83,7 +83,7 @@ class FeatureMap(BaseEstimator):
         return None
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights and items with Σ weight · Φ(item) = the point of each row of C."""
+        """Return weights W and items such that Σ_j W_ij Φ(item_j) has the coordinates C_i."""
         raise NotSupported(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
             "this decoder or these weights need: use features built on items, such as Nystroem."
@@ -96,7 +96,7 @@ class FeatureMap(BaseEstimator):
 
 
 def check_width(found: int, expected: int, kernel: Kernel) -> None:
-    """Raise a ValueError if items have another number of features than at fit."""
+    """Raise a ValueError if the number of features differs from that at fit."""
     if found != expected:
         raise ValueError(
             f"these items have {found} features under {kernel}, but {expected} features are "
@@ -105,7 +105,7 @@ def check_width(found: int, expected: int, kernel: Kernel) -> None:
 
 
 class Composed(FeatureMap):
-    """A feature map followed by a matrix."""
+    """A feature map followed by multiplication with a matrix."""
 
     def __init__(self, map: Any, matrix: Array):
         self.map = map
@@ -121,5 +121,5 @@ class Composed(FeatureMap):
         return self.matrix
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the map followed by the product of both matrices."""
+        """Return the map A ↦ transform(A) @ M, with the two matrices multiplied."""
         return Composed(self.map, self.matrix @ M)

@@ -6,7 +6,7 @@ from .base import FeatureMap, check_width
 
 
 class CenteredFeatures(FeatureMap):
-    """Finite features minus a mean, times a matrix: a linear model independent of the origin.
+    """The map (features(a) - mean) @ matrix: a linear model that ignores the origin.
 
     Parameters
     ----------
@@ -29,17 +29,17 @@ class CenteredFeatures(FeatureMap):
         self.dual = dual
 
     def transform(self, A: Items) -> Array:
-        """Return (features(a) - mean) @ matrix."""
+        """Return (features(a) - mean) @ matrix, one row for each item."""
         F = self.kernel_.features(self.kernel_.check(A, "A"))
         check_width(F.shape[1], self.mean.shape[0], self.kernel_)
         return F - self.mean if self.matrix is None else (F - self.mean) @ self.matrix
 
     @property
     def coefficients(self) -> Array:
-        """The dual coefficients, one row per training item; without these the matrix."""
+        """The dual coefficients, one row for each training item; if unknown, the matrix."""
         return self.matrix if self.dual is None else self.dual
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the map followed by a matrix, as one matrix."""
+        """Return the map A ↦ transform(A) @ M, with the two matrices multiplied."""
         matrix = M if self.matrix is None else self.matrix @ M
         return CenteredFeatures(self.kernel_, self.mean, matrix)

@@ -8,7 +8,7 @@ from .base import FeatureMap, check_width
 
 @parameters
 class Explicit(FeatureMap):
-    """The finite features of the kernel, such as the vectors of a linear kernel.
+    """The exact finite features of a kernel, such as the vectors of a linear kernel.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Explicit(FeatureMap):
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Return the features of the items, and store their number."""
+        """Fit the map, and return the features of the items, one row for each."""
         features = kernel.features
         if features is None:
             raise ValueError(f"{kernel} has no finite features: leave its features at None.")
@@ -44,16 +44,16 @@ class Explicit(FeatureMap):
         return F
 
     def transform(self, A: Items) -> Array:
-        """Return the features of the items."""
+        """Return the features of the items, one row for each."""
         features = self.kernel_.features
         F = features.rows(A) if self.sparse else features.transform(A)
         check_width(F.shape[1], self.width_, self.kernel_)
         return F
 
     def sqnorms(self, A: Items) -> Array:
-        """Return the diagonal of the kernel, without computing features."""
+        """Return k(a, a) of each item, without computing features."""
         return self.kernel_.diag(A)
 
     def kernel_features(self, C: Array) -> Array:
-        """Return the coordinates, which are the features."""
+        """Return the coordinates unchanged, because they are the features."""
         return C

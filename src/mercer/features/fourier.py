@@ -71,7 +71,7 @@ class RandomFourier(FeatureMap):
         self.random_state = random_state
 
     def fit(self, kernel: Kernel, A: Items) -> RandomFourier:
-        """Draw the frequencies."""
+        """Draw the random frequencies for a stationary kernel."""
         if self.rank is None:
             raise ValueError("RandomFourier needs a rank, the number of its coordinates.")
         check_rank(self.rank)
@@ -85,13 +85,13 @@ class RandomFourier(FeatureMap):
         random, shape = check_random_state(self.random_state), ((self.rank + 1) // 2, A.shape[1])
         omega = fourier.sample(random, shape)
         if self.orthogonal and fourier.isotropic:
-            omega = _orthogonal(random, shape) * np.linalg.norm(omega, axis=1)[:, None]
+            omega = _orthogonal_directions(random, shape) * np.linalg.norm(omega, axis=1)[:, None]
         self.kernel_, self.frequencies_ = kernel, omega
         self.scale_ = sqrt(float(kernel.diag(take(A, [0]))[0]) / shape[0])
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return the cosines, then the sines, of the phases."""
+        """Return cosines, then sines, of the items' products with the frequencies."""
         A = self.kernel_.check(A, "A")
         check_width(A.shape[1], self.frequencies_.shape[1], self.kernel_)
         omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
@@ -100,8 +100,8 @@ class RandomFourier(FeatureMap):
         return self.scale_ * xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 
 
-def _orthogonal(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-    """Draw uniform unit vectors, orthogonal within batches as large as the dimension."""
+def _orthogonal_directions(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    """Draw random unit vectors (rows), orthogonal within batches of the dimension's size."""
     number, width = shape
     batches = []
     for _ in range(0, number, width):
@@ -184,36 +184,40 @@ class RandomOperatorFourier(FeatureMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return the coordinates u: cosines, then sines."""
+        """Return cosines, then sines, of the items' products with the frequencies."""
         A = self.kernel_.check(A, "A")
         phases = dense(A @ like(self.frequencies_, A).T)
         xp = namespace(phases)
         return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
-        """Return coef, (p, q), of g(x) = u(x) @ coef from the moments S_uu and S_vu."""
+        """Return coef (p, q) of the ridge model g(x) = u(x) @ coef; uu = UᵀU, vu = VᵀU."""
         N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
-        gather = like(self._gather().toarray(), vu) if is_foreign(vu) else self._gather()
+        gather = (
+            like(self._summation_matrix().toarray(), vu)
+            if is_foreign(vu)
+            else self._summation_matrix()
+        )
         return gather @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
-        """Return Σ_i Ψ_iΨ_iᵀ, computed from the moment S_uu."""
+        """Return Σ_i Ψ_iΨ_iᵀ over items, computed from the moment uu of the coordinates."""
         along = like(self.along_, uu)
         N = take(take(uu, self.source_).T, self.source_).T
         N *= along @ along.T
         return N
 
     def features(self, U: Array) -> Array:
-        """Return Ψ, (n, q, number of features), from the coordinates u."""
+        """Return the features Ψ (n, q, number of features) from the coordinates U (n, p)."""
         return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
-        """Return Σ_i Ψ_i v_i, computed from the moment S_vu."""
+        """Return Σ_i Ψ_i v_i over items, computed from the moment vu of outputs and coordinates."""
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 
-    def _gather(self) -> csr_array:
-        """Return the matrix that sums the features of every coordinate."""
+    def _summation_matrix(self) -> csr_array:
+        """Return the sparse 0/1 matrix that sums the features of each coordinate."""
         size = (2 * len(self.frequencies_), len(self.source_))
         return csr_array((np.ones(size[1]), (self.source_, np.arange(size[1]))), shape=size)

@@ -19,28 +19,28 @@ STEADY = 1e3
 
 
 class LandmarkMap(FeatureMap):
-    """Coordinates k(a, landmarks) @ weights of the projection on the span of the landmarks."""
+    """Base class of maps k(a, landmarks) @ weights: projections on the span of landmarks."""
 
     landmarks_: Items
     weights_: Array
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
-        """Choose the landmarks."""
+        """Choose the landmarks from the items A."""
         self.fit_transform(kernel, A)
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return the kernel values with the landmarks, times the weights."""
+        """Return k(a, landmarks) @ weights, one row for each item."""
         K, W = self.kernel_(A, self.landmarks_), self.weights_
         return K if W is None else times(K, W)
 
     @property
     def coefficients(self) -> Array:
-        """The weights, one row per landmark."""
+        """The weights, one row for each landmark."""
         return self.weights_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Return the map to bare kernel values, and the weights."""
+        """Return the map to the kernel values k(a, landmarks), and the weights."""
         return Spanned(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
@@ -48,13 +48,13 @@ class LandmarkMap(FeatureMap):
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the weights of points on the landmarks, and the landmarks."""
+        """Return points with coordinates C as weights on the landmarks, and the landmarks."""
         return C @ self.weights_.T, self.landmarks_
 
 
 @parameters
 class Spanned(LandmarkMap):
-    """Given landmarks and weights; without weights the coordinates are the kernel values."""
+    """Feature map with given landmarks and weights; without weights, the kernel values."""
 
     kernel: Kernel
     landmarks: Items
@@ -65,11 +65,10 @@ class Spanned(LandmarkMap):
 
 
 def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
-    """Return the map whose moments are summed, the matrix to apply to the sums, and coordinates.
+    """Return a map without its last matrix if that is stable, the matrix, and A's coordinates.
 
-    These are the map without its weights and the weights, if the weights magnify rounding errors
-    only a little (see `Gathering`); otherwise the unchanged map and None. The coordinates are
-    those of the items `A`.
+    The matrix (the weights of the map) is split off if it magnifies rounding errors only a little,
+    see `Gathering`; otherwise the map is unchanged and the matrix is None.
     """
     bare, W = map.unweighted()
     U = dense(bare.transform(A))
@@ -138,19 +137,19 @@ class KernelPCA(LandmarkMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return the components of Φ(a), or of Φ(a) minus the mean."""
+        """Return the principal components of Φ(a), or of Φ(a) - mean if centred."""
         return super().transform(A) - self.mean_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Return the map without its weights; unchanged if the mean is subtracted last."""
+        """Return the map without its weights, and the weights; (the map, None) if centred."""
         return (self, None) if self.center else super().unweighted()
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the map followed by a matrix."""
+        """Return the map A ↦ transform(A) @ M."""
         return FeatureMap.compose(self, M) if self.center else super().compose(M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the weights of points on all training items, with the mean added if centred."""
+        """Return points with coordinates C as weights on the training items, and these items."""
         weights, items = super().expansion(C)
         if not self.center:
             return weights, items
@@ -158,7 +157,7 @@ class KernelPCA(LandmarkMap):
 
 
 def check_rank(rank: int | None) -> None:
-    """Check that a rank is a positive integer or None."""
+    """Raise an error if a rank is neither a positive integer nor None."""
     number = isinstance(rank, int | np.integer) and not isinstance(rank, bool)
     if rank is not None and (not number or rank < 1):
         raise ValueError(f"rank must be a positive integer or None, got {rank!r}.")

@@ -17,7 +17,7 @@ CONDITION = 1e3
 
 @parameters
 class Nystroem(LandmarkMap):
-    r"""Coordinates of the projection on landmarks drawn at random, or given.
+    r"""Projection on the span of landmarks, which are drawn at random or given.
 
     :math:`u(a) = k(a, Z) W` with :math:`W W^\top = k(Z, Z)^{-1}`.
 
@@ -59,8 +59,8 @@ class Nystroem(LandmarkMap):
     depends_on_data = property(lambda self: self.landmarks is None)
 
     def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        """Choose the landmarks, and compute the trace error block by block."""
-        A, trace = self._choose(kernel, A)
+        """Choose the landmarks, and compute the trace error tr(K - UUᵀ) / tr K."""
+        A, trace = self._choose_landmarks(kernel, A)
         if not (kernel.on_vectors and isinstance(A, np.ndarray)):
             self._set_trace_error(trace, _total_square(self.transform(A)))
             return self
@@ -73,28 +73,28 @@ class Nystroem(LandmarkMap):
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Choose the landmarks and return the coordinates of the items."""
-        A, trace = self._choose(kernel, A)
+        """Choose the landmarks, and return the coordinates of the items, one row for each."""
+        A, trace = self._choose_landmarks(kernel, A)
         U = self.transform(A)
         self._set_trace_error(trace, _total_square(U))
         return U
 
-    def _choose(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
-        """Choose landmarks and weights; return the checked items and the trace of the kernel."""
+    def _choose_landmarks(self, kernel: Kernel, A: Items) -> tuple[Items, float]:
+        """Set landmarks and weights; return the checked items and their Gram matrix's trace."""
         A = kernel.check(A, "A")
         diagonal = kernel.diag(A)
-        landmarks = self._chosen(kernel, A)
+        landmarks = self._given_or_drawn_landmarks(kernel, A)
         require_low_rank(count(A), count(landmarks))
         self.kernel_, self.landmarks_ = kernel, landmarks
         self.weights_ = inverse_root(kernel.checked_gram(landmarks))
         return A, float(namespace(diagonal).sum(diagonal))
 
     def _set_trace_error(self, trace: float, kept: float) -> None:
-        """Store the fraction of the trace that the coordinates miss."""
+        """Store the fraction of the trace that is lost, if `kept` of it is represented."""
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
 
-    def _chosen(self, kernel: Kernel, A: Items) -> Items:
-        """Return the given landmarks, or landmarks drawn from the items."""
+    def _given_or_drawn_landmarks(self, kernel: Kernel, A: Items) -> Items:
+        """Return the given landmarks, or `rank` items drawn at random."""
         if (self.rank is None) == (self.landmarks is None):
             raise ValueError(
                 "Nystroem takes either rank=, a number of landmarks to draw, or landmarks=, the "
@@ -110,12 +110,12 @@ class Nystroem(LandmarkMap):
 
 
 def _total_square(U: Array) -> float:
-    """Return the sum of all squares."""
+    """Return the sum of the squared entries of U."""
     return float(namespace(U).sum(U * U))
 
 
 def inverse_root(K: Array) -> Array:
-    """Return W with W Wᵀ = K⁻¹ on the range of K, and overwrite `K`.
+    """Return W with WWᵀ = K⁻¹ on the range of K, and overwrite K.
 
     One Cholesky factorisation if K is well conditioned, otherwise one eigendecomposition.
     """

@@ -19,7 +19,7 @@ BLOCK = 128
 
 
 class PivotedCholesky(LandmarkMap):
-    """Factor U such that UUᵀ is the projection of K on chosen items, the pivots."""
+    """Base class of low-rank factors K ≈ UUᵀ by projection on chosen items, the pivots."""
 
     random_state: Any = None
     """The seed of pivots that are drawn; None where they are not."""
@@ -30,18 +30,18 @@ class PivotedCholesky(LandmarkMap):
 
     Factor: ClassVar[type[Factor]] = Factor
 
-    def _next(self, factor: Any, random: np.random.RandomState) -> Any:
-        """Return the next pivots; none if only rounding errors are left."""
+    def _next_pivots(self, factor: Any, random: np.random.RandomState) -> Any:
+        """Return the indices of the next pivots; none if the residuals are rounding errors."""
         raise NotImplementedError
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Choose the landmarks and return the rows of the factor."""
+        """Choose the pivots, and return the factor U, one row for each item."""
         check_rank(self.rank)
         non_negative(self.tolerance, "tolerance")
         factor = self.Factor(kernel, A, self.rank)
         random = check_random_state(self.random_state)
         while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
-            index = self._next(factor, random)
+            index = self._next_pivots(factor, random)
             if len(index) == 0:
                 break
             factor.grow(index)
@@ -56,7 +56,7 @@ class PivotedCholesky(LandmarkMap):
 
 
 class IncompleteCholesky(PivotedCholesky):
-    r"""Greedy pivoted Cholesky: the next landmark is the item with the largest residual.
+    r"""Greedy pivoted Cholesky: the next pivot is the item with the largest residual.
 
     Only `rank` columns of the Gram matrix are ever computed.
 
@@ -95,15 +95,15 @@ class IncompleteCholesky(PivotedCholesky):
 
     Factor = GreedyFactor
 
-    def _next(self, factor: GreedyFactor, random: np.random.RandomState) -> list[int]:
-        """Return the item with the largest residual."""
+    def _next_pivots(self, factor: GreedyFactor, random: np.random.RandomState) -> list[int]:
+        """Return the index of the item with the largest residual, in a list."""
         i = factor.worst()
         return [i] if float(factor.residual[i]) > factor.noise else []
 
 
 @parameters
 class RandomPivotedCholesky(PivotedCholesky):
-    r"""Pivoted Cholesky with pivots drawn in proportion to their residuals.
+    r"""Pivoted Cholesky with pivots drawn at random in proportion to their residuals.
 
     The error is never much above that of uniform landmarks, and far below it if there are small
     remote groups.
@@ -156,26 +156,26 @@ class RandomPivotedCholesky(PivotedCholesky):
     tolerance: float = 1e-12
     random_state: int | np.random.RandomState | None = None
 
-    def _next(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
-        """Return items that are drawn in proportion to their residuals."""
+    def _next_pivots(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
+        """Return indices of items drawn in proportion to their residuals."""
         few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else integer(self.block, "block")
-        index = _draw(factor.residual, random.uniform(size=block))
+        index = _draw_positions(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.residual_block(index)))
-        kept = _accepted(H, random.uniform(size=block), factor.noise)
+        kept = _accept_proposals(H, random.uniform(size=block), factor.noise)
         return index[kept][: factor.rank - len(factor.pivots)]
 
 
-def _draw(weights: Array, chances: np.ndarray) -> np.ndarray:
-    """Draw positions in proportion to the weights."""
+def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:
+    """Return positions drawn in proportion to the weights; `chances` are uniform numbers."""
     xp = namespace(weights)
     sums = xp.cumulative_sum(weights)
     at = xp.searchsorted(sums, like(chances, weights) * sums[-1], side="right")
     return np.minimum(host(at), weights.shape[0] - 1)  # rounding may pass the last sum
 
 
-def _accepted(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
-    """Return the accepted proposals; H is their block of K - UUᵀ, which is overwritten."""
+def _accept_proposals(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
+    """Return the proposals accepted by rejection sampling; H, their residual block, changes."""
     before, kept = H.diagonal().copy(), []
     for i, chance in enumerate(chances):
         if H[i, i] > max(noise, chance * before[i]):

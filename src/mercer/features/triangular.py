@@ -18,7 +18,7 @@ PROBED = 16
 
 
 class Triangular(LandmarkMap):
-    """Exact coordinates of the training items: K = V Vᵀ with V a (pivoted) Cholesky factor.
+    """Exact coordinates of the training items by a (pivoted) Cholesky factor: K = VVᵀ.
 
     Several times cheaper than eigenvectors, and more accurate at new items. Items that are
     linear combinations of other items in feature space are not landmarks.
@@ -47,8 +47,8 @@ class Triangular(LandmarkMap):
     pivots_: np.ndarray
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Factor the Gram matrix and return the rows of V."""
-        V, pivots = pivoted(kernel.checked_gram(A))
+        """Factor the Gram matrix K = VVᵀ, and return the rows of V."""
+        V, pivots = cholesky_or_pivoted(kernel.checked_gram(A))
         self.kernel_, self.items_, self.pivots_ = kernel, kernel.check(A, "A"), pivots
         self.landmarks_ = take(self.items_, pivots)
         self.factor_ = take(V, pivots)
@@ -59,23 +59,23 @@ class Triangular(LandmarkMap):
         return V
 
     def transform(self, A: Items) -> Array:
-        """Return L⁻¹ k(landmarks, a), one row per item."""
+        """Return L⁻¹ k(landmarks, a), one row for each item; L is the factor at the landmarks."""
         K = self.kernel_(A, self.landmarks_)
         return solve_triangular(self.factor_, K.T).T
 
     @property
     def weights_(self) -> Array:
-        """The weights L⁻ᵀ of the coordinates on the landmarks."""
+        """The weights L⁻ᵀ of the coordinates on the landmarks; L is the factor at the landmarks."""
         L = self.factor_
         return solve_triangular(L, like(np.eye(L.shape[0]), L)).T
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the feature map x ↦ transform(x) M, with weights L⁻ᵀM on the landmarks."""
+        """Return the map A ↦ transform(A) @ M."""
         weights = solve_triangular(self.factor_.T, M, lower=False)
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the points C as weights on all training items, and these items.
+        """Return points with coordinates C as weights on the training items, and these items.
 
         The weights are C L⁻¹ on the landmarks and zero on other items.
         """
@@ -84,8 +84,8 @@ class Triangular(LandmarkMap):
         return put(every, self.pivots_, weights).T, self.items_
 
 
-def pivoted(K: Array) -> tuple[Array, np.ndarray]:
-    """Return V with K = V Vᵀ, and the positions of the rows that form a triangular factor."""
+def cholesky_or_pivoted(K: Array) -> tuple[Array, np.ndarray]:
+    """Return V with K = VVᵀ, and the rows in which V is triangular; pivoted if rank-deficient."""
     n = int(K.shape[0])
     try:
         V = PositiveDefinite.of(K + 0.0).factor
@@ -104,7 +104,7 @@ def pivoted(K: Array) -> tuple[Array, np.ndarray]:
 
 
 def _refuse_indefinite(K: np.ndarray, V: np.ndarray) -> None:
-    """Compare some columns of V Vᵀ with K, because pivoting stops at an indefinite matrix."""
+    """Raise an error if VVᵀ differs from K in some columns, as for an indefinite matrix."""
     some = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(int))
     scale = float(np.abs(K).max())
     missed = np.abs(K[:, some] - V @ V[some].T).max()

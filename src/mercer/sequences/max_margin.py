@@ -128,7 +128,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     verbose: bool = False
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that there is a score for every two labels."""
+        """Check that a loaded model has an edge score for every pair of labels."""
         if hasattr(self, "labels_"):
             must(isinstance(self.labels_, list), "labels_ is not a list")
             array(self.transitions_, "transitions_", np.float64, *[len(self.labels_)] * 2)
@@ -136,7 +136,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, y: Items) -> MaxMarginMarkovNetwork:
-        """Fit the model to pairs of sequences.
+        """Fit the model to sequences of vectors X and sequences of labels y.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         return self
 
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
-        """Return the attributes of a fit; they are set together, after everything succeeded."""
+        """Fit the model, and return its fitted attributes as a dictionary."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
         gap, limit = positive(self.gap, "gap"), integer(self.max_passes, "max_passes")
         rng = check_random_state(self.random_state)
@@ -178,7 +178,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         }
 
     def _unfitted_kernel(self) -> Kernel:
-        """Return a copy of the kernel, or the default kernel."""
+        """Return an unfitted copy of the kernel, or the default kernel."""
         kernel = clone(RBF("median") if self.kernel is None else as_kernel(self.kernel))
         if kernel.pairwise:
             raise ValueError(
@@ -213,12 +213,12 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         return symbol_accuracy(y, self.predict(X))
 
     def _chains(self, X: Items) -> Chains:
-        """Check the inputs of a prediction."""
+        """Check and concatenate the input sequences of a prediction."""
         check_is_fitted(self)
         return Chains.of(X, self.kernel_, self.n_features_in_)
 
     def _nodes(self, chains: Chains) -> np.ndarray:
-        """Return the node potentials of all positions, computed in blocks."""
+        """Return the label scores of all positions, (positions, labels), in blocks."""
         vectors = chains.vectors
         parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
         nodes = np.concatenate([np.zeros((0, len(self.labels_))), *parts])

@@ -22,7 +22,7 @@ from .transduction.side_information import check_context
 
 
 class TransducerPrediction:
-    """Prediction methods of `SequenceTransducer`."""
+    """Base class of `SequenceTransducer` with its prediction methods."""
 
     model_: Any
     sources_: Any
@@ -117,7 +117,7 @@ class TransducerPrediction:
         return best_outputs(models, X, k, context, candidates, lexicon)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the models of both directions fit together."""
+        """Check the forward and the backward model of a loaded transducer."""
         if not hasattr(self, "model_"):
             return
         self._forward.check_loaded(limits)
@@ -126,7 +126,7 @@ class TransducerPrediction:
 
     @property
     def _forward(self) -> Decoding:
-        """The forward model, or the backward one if it is the only one."""
+        """The forward model, or the backward model if there is no forward one."""
         return Decoding(
             self.model_, self.coder_, self.temperature_, self.lm_weight_, self.beam_,
             self.sample_, self.joint_weight_,
@@ -140,6 +140,6 @@ class TransducerPrediction:
         *,
         context: Items | None = None,
     ) -> float:
-        """Return the weighted fraction of exact matches."""
+        """Return the weighted fraction of outputs that are predicted exactly."""
         hits = exact_match(as_sequences(y, "y"), self.predict(X, context=context), average=False)
         return float(np.average(hits, weights=sample_weight))

@@ -147,7 +147,7 @@ class SequenceTransducer(
         context: Items | None = None,
         outputs: Items | None = None,
     ) -> SequenceTransducer:
-        """Fit the model to pairs of sequences.
+        """Fit the model to input sequences X and output sequences y.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class SequenceTransducer(
     def _fitted(
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
-        """Return the attributes of a fit; they are set together, after everything succeeded."""
+        """Fit the model, and return its fitted attributes as a dictionary."""
         window, operator = check_parameters(self)
         X, y = checked_pairs(X, y)
         if context is not None:
@@ -209,7 +209,7 @@ class SequenceTransducer(
     def _align_and_calibrate(
         self, task: Task, steps: Steps
     ) -> tuple[PieceOrder | None, Task, Aligned, Calibration]:
-        """Align and calibrate, with the pieces of inputs reordered if that is more accurate."""
+        """Align and calibrate, with input pieces reordered if that is more accurate."""
         backward = self.direction == "backward"
         (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
         chosen = calibrate(self, pairs, steps)
@@ -230,7 +230,7 @@ class SequenceTransducer(
         return None, task, pairs, chosen
 
     def _fit_backward(self, task: Task, chosen: Calibration) -> Decoding | None:
-        """Fit the model that reads from the end; None if only one direction is requested."""
+        """Fit the model that reads sequences from the end; None if it is not requested."""
         if self.direction != "both":
             return None
         pairs = task.aligned(backward=True)
@@ -241,11 +241,11 @@ class SequenceTransducer(
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:
-        """Parameters that `ConformalSets` changes: it does the calibration itself."""
+        """The parameters that `ConformalSets` sets, because it calibrates itself."""
         return {"folds": None} if isinstance(self.folds, str) else {}
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
-        """Return the input symbols of training pair `i`, each with the chunk that it emits."""
+        """Return the input symbols of training pair `i`, each with the output symbols it emits."""
         check_is_fitted(self)
         if i in self.skipped_:
             raise ValueError(f"pair {i} was skipped: its output is too long to be aligned.")

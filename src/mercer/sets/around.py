@@ -16,7 +16,7 @@ from .weights import weighted_quantile
 
 
 class AroundScore(Score):
-    """Score whose sets are around g(x) itself, whatever the decoder predicts."""
+    """Base class of scores whose sets are centred at g(x), whatever the decoder predicts."""
 
     complete = True
     scale: np.ndarray = np.ones(())
@@ -26,7 +26,7 @@ class AroundScore(Score):
         self.direct = Direct().fit(model.output_kernel_, model.outputs_)
 
     def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> Any:
-        """Return sets of one radius for each input (and location), in units of `scale`."""
+        """Return the set around each point; its radius (or one per location) is times `scale`."""
         scale = self.scale if scale is None else scale
         each = (1,) * self.scale.ndim if np.ndim(radii) == 1 else self.scale.shape
         return self._sets_around(points, np.reshape(radii, (-1, *each)) * scale)
@@ -34,7 +34,7 @@ class AroundScore(Score):
     def moved_sets(
         self, points: Embedding, moves: Moves, held: LeftOutScores, scales: Any = None
     ) -> Any:
-        """Return sets around the prediction that hold the jackknife+ sets.
+        """Return sets around the predictions that contain the jackknife+ sets.
 
         By the triangle inequality, at each location of a band apart: an output of the jackknife+
         set is within (score · scale + move) of the prediction for more than 1 - level of the
@@ -59,30 +59,30 @@ class AroundScore(Score):
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
-        """Return the half width of a set that holds the jackknife+ set of each input."""
+        """Return for each input the half-width of a set that contains its jackknife+ set."""
         raise NotImplementedError
 
     def _sets_around(self, points: Embedding, half: np.ndarray) -> Any:
-        """Return the sets of given half widths around the predictions."""
+        """Return sets of the given half-widths around the predictions."""
         raise NotImplementedError
 
     def _predictions(self, points: Embedding) -> np.ndarray:
-        """Return the points themselves as outputs, without the decoder."""
+        """Return the points as outputs, without using the decoder."""
         return host(self.model._restored(self.direct.decode(points)))
 
 
 class BallScore(AroundScore):
-    """‖g(x) - Φ(y)‖, whose sets are balls in the feature space of the output kernel."""
+    """The distance ‖g(x) - Φ(y)‖; its sets are balls in the output feature space."""
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
-        """Return the distances, in units of the scale."""
+        """Return ‖g(x) - Φ(y)‖ / scale for each pair of a point and an output."""
         lengths = np.sqrt(host(points.sqdistances_to(y)))
         return lengths if scale is None else lengths / scale
 
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
-        """Return radii that hold the jackknife+ sets: scores plus the lengths of moves."""
+        """Return the radius of a ball that contains each input's jackknife+ set."""
         lengths = np.sqrt((move * move).sum(axis=-1))
         return weighted_quantile(held.scores * scale + lengths, held.weights, held.level)
 
@@ -94,7 +94,7 @@ class BallScore(AroundScore):
 
 
 class BandScore(AroundScore):
-    """The largest residual at any location, whose sets are bands of one shape.
+    """The largest residual at any location; its sets are bands of one common shape.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class BandScore(AroundScore):
             self.unproven = "the shape of the bands is made of left-out residuals"
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
-        """Return the largest residual of each output, in units of the scale."""
+        """Return the largest absolute residual of each output, in units of the scale."""
         sizes = self._scaled_residuals(points, y, scale)
         return sizes.reshape(len(sizes), -1).max(axis=1)
 
@@ -127,14 +127,14 @@ class BandScore(AroundScore):
         return np.abs(self._residuals(points, y)) / (self.scale if scale is None else scale)
 
     def _residuals(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return the outputs less their predictions, in the shape of an output."""
+        """Return outputs minus predictions, in the shape of an output."""
         predicted = self._predictions(points)  # plain numbers where y is a column of them
         return np.reshape(host(y), predicted.shape) - predicted
 
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
-        """Return half widths at each location that hold the jackknife+ sets."""
+        """Return at each location the half-width of a band that contains the jackknife+ set."""
         half = self._each_half_width(points, move, held.scores[:, None], scale)
         half = weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)
         same = self.flat and scale is self.scale  # requested to be as wide at every location
@@ -143,7 +143,7 @@ class BandScore(AroundScore):
     def _each_half_width(
         self, points: Embedding, move: np.ndarray, scores: np.ndarray, scale: Any
     ) -> np.ndarray:
-        """Return half widths by each left-out model, (inputs, rows, locations)."""
+        """Return half-widths by each left-out model, (inputs, training outputs, locations)."""
         (t, n, q), locations = move.shape, self.scale.size
         flat = points.frame.kernel_features(like(move.reshape(t * n, q), points.coordinates))
         moved = np.abs(host(self.model.output_kernel_.features.inverse(flat)))
@@ -158,7 +158,7 @@ class BandScore(AroundScore):
 
 
 class IntervalScore(BandScore):
-    """The residual of each value of an output by itself, whose sets are single intervals.
+    """The residual of each output value separately; its sets are intervals for single values.
 
     Other than a band, the intervals of an output hold all of its values together less often.
     """
@@ -167,13 +167,13 @@ class IntervalScore(BandScore):
         super().__init__(model, points, y, flat=True)
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
-        """Return the residuals of each output, one column for each value."""
+        """Return the absolute residuals of each output, one column for each value."""
         sizes = self._scaled_residuals(points, y, scale)
         return sizes.reshape(len(sizes), -1)
 
     def _half_widths(
         self, points: Embedding, move: np.ndarray, held: LeftOutScores, scale: Any
     ) -> np.ndarray:
-        """Return half widths of the intervals that hold the jackknife+ intervals."""
+        """Return the half-width of an interval that contains each value's jackknife+ set."""
         half = self._each_half_width(points, move, held.scores, scale)
         return weighted_quantile(np.moveaxis(half, 1, 2), held.weights, held.level)

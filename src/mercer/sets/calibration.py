@@ -18,7 +18,7 @@ from .certificate import (
     Certificate,
     jackknife_certificate,
     loss_certificate,
-    note_if_too_few,
+    note_if_too_few_groups,
     pool_certificate,
 )
 from .lists import as_loss, controlled_radius, loss_steps, risk_at
@@ -30,7 +30,7 @@ from .weights import fewest_groups, row_weights, weighted_quantile
 
 
 class HeldPairs(NamedTuple):
-    """Pairs that sets are calibrated on: inputs, their points, outputs and groups."""
+    """The calibration pairs: inputs, predicted points, outputs and group numbers."""
 
     X: Items
     points: Any
@@ -39,7 +39,7 @@ class HeldPairs(NamedTuple):
 
 
 class CalibrationResult(NamedTuple):
-    """Calibrated sets, their certificate, and how often they hold the calibration outputs.
+    """Calibrated sets with their certificate and their coverage of the calibration outputs.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class CalibrationResult(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldOutSets:
-    """Sets with radii that were calibrated on pairs which the model has not seen."""
+    """Prediction sets whose radii are calibrated on pairs that the model was not fitted on."""
 
     view: View
     score: Score
@@ -72,11 +72,11 @@ class HeldOutSets:
 
     @property
     def radius(self) -> float:
-        """The radius if all inputs have the same, else NaN."""
+        """The radius if it is the same for all inputs, else NaN."""
         return self.radii.one
 
     def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
-        """Return the outputs within the radius of each input; `extras` go to the model."""
+        """Return the set of outputs within the radius of each input; `extras` go to the model."""
         scale = None if self.scale is None else self.scale.at(X)
         return self.score.sets(self.view.embed(X, **extras), self.radii.at(X), scale)
 
@@ -90,33 +90,33 @@ def calibrate_by_miss(
     by: Any,
     shift: Any,
 ) -> CalibrationResult:
-    """Choose radii so that a set lacks the truth with a probability of at most 1 - level."""
+    """Choose radii so that a set misses the true output with probability at most 1 - level."""
     X, points, y, labels = pairs
     scores = score.scores(points, y, None if scale is None else scale.at(X))
     names = _categories(score, by, X, y)
     radii = _calibrated_radii(score, by, shift, X, scores, names, labels, level)
     certificate = pool_certificate(score, level, scores, labels)
-    notes = [note_if_too_few(level, fewest_groups(names, labels))]
+    notes = [note_if_too_few_groups(level, fewest_groups(names, labels))]
     notes += [certificate.reason] if np.isinf(scores).any() else []
     sets = HeldOutSets(view, score, scale, radii)
-    return _result(sets, certificate, scores, score.own_radii(radii.at(X), y), notes)
+    return _calibration_result(sets, certificate, scores, score.own_radii(radii.at(X), y), notes)
 
 
-def _result(
+def _calibration_result(
     sets: HeldOutSets | JackknifeSets,
     certificate: Certificate,
     scores: np.ndarray,
     radii: np.ndarray,
     notes: list[str],
 ) -> CalibrationResult:
-    """Return calibrated sets, with the coverage of the calibration scores and notes if any."""
+    """Return calibrated sets with the fraction of calibration scores within their radii."""
     inside = float(np.mean((scores <= radii) & np.isfinite(scores)))
     outside = float(np.isinf(scores).mean())
     return CalibrationResult(sets, certificate, inside, outside, tuple(filter(None, notes)))
 
 
 def _categories(score: Score, by: Any, X: Items, y: Items) -> list | None:
-    """Return the category of each calibration pair; None if all are calibrated together."""
+    """Return the category of each calibration pair by the function `by`; None without one."""
     if by is None:
         return None
     if by != "class":
@@ -152,7 +152,7 @@ def _calibrated_radii(
 def calibrate_by_loss(
     view: View, score: Score, pairs: HeldPairs, level: float, loss: Any
 ) -> CalibrationResult:
-    """Choose the radius by the expected loss of the best output in a list."""
+    """Choose the radius so that the best listed output has an expected loss ≤ 1 - level."""
     if not isinstance(score, ListScore):
         raise ValueError('loss= is for lists of outputs: use kind="candidates".')
     found = loss_steps(score, pairs.points, pairs.y, as_loss(loss))
@@ -170,7 +170,7 @@ def calibrate_by_loss(
 
 @dataclass(frozen=True)
 class JackknifeSets:
-    """Jackknife+ sets, by the models that leave each group out.
+    """Prediction sets by jackknife+, from the models that leave out each group.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class JackknifeSets:
     radius: ClassVar[float] = float("nan")
 
     def predict(self, X: Items, extras: dict[str, Any]) -> Sequence:
-        """Return sets around predictions that hold the jackknife+ sets; `extras` are unused."""
+        """Return a set for each input that contains its jackknife+ set; `extras` are unused."""
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
         points, moves = self.fitted.embed(checked), self.fitted.moves(checked)
         scales: Any = None
@@ -205,7 +205,7 @@ class JackknifeSets:
 
 
 def left_out_points(model: RidgeEstimator) -> Embedding:
-    """Return left-out points; refuse models whose left-out models have no closed form."""
+    """Return the left-out points of a model; refuse one without closed-form left-out models."""
     fitted = model.fitted_
     try:
         if fitted.want.judge != "closed":
@@ -227,7 +227,7 @@ def calibrate_left_out(
     pairs: HeldPairs,
     level: float,
 ) -> CalibrationResult:
-    """Calibrate jackknife+ sets on the left-out predictions of all training outputs.
+    """Calibrate jackknife+ sets on the left-out predictions of all training pairs.
 
     Parameters
     ----------
@@ -248,8 +248,8 @@ def calibrate_left_out(
     radius = weighted_quantile(np.moveaxis(held.scores, 0, -1), held.weights, level)
     stated = pool_certificate(score, max(0.0, 2.0 * level - 1.0), held.scores, labels)
     certificate = jackknife_certificate(model, score, scale, stated)
-    notes = [note_if_too_few(level, fewest_groups(None, labels))]
+    notes = [note_if_too_few_groups(level, fewest_groups(None, labels))]
     notes += [stated.reason] if np.isinf(held.scores).any() else []
     notes += [certificate.reason] if certificate is not stated else []
     sets = JackknifeSets(model, model.fitted_, score, scale, posterior, held)
-    return _result(sets, certificate, held.scores, radius, notes)
+    return _calibration_result(sets, certificate, held.scores, radius, notes)

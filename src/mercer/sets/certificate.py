@@ -15,7 +15,7 @@ from .weights import largest_fraction
 
 @dataclass(frozen=True)
 class Certificate:
-    """The proven level of prediction sets, for exchangeable groups, on average over inputs.
+    """The guaranteed coverage of prediction sets, on average over exchangeable groups.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Certificate:
 def pool_certificate(
     score: Score, level: float, scores: np.ndarray, labels: np.ndarray
 ) -> Certificate:
-    """Return a level, less a bound on how often the pool of candidates lacks the truth."""
+    """Return the level minus an upper bound on how often the candidates lack the true output."""
     outside = np.isinf(scores)
     if not score.lists or (score.complete and not outside.any()):
         return Certificate(level)
@@ -56,9 +56,9 @@ def pool_certificate(
 def jackknife_certificate(
     model: RidgeEstimator, score: Score, scale: Scale | None, stated: Certificate
 ) -> Certificate:
-    """Return the stated level if left-out models have not seen the example, else none."""
+    """Return the certificate `stated`; NaN if left-out models depend on the left-out data."""
     reasons = [
-        *reasons_made_of_data(model),
+        *reasons_left_out_was_seen(model),
         score.unproven,
         "" if scale is None else scale.unproven,
     ]
@@ -74,7 +74,7 @@ def jackknife_certificate(
 
 
 def loss_certificate(bound: float, risk: float, radius: float) -> Certificate:
-    """Return the level of lists whose expected loss is at most `bound`."""
+    """Return the certificate of lists whose expected loss is at most `bound`."""
     if np.isfinite(radius):
         return Certificate(1.0 - bound)
     return Certificate(
@@ -85,8 +85,8 @@ def loss_certificate(bound: float, risk: float, radius: float) -> Certificate:
     )
 
 
-def note_if_too_few(coverage: float, groups: float) -> str:
-    """Return a note if so few groups force every set to hold everything, else ""."""
+def note_if_too_few_groups(coverage: float, groups: float) -> str:
+    """Return a message if there are too few groups for finite sets at this coverage, else ""."""
     if groups >= coverage * (groups + 1) - 1e-9:
         return ""
     needed = math.ceil(coverage / (1.0 - coverage) - 1e-9)
@@ -96,8 +96,8 @@ def note_if_too_few(coverage: float, groups: float) -> str:
     )
 
 
-def reasons_made_of_data(model: RidgeEstimator) -> list[str]:
-    """Return the reasons why a fitted model depends on the data that were left out.
+def reasons_left_out_was_seen(model: RidgeEstimator) -> list[str]:
+    """Return the reasons why left-out models still depend on the data that were left out.
 
     Left-out models hold kernels, operator, ridge and landmarks fixed. The theorem of jackknife+
     needs models that have not seen the example through them either.

@@ -15,7 +15,7 @@ CHOICES = {
 
 
 def check_model(model: Any, calibration: str) -> None:
-    """Refuse a model that cannot fit and predict, or that lacks a needed closed form."""
+    """Raise an error if a model lacks `fit`, `predict` or a closed form that is needed."""
     if not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise TypeError(
             "ConformalSets is for models that fit and predict, such as KernelDependency; got "
@@ -29,21 +29,21 @@ def check_model(model: Any, calibration: str) -> None:
 
 
 def checked_fraction(value: Any, name: str) -> float:
-    """Return a parameter that must be a number between 0 and 1."""
+    """Return a parameter's value; raise an error unless it is between 0 and 1."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
     return float(value)
 
 
 def check_choices(**given: str) -> None:
-    """Refuse values that a parameter does not allow."""
+    """Raise an error if a named parameter has a value that is not allowed."""
     for name, value in given.items():
         if value not in CHOICES[name]:
             raise ValueError(f"{name} must be one of {CHOICES[name]}, got {value!r}.")
 
 
 def check_functions(by: Any, shift: Any) -> None:
-    """Refuse `by` and `shift` that are not functions of inputs."""
+    """Raise an error if `by` or `shift` is not a function."""
     for name, value, allowed in (("by", by, 'None, "class" or'), ("shift", shift, "None or")):
         named = name == "by" and isinstance(value, str) and value == "class"
         if not (value is None or callable(value) or named):
@@ -51,7 +51,7 @@ def check_functions(by: Any, shift: Any) -> None:
 
 
 def check_combination(calibration: str, **given: Any) -> None:
-    """Refuse several ways to calibrate, and ways that need calibration="split"."""
+    """Raise an error for parameters of calibration that exclude each other."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")

@@ -191,7 +191,7 @@ class ConformalSets(FromFile, BaseEstimator):
         return self
 
     def _check(self) -> None:
-        """Refuse invalid parameters."""
+        """Raise an error for invalid parameters."""
         check_model(self.model, self.calibration)
         checked_fraction(self.coverage, "coverage")
         if self.held_out is not None:
@@ -203,7 +203,7 @@ class ConformalSets(FromFile, BaseEstimator):
     def _fit_split(
         self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
-        """Fit on some of the groups, and calibrate on the others."""
+        """Fit the model on some of the groups, and calibrate the sets on the others."""
         held, rest = held_out_rows(
             labels, self._number_held_out(int(labels.max()) + 1), self.random_state
         )
@@ -222,7 +222,7 @@ class ConformalSets(FromFile, BaseEstimator):
     def _fit_jackknife(
         self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> CalibrationResult:
-        """Fit on all pairs, and calibrate on left-out predictions."""
+        """Fit the model on all pairs, and calibrate the sets on left-out predictions."""
         if extras:
             raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
         self._fit_model(X, y, labels, {}, left_out=True)
@@ -238,7 +238,7 @@ class ConformalSets(FromFile, BaseEstimator):
         return calibrate_left_out(model, score, scale, posterior, pairs, float(self.coverage))
 
     def _number_held_out(self, groups: int) -> int:
-        """Return how many groups are held out for calibration."""
+        """Return how many of the groups are held out for calibration."""
         if self.held_out is not None:
             return max(1, round(self.held_out * groups))
         fine = round(5.0 / (1.0 - self.coverage)) - 1
@@ -252,19 +252,19 @@ class ConformalSets(FromFile, BaseEstimator):
         extras: dict[str, Any],
         left_out: bool = False,
     ) -> None:
-        """Fit the model, and set `model_` and its view."""
+        """Fit a clone of the model, and set `model_` and `view_`."""
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
         self.view_ = view_of(self.model_, y, "candidates" in extras)
         if left_out and isinstance(self.view_, RankedView):
             raise ValueError('candidates of each input need calibration="split".')
 
     def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
-        """Return the score of the requested kind of sets."""
+        """Return the score for the requested kind of sets; `points` returns the training points."""
         flat = self.scale in ("flat", "posterior")
         return score_of(self.view_, self.kind, self.candidates, flat, points, labels)
 
     def _scale(self, score: Score, X: Items, y: Items, labels: np.ndarray) -> Scale | None:
-        """Return the requested scale of radii; None if all inputs are alike."""
+        """Return the function of inputs that scales radii; None if all inputs have one radius."""
         level = float(self.coverage)
         return scale_of(self.scale, score, self.model, self.view_, X, y, labels, level)
 
@@ -272,7 +272,7 @@ class ConformalSets(FromFile, BaseEstimator):
 
     @property
     def proven_coverage_(self) -> float:
-        """The coverage that is proven for any data; NaN if no level can be stated."""
+        """The coverage that is guaranteed for any data; NaN if there is no guarantee."""
         return self.certificate_.level
 
     @property
@@ -303,7 +303,7 @@ class ConformalSets(FromFile, BaseEstimator):
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None
     ) -> Sequence:
-        """Return the prediction sets; the same as `predict`, named as in `AutoDependency`."""
+        """Return one prediction set for each input, like `predict`."""
         return self.predict(X, context=context, candidates=candidates)
 
     def covers(
@@ -336,7 +336,7 @@ class ConformalSets(FromFile, BaseEstimator):
         return np.array([size(s) for s in self.predict(X)])
 
     def label_probabilities(self, X: Items) -> np.ndarray:
-        """Return how likely each label is in the true label set, one column for each label.
+        """Return the probability that each label is in the true label set, (inputs, labels).
 
         The probabilities are calibrated on the same pairs as the sets. The columns are the labels
         ``labels_.classes_``.

@@ -21,7 +21,7 @@ from .views import ModelView, RankedView, SupportsSets, View, fit_parameters
 
 
 def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
-    """Return the context and the candidates of n inputs, by name, if they are given."""
+    """Return context and candidates as a dictionary without None; check their length n."""
     named = {"context": context, "candidates": candidates}
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in found.items():
@@ -33,14 +33,14 @@ def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> 
 
 
 def rows_of_extras(extras: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
-    """Return the extra arguments of some inputs."""
+    """Return the extra arguments of the inputs at the positions `index`."""
     return {name: [value[i] for i in index] for name, value in extras.items()}
 
 
 def held_out_rows(
     labels: np.ndarray, kept: int, random_state: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw groups at random; return their rows, and the other rows."""
+    """Draw `kept` groups at random; return the rows of these groups, and the other rows."""
     names = check_random_state(random_state).permutation(labels.max() + 1)
     if len(names) - kept < 2:
         raise ValueError(
@@ -54,7 +54,7 @@ def held_out_rows(
 def fit_model(
     model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
 ) -> Any:
-    """Fit a clone of the model; with `left_out` so that its left-out models can be used.
+    """Fit a clone of the model; if `left_out`, prepare it for left-out predictions.
 
     A model that calibrates itself on folds says how to do without: it is then fitted once.
     """
@@ -78,7 +78,7 @@ def score_of(
     points: Callable[[], Any],
     labels: np.ndarray | None = None,
 ) -> Score:
-    """Return the score of a kind of sets.
+    """Return the score object for a kind of sets: "candidates", "ball", "band" or "intervals".
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def scale_of(
     labels: np.ndarray,
     level: float,
 ) -> Scale | None:
-    """Return the scale of the radius of each input; None if all inputs have one radius.
+    """Return the function of inputs that scales radii; None if all inputs have one radius.
 
     Parameters
     ----------
@@ -155,6 +155,6 @@ def scale_of(
 def label_probabilities(
     kernel: Kernel, score: Score, points: Any, y: Items
 ) -> Probabilities | None:
-    """Calibrate the probabilities of labels where lists hold label sets, else return None."""
+    """Calibrate probabilities of labels on points and label sets y; None for other outputs."""
     lists = isinstance(score, CandidateScore) and isinstance(kernel.space, LabelSets)
     return Probabilities(kernel).fit(points, y) if lists and names_classes(kernel) else None

@@ -62,7 +62,7 @@ class LeftOutSets:
 
     @classmethod
     def of(cls, model: Any, groups: Items | None = None, intervals: bool = True) -> LeftOutSets:
-        """Calibrate on the left-out predictions that the model has.
+        """Calibrate the sets on the left-out predictions of a fitted model.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class LeftOutSets:
 
     @classmethod
     def calibrated(cls, model: Any, groups: Items | None, intervals: bool = True) -> LeftOutSets:
-        """Calibrate on the left-out points of a model, or of one field of its outputs."""
+        """Calibrate the sets on the left-out points of a model, or of one field of a record."""
         points, y = model.loo_embed(), model.outputs_
         left_out = np.unique(np.asarray(points.left_out), return_inverse=True)[1]
         known = groups is not None or isinstance(model, Blend)
@@ -114,7 +114,7 @@ class LeftOutSets:
         return self.sets_of(self.model.embed(X), coverage, joint)
 
     def sets_of(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
-        """Return the sets of predicted points."""
+        """Return the sets around predicted points, for all values jointly or for each value."""
         score, scores, level = self.score, self.scores, self._checked_coverage(coverage)
         if not joint and not score.lists:
             if self.intervals is None or self.each is None:
@@ -125,7 +125,7 @@ class LeftOutSets:
         return in_output_form(found, self.model)
 
     def _checked_coverage(self, coverage: Any) -> float:
-        """Return the coverage; refuse one for which there are too few groups."""
+        """Return the coverage; raise an error if there are too few groups for it."""
         level = checked_fraction(coverage, "coverage")
         if self.weights.sum() < level - 1e-12:
             groups = round(1.0 / (1.0 - self.weights.sum())) - 1

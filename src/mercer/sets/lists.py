@@ -15,7 +15,7 @@ from .scores import ListScore
 
 
 def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
-    """Return the positions of each label in the rankings of a list, (lists, labels, positions).
+    """Return which positions each label has in a list's rankings, (lists, labels, positions).
 
     The true positions of all labels are among these whenever the true ranking is in the list.
     """
@@ -31,7 +31,7 @@ Losses = Callable[[Items, Items], np.ndarray]
 
 
 def normalised_edits(y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return edits over the length of the longer sequence, between 0 and 1."""
+    """Return the edit distance over the length of the longer sequence, from 0 to 1, by pair."""
     lengths = [max(len(a), len(b), 1) for a, b in zip(y_true, y_pred, strict=True)]
     return edit_distance(y_true, y_pred, average=False) / np.array(lengths)
 
@@ -44,7 +44,7 @@ LOSSES: dict[str, Losses] = {
 
 
 def as_loss(loss: Any) -> Losses:
-    """Return the loss function of a name; a function is returned unchanged."""
+    """Return the loss function with a given name; return a function unchanged."""
     if not callable(loss) and loss not in LOSSES:
         raise ValueError(f"loss must be one of {tuple(LOSSES)} or a function, got {loss!r}.")
     return loss if callable(loss) else LOSSES[loss]
@@ -53,7 +53,7 @@ def as_loss(loss: Any) -> Losses:
 def loss_steps(
     score: ListScore, points: Any, y: Items, loss: Losses
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the radii at which the list of each example grows, and its least loss then."""
+    """Return for each point the radii at which its list grows, and the least loss from there on."""
     return [
         (gaps, np.minimum.accumulate(_losses_of(loss, one(y, i), outputs)))
         for i, (gaps, outputs) in enumerate(score.ranked(points))
@@ -61,7 +61,7 @@ def loss_steps(
 
 
 def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
-    """Return the loss of each output in a list if y is the truth."""
+    """Return the loss of each of the outputs if y is the true output."""
     n = count(outputs)
     array = isinstance(outputs, np.ndarray) and outputs.dtype != object
     truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
@@ -72,7 +72,7 @@ def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
 
 
 def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
-    """Return the least loss in the list of each example, at one radius."""
+    """Return for each example of `loss_steps` the least loss in its list at a radius."""
     return np.array(
         [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in found]
     )
@@ -81,7 +81,7 @@ def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.nda
 def controlled_radius(
     found: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray, bound: float
 ) -> float:
-    """Return the least radius whose weighted risk is within the bound.
+    """Return the least radius at which the weighted mean of `risk_at` is at most the bound.
 
     The new example has a loss of 1. The radius is infinite if no radius is within the bound. The
     risk falls as lists grow, so that bisection finds it.

@@ -13,7 +13,7 @@ from .weights import category_weights, row_mass, row_weights, rows_by_category, 
 
 
 class Radii:
-    """The radii of the sets of inputs, as a base class."""
+    """Base class of the radii of prediction sets."""
 
     one = float("nan")
     """The radius if all inputs have the same, else NaN."""
@@ -31,23 +31,23 @@ class EqualRadii(Radii):
 
     @classmethod
     def of(cls, scores: np.ndarray, labels: np.ndarray, level: float) -> EqualRadii:
-        """Return the quantile of calibration scores (rows), by column if there are several."""
+        """Return the weighted quantile at `level` of each column of the calibration scores."""
         found = weighted_quantile(np.moveaxis(scores, 0, -1), row_weights(labels), level)
         return cls(found if found.ndim else float(found))
 
     @property
     def one(self) -> float:  # type: ignore[override]
-        """The radius if there is one, else NaN."""
+        """The radius if it is a single number, else NaN."""
         return self.radius if isinstance(self.radius, float) else float("nan")
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the same radius for each input."""
+        """Return the common radius, repeated for each input."""
         return np.broadcast_to(self.radius, (count(X), *np.shape(self.radius)))
 
 
 @dataclass(frozen=True)
 class CategoryRadii(Radii):
-    """A radius for each category of inputs (Mondrian sets), infinite in those not seen."""
+    """A radius for each category of inputs (Mondrian sets); infinite for new categories."""
 
     by: Callable[[Items], Any]
     found: dict[Any, float]
@@ -60,7 +60,7 @@ class CategoryRadii(Radii):
 def radii_by_category(
     scores: np.ndarray, names: list, labels: np.ndarray, level: float
 ) -> dict[Any, float]:
-    """Return the quantile of the calibration scores of each category."""
+    """Return the quantile at `level` of the calibration scores of each category."""
     return {
         name: float(weighted_quantile(scores[rows], category_weights(labels, rows), level))
         for name, rows in rows_by_category(names).items()
@@ -69,7 +69,7 @@ def radii_by_category(
 
 @dataclass(frozen=True)
 class ShiftedRadii(Radii):
-    """Radii for new inputs of another distribution (weighted conformal prediction).
+    """Radii for inputs from another distribution, by weighted conformal prediction.
 
     Attributes
     ----------
@@ -95,18 +95,18 @@ class ShiftedRadii(Radii):
         labels: np.ndarray,
         level: float,
     ) -> ShiftedRadii:
-        """Return radii for calibration rows weighted by the density ratios of their inputs."""
+        """Weight the calibration scores by the density ratios `shift(X)`, and return the radii."""
         weights, order = density_ratios(shift, X) * row_mass(labels), np.argsort(scores)
         return cls(shift, scores[order], np.cumsum(weights[order]), level)
 
     def at(self, X: Items) -> np.ndarray:
-        """Return for each input the quantile that counts its own, unknown score as infinite."""
+        """Return the quantile of scores for each input, whose own score counts as infinite."""
         needed = self.level * (self.reached[-1] + density_ratios(self.shift, X))
         return np.append(self.scores, np.inf)[np.searchsorted(self.reached, needed * (1 - 1e-12))]
 
 
 def categories(by: Callable[[Items], Any], X: Items) -> list:
-    """Return the category of each input."""
+    """Return the category `by(X)` of each input, as a checked list."""
     names = [name.item() if isinstance(name, np.generic) else name for name in by(X)]
     if len(names) != count(X):
         raise ValueError(
@@ -116,7 +116,7 @@ def categories(by: Callable[[Items], Any], X: Items) -> list:
 
 
 def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
-    """Return how much likelier each input is among new inputs than among training inputs."""
+    """Return `shift(X)`, the density of new inputs over that of training inputs, checked."""
     weights = np.asarray(shift(X), dtype=float)
     if weights.shape != (count(X),) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(

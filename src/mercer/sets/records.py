@@ -19,7 +19,7 @@ from .left_out import LeftOutSets
 
 
 class FieldModel(Reducible):
-    """One field of a model of records: its training outputs and left-out points.
+    """One field of a model of records, seen as a model with its own left-out points.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class FieldModel(Reducible):
         self.left_out_ = field.points(points)
 
     def loo_embed(self) -> Embedding:
-        """Return the left-out points of the field."""
+        """Return the left-out points of the field's training outputs."""
         return self.left_out_
 
     def _restored(self, outputs: Items) -> Items:
@@ -56,7 +56,7 @@ class FieldModel(Reducible):
 
 @dataclass(frozen=True)
 class RecordSets:
-    """Bands and lists for each field of records, as `LeftOutSets` of the field.
+    """Prediction sets for each field of records, calibrated on left-out predictions.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class RecordSets:
         groups: Items | None = None,
         known: Mapping[Any, np.ndarray] | None = None,
     ) -> RecordSets:
-        """Calibrate the sets of each field on the left-out predictions that the model has.
+        """Calibrate the sets of each field on the left-out predictions of a fitted model.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class RecordSets:
         return cls(model, fields, sets)
 
     def predict(self, X: Items, coverage: float = 0.9, joint: bool = True) -> dict[Any, Any]:
-        """Return the sets of new inputs for each field, by name.
+        """Return the prediction sets of new inputs as a dictionary by field name.
 
         Parameters
         ----------

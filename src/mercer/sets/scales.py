@@ -29,7 +29,7 @@ MARGIN = 7.0
 
 
 class Scale:
-    """Factor of the radius of each input, as a base class.
+    """Base class of functions from an input to the factor that scales its radius.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class Scale:
     unproven: str = ""
 
     def at(self, X: Items) -> np.ndarray:
-        """Return one value for each input, or one at each location of its output."""
+        """Return the factor for each input, or one for each location of its output."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class PosteriorScale(Scale):
-    """The posterior standard deviation of a new output, at each location or in all.
+    """The posterior standard deviation of a new output, by location or in total.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class PosteriorScale(Scale):
     band: bool
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the deviations of new outputs."""
+        """Return the standard deviation of a new output at each input."""
         kind = "outputs" if self.band else "total"
         return np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
 
@@ -92,7 +92,7 @@ class ResidualScale(Scale):
     unproven = "the scale of the sets is made of left-out residuals"
 
     def at(self, X: Items) -> np.ndarray:
-        """Return one value for each input, or one at each location of its output."""
+        """Return the factor for each input, or one for each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
             size = np.exp(self.trust * host(self.model.predict(self.view.inputs(X))))
@@ -107,7 +107,7 @@ def residual_scale(
     level: float,
     usual: np.ndarray,
 ) -> ResidualScale:
-    """Learn the size of residuals, and choose by left-out widths how far radii follow it.
+    """Learn the size of residuals from left-out `errors`, and how far radii should follow it.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def residual_scale(
         trials = [(1.0, ResidualScale(view, None, usual, power, 0.0), np.ones(len(largest)))]
         if model is not None:
             expected = host(model.loo_predict())
-            trust = _trust(largest, expected, weights, level)
+            trust = _best_exponent(largest, expected, weights, level)
             scale = ResidualScale(view, model, usual, power, trust)
             trials.append((margin, scale, np.exp(trust * expected)))
         for price, found, scales in trials:
@@ -144,29 +144,31 @@ def residual_scale(
 
 
 def _sizes(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest and the root mean square of the residuals of each output, in units."""
+    """Return the maximum and the root mean square of each output's residuals over `unit`."""
     floor = 1e-12 * np.abs(errors).max() + 1e-300
     sizes = np.abs(errors / unit).reshape(len(errors), -1)
     rooted = np.sqrt((sizes**2).mean(axis=1))
     return np.maximum(sizes.max(axis=1), floor), np.maximum(rooted, floor)
 
 
-def _trust(largest: np.ndarray, expected: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the power of the expected sizes with the least pinball loss of the largest ones."""
-    losses = [_pinball(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
+def _best_exponent(
+    largest: np.ndarray, expected: np.ndarray, weights: np.ndarray, level: float
+) -> float:
+    """Return the exponent of the expected size that predicts `largest` with least pinball loss."""
+    losses = [_pinball_loss(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
     return float(TRUSTS[int(np.argmin(losses))])
 
 
 def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return a quantile, averaged with its neighbours because a single one is noisy."""
+    """Return the geometric mean of the quantiles at and near a level, which is less noisy."""
     near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
     found = [float(weighted_quantile(scores, weights, some)) for some in near]
     found = [radius for radius in found if np.isfinite(radius)] or [float(scores.max())]
     return float(np.exp(np.mean(np.log(found))))
 
 
-def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the pinball loss of the quantile of all logarithms."""
+def _pinball_loss(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
+    """Return the weighted pinball loss of `logs` about their own quantile at `level`."""
     over = logs - np.minimum(weighted_quantile(logs, weights, level), logs.max())
     return float(weights @ np.where(over > 0, level * over, (level - 1.0) * over))
 
@@ -174,7 +176,7 @@ def _pinball(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
 def left_out_errors(
     model: Any, view: ModelView, X: Items, y: Items, labels: np.ndarray, band: bool
 ) -> np.ndarray:
-    """Return left-out residuals of the training outputs, or for balls their lengths."""
+    """Return the left-out residuals of y, if `band`; else their norms in feature space."""
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     if isinstance(view.predictor, LeftOutPoints):
@@ -191,7 +193,7 @@ def left_out_errors(
 
 
 def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Return a ridge model of sizes under the input kernel; None for a precomputed kernel."""
+    """Fit a ridge model of `sizes` with the model's input kernel; None if it is precomputed."""
     kernel = None if view.predictor is None else view.predictor.input_kernel_
     if kernel is not None and kernel.pairwise:
         return None
@@ -203,7 +205,7 @@ Scales = Callable[[slice], np.ndarray]
 
 
 class LeftOutScales:
-    """The standard deviation of a new output at x for the model that leaves a group G out.
+    """Standard deviations of a new output at x by the models that each leave a group out.
 
     In units of the noise, v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the
     operator: w are the weights of the training outputs in g(x), H those at the training inputs.
@@ -229,11 +231,11 @@ class LeftOutScales:
         self.inverses = [self._inverse(H) for H in self._weights(items)]
 
     def _weights(self, X: Items) -> list[np.ndarray]:
-        """Return the weights of training outputs in g(x), one array for each direction."""
+        """Return the weights of training outputs in g(x), one array for each output direction."""
         return [host(W) for W in self.parts.weights_along(X, self.alpha)]
 
     def _inverse(self, H: np.ndarray) -> np.ndarray:
-        """Return (I - H_GG)⁻¹ of every group, zero between groups; without groups, the diagonal."""
+        """Return (I - H)⁻¹ for each group's block of the hat matrix H; zero between groups."""
         if self.fitted.problem.groups is None:
             return 1.0 / (1.0 - np.diag(H))
         inverse = np.zeros_like(H)
@@ -243,7 +245,7 @@ class LeftOutScales:
         return inverse
 
     def at(self, X: Items) -> Scales:
-        """Return a function that gives the deviations of some inputs by every left-out model."""
+        """Return a function of a slice of X: standard deviations by every left-out model."""
         W, V = self._weights(X), host(self.parts.variance(X, self.alpha))
 
         def scales(rows: slice) -> np.ndarray:
@@ -256,14 +258,14 @@ class LeftOutScales:
         return scales
 
     def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Return the variance that leaving out the group of each example adds."""
+        """Return the variance added by leaving out each example's group, (inputs, examples)."""
         if inverse.ndim == 1:
             return W * W * inverse
         by_row = (W @ inverse) * W
         return by_row @ (self.labels[:, None] == self.labels[None, :])
 
     def at_training_inputs(self, shape: Any) -> np.ndarray:
-        """Return the deviation at each training input, by the model without its group."""
+        """Return the standard deviation at each training input by the model without its group."""
         scales = self.at(self.fitted.problem.inputs.items)
         rows = [scales(slice(i, i + 1))[0, i] for i in range(len(self.labels))]
         return np.reshape(np.stack(rows), (len(rows), *shape))

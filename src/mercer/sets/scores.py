@@ -20,7 +20,7 @@ Moves = Iterator[tuple[slice, Array]]
 
 @dataclass(frozen=True)
 class LeftOutScores:
-    """Scores of the left-out training outputs, their weights, and the coverage."""
+    """The scores of left-out training outputs, with their weights and the coverage."""
 
     scores: np.ndarray
     weights: np.ndarray
@@ -28,7 +28,7 @@ class LeftOutScores:
 
 
 class Score:
-    """Distance of an output from a prediction, and the sets of outputs within a radius.
+    """Base class of distances from a prediction to an output, and of their sets.
 
     Attributes
     ----------
@@ -46,30 +46,30 @@ class Score:
     unproven: str = ""
 
     def scores(self, points: Any, y: Items, scale: Any = None) -> np.ndarray:
-        """Return the score of each point's own output, infinite where no set can hold it."""
+        """Return the score of each output y[i] at points[i]; infinite if no set can contain it."""
         raise NotImplementedError
 
     def sets(self, points: Any, radii: np.ndarray, scale: Any = None) -> Sequence:
-        """Return the sets of outputs that score at most the radius of their input."""
+        """Return for each point the set of outputs whose score is at most its radius."""
         raise NotImplementedError
 
     def own_radii(self, radii: np.ndarray, y: Items) -> np.ndarray:
-        """Return the radii that the scores of the outputs y are compared with."""
+        """Return the radius that applies to each output of y."""
         return radii
 
 
 class ListScore(Score):
-    """A score whose sets are lists of outputs, the best first."""
+    """Base class of scores whose sets are lists of outputs, best first."""
 
     lists = True
 
     def ranked(self, points: Any) -> list[tuple[np.ndarray, Items]]:
-        """Return for each point the scores of all outputs that a list may hold, and the outputs."""
+        """Return for each point the scores of all possible outputs, best first, and the outputs."""
         raise NotImplementedError
 
 
 class CandidateScore(ListScore):
-    """The squared distance d²(y) - min d² over one pool of candidates.
+    """The excess d²(y) - min d² of squared distances ‖g(x) - Φ(y)‖² over given candidates.
 
     The nearest candidate scores 0, so that no list is empty. Other outputs score infinity.
 
@@ -109,36 +109,36 @@ class CandidateScore(ListScore):
             self.excluded = only_in_own_group(numbers, labels)
 
     def _relative_distances(self, points: Embedding) -> np.ndarray:
-        """Return d²(y) - ‖g‖² of every candidate, one row for each point."""
+        """Return ‖g - Φ(y)‖² - ‖g‖² for every point (row) and candidate (column)."""
         return -host(points.scores(self.outputs))
 
     def gaps(self, points: Embedding) -> np.ndarray:
-        """Return d²(y) - min d² of every candidate, one row for each point."""
+        """Return each candidate's squared distance minus the smallest, (points, candidates)."""
         D = self._relative_distances(points)
         if points.left_out is not None and self.excluded is not None:
             D = np.where(self.excluded, np.inf, D)
         return D - D.min(axis=1, keepdims=True)
 
     def numbers_of(self, y: Items) -> np.ndarray:
-        """Return the number of each output among the candidates; -1 if it is not there."""
+        """Return the index of each output among the candidates; -1 if it is not one of them."""
         return np.array([self.number.get(key, -1) for key in self.kernel.space.keys(y)])
 
     def scores(self, points: Embedding, y: Items, scale: Any = None) -> np.ndarray:
-        """Return d²(y) - min d² of each point's own output."""
+        """Return the squared distance of points[i] to y[i] minus that to the nearest candidate."""
         D, known = self.gaps(points), self.numbers_of(y)
         return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
 
     def own_radii(self, radii: np.ndarray, y: Items) -> np.ndarray:
-        """Return the radius of each output, if there is one for each candidate."""
+        """Return the radius that applies to each output of y; candidates may have their own."""
         return radii if radii.ndim == 1 else radii[np.arange(len(radii)), self.numbers_of(y)]
 
     def ranked(self, points: Embedding) -> list[tuple[np.ndarray, Items]]:
-        """Return the scores of all candidates in increasing order, and the candidates."""
+        """Return for each point the scores of all candidates in increasing order, and these."""
         orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in self.gaps(points)]
         return [(gaps[order], take(self.outputs, order)) for gaps, order in orders]
 
     def sets(self, points: Embedding, radii: np.ndarray, scale: Any = None) -> list[list]:
-        """Return the candidates within the radius of their input, nearest first.
+        """Return for each point the candidates whose score is at most its radius, nearest first.
 
         `radii` has one value for each input, or one row with a value for each candidate.
         """
@@ -151,7 +151,7 @@ class CandidateScore(ListScore):
     def moved_sets(
         self, points: Embedding, moves: Moves, held: LeftOutScores, scales: Any = None
     ) -> list[list]:
-        """Return the candidates that the jackknife+ rule keeps, nearest first."""
+        """Return for each point the candidates in its jackknife+ set, nearest first."""
         E = host(points.frame.evaluate(self.outputs))
         D, sets = self._relative_distances(points), []
         for rows, move in moves:
@@ -167,13 +167,13 @@ class CandidateScore(ListScore):
         return sets
 
     def _sorted_list(self, distances: np.ndarray, inside: np.ndarray) -> list:
-        """Return the candidates inside a set, nearest first."""
+        """Return the candidates where `inside` is True, nearest first."""
         order = np.argsort(distances, kind="stable")
         return [one(self.outputs, int(i)) for i in order if inside[i]]
 
 
 def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return whether only the group of an example (row) has an output (column)."""
+    """Return whether an output (column) occurs only in the group of an example (row)."""
     groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
     for number, label in zip(numbers, labels, strict=True):
         groups[number].add(label)
@@ -182,7 +182,7 @@ def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 class RankedScore(ListScore):
-    """Gap between the best score in a list and that of an output, for models that rank.
+    """The best score of a ranked list minus an output's score, for models that rank.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class RankedScore(ListScore):
         self.space = space
 
     def scores(self, points: list[Ranked], y: Items, scale: Any = None) -> np.ndarray:
-        """Return the gap between the best score and that of each input's own output."""
+        """Return the best score of each ranked list minus the score of the output y[i] in it."""
         found = []
         for ranked, own in zip(points, self.space.keys(y), strict=True):
             keys = self.space.keys([output for output, _ in ranked])
@@ -205,14 +205,14 @@ class RankedScore(ListScore):
         return np.array(found)
 
     def ranked(self, points: list[Ranked]) -> list[tuple[np.ndarray, Items]]:
-        """Return the gaps of the outputs of each list, and the outputs."""
+        """Return for each ranked list the gaps to the best score, and the outputs."""
         return [
             (np.array([row[0][1] - score for _, score in row]), object_array([o for o, _ in row]))
             for row in points
         ]
 
     def sets(self, points: list[Ranked], radii: np.ndarray, scale: Any = None) -> list[list]:
-        """Return the outputs that score at most the radius below the best."""
+        """Return for each ranked list the outputs within the radius of the best score."""
         return [
             [output for output, score in ranked if ranked[0][1] - score <= radius]
             for ranked, radius in zip(points, radii, strict=True)

@@ -30,7 +30,7 @@ class Ball:
     kernel: Kernel = field(repr=False)
 
     def __contains__(self, y: Any) -> bool:
-        pair = np.stack([np.asarray(self.center), _shaped(y, np.shape(self.center))])
+        pair = np.stack([np.asarray(self.center), _as_shape(y, np.shape(self.center))])
         F = host(self.kernel.features(self.kernel.as_outputs(pair)))
         return bool(np.linalg.norm(F[0] - F[1]) <= self.radius)
 
@@ -56,12 +56,12 @@ class Band:
     upper: np.ndarray
 
     def __contains__(self, y: Any) -> bool:
-        y = _shaped(y, np.shape(self.lower))
+        y = _as_shape(y, np.shape(self.lower))
         return bool(np.all((self.lower <= y) & (y <= self.upper)))
 
     @property
     def size(self) -> float:
-        """The mean width."""
+        """The mean width over all locations."""
         return float(np.mean(self.upper - self.lower))
 
 
@@ -99,22 +99,22 @@ def size(a_set: Any) -> float:
 
 
 def in_output_form(sets: Sequence, view: Any) -> Sequence:
-    """Return sets whose outputs have the form that the model predicts."""
+    """Convert the outputs in sets to the type that the model predicts."""
     if len(sets) and isinstance(sets[0], list):
         return [[view._one_restored(y) for y in some] for some in sets]
     return sets
 
 
 def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:
-    """Return whether each set contains the output with the same index."""
+    """Return whether sets[i] contains the output y[i], for each i."""
     if isinstance(sets[0], list):
         keys = space.keys
         return np.array([key in keys(some) for key, some in zip(keys(y), sets, strict=True)])
     return np.array([host(one(y, i)) in some for i, some in enumerate(sets)])
 
 
-def _shaped(y: Any, shape: tuple) -> np.ndarray:
-    """Return an output as an array of a given shape; refuse other shapes."""
+def _as_shape(y: Any, shape: tuple) -> np.ndarray:
+    """Return an output as an array; raise an error unless it has the given shape."""
     y = np.asarray(y)
     if y.shape != shape:
         raise ValueError(f"an output of this set has shape {shape}, got {y.shape}.")
@@ -122,7 +122,7 @@ def _shaped(y: Any, shape: tuple) -> np.ndarray:
 
 
 def set_columns(sets: Sequence, names: Sequence[Any]) -> dict[str, Any]:
-    """Return sets as columns of a table: the ends of bands, or lists and their lengths.
+    """Return sets as table columns: lower and upper ends of bands, or lists and their lengths.
 
     Parameters
     ----------

@@ -23,11 +23,11 @@ BEST, EVERY = 100, 10**9
 
 
 class SupportsSets:
-    """A model that knows how prediction sets are made around it, as a base class."""
+    """Base class of models that define how `ConformalSets` uses them."""
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:
-        """The parameters that `ConformalSets` changes, because it calibrates on its own pairs."""
+        """The parameters that `ConformalSets` sets on the model before it fits it."""
         return {}
 
     def as_points(self) -> Any:
@@ -36,7 +36,7 @@ class SupportsSets:
 
 
 class PointModel(Protocol):
-    """What scores need of a model: its points, output kernel and training outputs."""
+    """The interface that scores need: predicted points, output kernel and training outputs."""
 
     @property
     def output_kernel_(self) -> Any:
@@ -47,18 +47,18 @@ class PointModel(Protocol):
         """The training outputs."""
 
     def embed(self, X: Items) -> Embedding:
-        """Return the points of some inputs."""
+        """Return the predicted points g(x), one for each input."""
 
     def _restored(self, outputs: Any) -> Any:
-        """Return outputs in the form that the training outputs had."""
+        """Convert outputs to the container and shape of the y that was passed to `fit`."""
 
     def _one_restored(self, output: Any) -> Any:
-        """Return one output in the form of the rows that `predict` returns."""
+        """Convert one output to the type of the items that `predict` returns."""
 
 
 @dataclass(frozen=True)
 class ModelView:
-    """A fitted model of mercer's, behind transformers of its inputs if there are any.
+    """A fitted model of this library, with the transformers before it if it is in a pipeline.
 
     Attributes
     ----------
@@ -79,37 +79,37 @@ class ModelView:
 
     @property
     def predictor(self) -> StructuredEstimator | None:
-        """The model of mercer's that predicts; None if a third-party model does."""
+        """The estimator of this library that predicts; None for a third-party model."""
         return self.model
 
     def inputs(self, X: Items) -> Items:
-        """Return inputs as the model sees them."""
+        """Return the inputs after the transformers of the pipeline."""
         return X if self.before is None else self.before.transform(X)
 
     def embed(self, X: Items) -> Embedding:
-        """Return the points of some inputs."""
+        """Return the predicted points g(x), one for each input."""
         return self.model.embed(self.inputs(X))
 
     def _restored(self, outputs: Any) -> Any:
-        """Return outputs in the form that the training outputs had."""
+        """Convert outputs to the container and shape of the y that was passed to `fit`."""
         return self.model._restored(outputs)
 
     def _one_restored(self, output: Any) -> Any:
-        """Return one output in the form of the rows that `predict` returns."""
+        """Convert one output to the type of the items that `predict` returns."""
         return self.model._one_restored(output)
 
 
 class ThirdPartyView(ModelView):
-    """A third-party model (`before`), whose predictions `model` reads as points."""
+    """A fitted third-party model (`before`); `model` converts its predictions to points."""
 
     predictor = None
 
     def inputs(self, X: Items) -> np.ndarray:
-        """Return inputs as an array."""
+        """Return the inputs as a NumPy array."""
         return np.asarray(X)
 
     def embed(self, X: Items) -> Embedding:
-        """Return as points the predictions of a regressor, or the class scores of a classifier."""
+        """Return a regressor's predictions, or a classifier's scores, as points."""
         if not is_classifier(self.before):
             return self.model.points_from(self.before.predict(X))
         scores = host(_class_scores(self.before, X))
@@ -120,13 +120,13 @@ class ThirdPartyView(ModelView):
 
 
 def _class_scores(model: Any, X: Items) -> Any:
-    """Return the probabilities of a third-party classifier, or else its decision function."""
+    """Return a classifier's probabilities; its decision function if it lacks `predict_proba`."""
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X)
 
 
 @dataclass(frozen=True)
 class RankedView:
-    """A fitted model that ranks outputs for each input.
+    """A fitted model that predicts a ranked list of outputs for each input.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class RankedView:
 
     @classmethod
     def of_outputs(cls, model: Any, y: Items) -> RankedView:
-        """Return the view of a model of which only the training outputs are known."""
+        """Return the view of a ranking model without an output kernel, given training outputs y."""
         kernel = Kernel()  # compares outputs by equality
         with suppress(TypeError, ValueError):
             Sequences().check(y)
@@ -169,7 +169,7 @@ View = ModelView | RankedView
 
 
 def view_of(model: Any, y: Items, listed: bool = False) -> View:
-    """Return the view of a fitted model that prediction sets are made around.
+    """Return a fitted model's interface for prediction sets; `listed` if inputs have candidates.
 
     Parameters
     ----------
@@ -193,11 +193,11 @@ def view_of(model: Any, y: Items, listed: bool = False) -> View:
         return ModelView(model[-1], None if len(model) == 1 else model[:-1])
     if hasattr(model, "predict_top"):  # a third-party model may rank outputs too
         return RankedView.of_outputs(model, y)
-    return ThirdPartyView(_head(model, y), model)
+    return ThirdPartyView(_points_reader(model, y), model)
 
 
-def _head(model: Any, y: Items) -> RegressorDependency:
-    """Return what reads the predictions of a third-party model as points."""
+def _points_reader(model: Any, y: Items) -> RegressorDependency:
+    """Return a `RegressorDependency` that converts a third-party model's predictions to points."""
     if not is_classifier(model):
         return RegressorDependency().fit_outputs(y)
     if not isinstance(model.classes_, np.ndarray):
@@ -209,27 +209,27 @@ def _head(model: Any, y: Items) -> RegressorDependency:
 
 
 def is_pipeline(model: Any) -> bool:
-    """Return whether a model is a pipeline of scikit-learn's."""
+    """Return whether a model is a scikit-learn pipeline."""
     from sklearn.pipeline import Pipeline  # slow to import, seldom needed
 
     return isinstance(model, Pipeline)
 
 
 def is_search(model: Any) -> bool:
-    """Return whether a model is a search of scikit-learn's, such as `GridSearchCV`."""
+    """Return whether a model is a scikit-learn search such as `GridSearchCV`."""
     from sklearn.model_selection._search import BaseSearchCV  # slow to import, seldom needed
 
     return isinstance(model, BaseSearchCV)
 
 
 def checked_outputs(view: View, y: Items) -> Items:
-    """Return outputs in the form in which the output kernel of a view compares them."""
+    """Return y, checked and converted as the view's output kernel needs it."""
     reader = view.reader if isinstance(view, ModelView) else None
     return view.output_kernel_.as_outputs(y if reader is None else reader.read(y))
 
 
 def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
-    """Return the arguments of `fit` of a model for groups, if it takes them, and for a context."""
+    """Return the keyword arguments `groups` and `context` that the model's `fit` accepts."""
     found: dict[str, Any] = {}
     if context is not None:
         if not has_fit_parameter(model, "context"):

@@ -8,26 +8,26 @@ import numpy as np
 
 
 def row_mass(labels: np.ndarray) -> np.ndarray:
-    """Return one over the size of the group of each row."""
+    """Return for each row 1 / (number of rows in its group)."""
     return 1.0 / np.bincount(labels)[labels]
 
 
 def row_weights(labels: np.ndarray) -> np.ndarray:
-    """Return the weights of calibration rows; each group weighs as much as the new one.
+    """Return calibration weights: 1 / (number of groups + 1) per group, divided among its rows.
 
     One over (K + 1) for each of K groups, divided among its rows. What is left, 1 / (K + 1), is
     the weight of the new group, whose score is unknown.
     """
-    return normalised(row_mass(labels))
+    return divide_by_total_plus_one(row_mass(labels))
 
 
-def normalised(mass: np.ndarray) -> np.ndarray:
-    """Divide masses by their sum plus one, the mass of the new group."""
+def divide_by_total_plus_one(mass: np.ndarray) -> np.ndarray:
+    """Return mass / (sum of mass + 1); the 1 stands for the new group."""
     return mass / (mass.sum() + 1.0)
 
 
 def rows_by_category(names: list) -> dict[Any, np.ndarray]:
-    """Return the calibration rows of each category."""
+    """Return a dictionary from each category to its row numbers."""
     found: dict[Any, list[int]] = {}
     for row, name in enumerate(names):
         found.setdefault(name, []).append(row)
@@ -35,17 +35,17 @@ def rows_by_category(names: list) -> dict[Any, np.ndarray]:
 
 
 def category_weights(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the weights of the rows of one category.
+    """Return the calibration weights of the given rows, which are those of one category.
 
     A new example is a random row of a new group. Given its category, a group counts in proportion
     to the fraction of its rows in that category, so that a row weighs one over the size of its
     whole group. The new group counts as one, the most that it can.
     """
-    return normalised(row_mass(labels)[rows])
+    return divide_by_total_plus_one(row_mass(labels)[rows])
 
 
 def fewest_groups(names: list | None, labels: np.ndarray) -> float:
-    """Return the smallest number of groups in a category, counted by fractions of rows."""
+    """Return the least number of groups in any category, a split group counted in fractions."""
     mass = row_mass(labels)
     if names is None:
         return float(mass.sum())
@@ -53,7 +53,7 @@ def fewest_groups(names: list | None, labels: np.ndarray) -> float:
 
 
 def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
-    """Return the smallest score that at least `level` of the weight does not exceed.
+    """Return the smallest score such that scores up to it have at least `level` of the weight.
 
     Along the last axis. Infinite where all scores together weigh less than that.
     """
@@ -67,7 +67,7 @@ def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> 
 
 
 def largest_fraction(outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95) -> float:
-    """Return an upper confidence bound on the probability of an output outside the pool.
+    """Return an upper confidence bound on the probability that `outside` is True.
 
     By Clopper and Pearson, over groups; a group counts if one of its rows does.
     """

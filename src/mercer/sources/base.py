@@ -18,7 +18,7 @@ PRECISIONS = ("float64", "float32")
 
 
 class Source:
-    """Pairs that come in blocks (X, y) or (X, y, weights), wherever they lie.
+    """Base class of pairs that are read in blocks (X, y) or (X, y, weights).
 
     A kind of source implements `expected` and `map_reduce`. Everything that is learnt of the pairs
     (a sample, moments, left-out risks) is a `map_reduce`, so that the kind does not matter.
@@ -73,11 +73,11 @@ class Source:
         return self.pairs
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the form that all blocks must have, read from the first block."""
+        """Return the kernels with the shape and dtype of the first block, which all must have."""
         raise NotImplementedError
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
-        """Merge `step(number, start, block)` over all blocks; None where there is no block.
+        """Merge `step(number, start, block)` over all blocks; None if there are no blocks.
 
         Parameters
         ----------
@@ -91,11 +91,11 @@ class Source:
         raise NotImplementedError
 
     def weighted(self, weights: Any) -> Source:
-        """Return the same pairs with sample weights, one for each pair."""
+        """Return a source of the same pairs with one sample weight for each pair."""
         raise NotImplementedError
 
     def running(self) -> AbstractContextManager[None]:
-        """Hold checkpoints until a fit ends; a fit that succeeds removes them."""
+        """Return a context for one fit; checkpoints are removed if it succeeds."""
         return nullcontext()
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
@@ -104,5 +104,5 @@ class Source:
 
 
 def sample(expected: Expected, empty: Sample, number: int, start: int, block: Any) -> Sample:
-    """Return the sample of one block."""
+    """Return a sample of one block; `start` is the number of the block's first pair."""
     return empty.with_block(start, *expected.checked(number, block))

@@ -19,7 +19,7 @@ READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
 
 
 class BadBlock(LocatedError):
-    """A block that cannot be learnt from; its message has the block's number.
+    """Error for a block that cannot be learnt from; the message has the block's number.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class BadBlock(LocatedError):
 
 @dataclass(frozen=True)
 class Expected:
-    """The form of the first block, which all others must have.
+    """The shape and dtype of the first block, which all other blocks must have.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Expected:
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
-        """Return the form of the first block."""
+        """Return the shape and dtype of the first block, and the kernels that check blocks."""
         with naming_block(0):
             X, y, _ = _inputs_outputs_weights(block)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
@@ -92,7 +92,7 @@ class Expected:
 
 @contextmanager
 def naming_block(number: int) -> Iterator[None]:
-    """Put the number of a block in front of the errors that it causes."""
+    """Add the block's number to the message of errors raised in this context."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -100,13 +100,13 @@ def naming_block(number: int) -> Iterator[None]:
 
 
 def number_of_pairs(block: Any) -> int:
-    """Return the number of pairs of a block; 0 for a block that will be refused."""
+    """Return the number of pairs in a block; 0 for an invalid block."""
     whole = isinstance(block, tuple | list) and len(block) in (2, 3)
     return count(block[1]) if whole and is_batch(block[1]) else 0
 
 
 def _inputs_outputs_weights(block: Any) -> tuple[Items, Items, Any]:
-    """Return inputs, outputs and weights of a block; refuse anything else."""
+    """Return a block as (X, y, weights or None); raise an error if it is not one."""
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         raise ValueError(
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
@@ -120,7 +120,7 @@ def _inputs_outputs_weights(block: Any) -> tuple[Items, Items, Any]:
 
 
 def _checked_weights(w: Any, n: int) -> np.ndarray:
-    """Return weights as numbers; refuse negative and missing ones."""
+    """Return n weights as floats; raise an error for negative or missing ones."""
     if count(w) != n:
         raise ValueError(f"it has {n} pairs and {count(w)} weights: give one weight a pair.")
     w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="the weights")
@@ -130,17 +130,17 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
 
 
 def _first_item(items: Items) -> Items:
-    """Return a batch of the first item; a table keeps its column names."""
+    """Return a batch with only the first item; a table keeps its column names."""
     return items[:1, ...] if is_foreign(items) else items[:1]
 
 
 def _item_shape(kernel: Kernel, items: Items) -> tuple | None:
-    """Return the shape of one item, if items are vectors or arrays of one shape."""
+    """Return the shape of one item; None if items are not arrays of one shape."""
     return tuple(items.shape[1:]) if kernel.on_vectors else None
 
 
 def _require_shape(got: Any, wanted: Any, name: str) -> None:
-    """Refuse items whose shape is not that of the first block."""
+    """Raise an error if the shape of items is not that of the first block."""
     if got != wanted:
         message = f"each item of {name} has shape {got}, in the first block it has {wanted}"
         if name == "X" and len(got) == len(wanted) == 1:  # in the words of scikit-learn's
@@ -160,7 +160,7 @@ def _dtype_name(items: Items) -> str | None:
 
 
 def _require_dtype(got: str | None, wanted: str | None, name: str) -> None:
-    """Refuse arrays whose dtype is not that of the first block."""
+    """Raise an error if the dtype of an array is not that of the first block."""
     if got is not None and wanted is not None and got != wanted:
         raise ValueError(
             f"{name} has dtype {got}, in the first block it has {wanted}: cast it, as in "

@@ -33,7 +33,7 @@ SAME = 1e-9
 
 
 class BadCheckpoint(ValueError):
-    """A checkpoint that is damaged, of another run, or in use by another process.
+    """Error for a checkpoint that is damaged, from another run, or in use by a process.
 
     Examples
     --------
@@ -45,21 +45,21 @@ class BadCheckpoint(ValueError):
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a run: blocks and pairs read, and a digest of their contents in order."""
+    """The numbers of blocks and pairs read so far, and a digest of their contents."""
 
     blocks: int = 0
     pairs: int = 0
     digest: str = ""
 
     def plus(self, block: Any, hashed: bool) -> Progress:
-        """Return the progress after one more block."""
+        """Return the progress after one more block; its content is digested if `hashed`."""
         digest = joblib.hash([self.digest, *map(_digest, block)]) if hashed else ""
         return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), digest)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file of plain arrays that moments are written to every `every` blocks.
+    """A file that the moments of a stream are saved to after every `every` blocks.
 
     The new file is complete on disk before it takes the place of the last one, which is kept
     next to it as ``NAME.mercer-previous``. Nothing in it is ever executed: numbers, and a header
@@ -73,7 +73,7 @@ class Checkpoint:
     every: int
 
     def _sibling(self, kind: str) -> Path:
-        """Return the path of the previous or the unfinished checkpoint, or of the lock.
+        """Return the path of a file next to the checkpoint: previous, unfinished or lock.
 
         The name is distinctive: files of the user next to the checkpoint are not touched.
         """
@@ -81,7 +81,7 @@ class Checkpoint:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Hold the file for this process; a run that succeeds leaves nothing to resume."""
+        """Lock the file during a run; remove it if the run succeeds."""
         lock = self._sibling("lock")
         with open(lock, "ab") as held:
             self._acquire(held, lock)
@@ -94,7 +94,7 @@ class Checkpoint:
                     lock.unlink(missing_ok=True)
 
     def _acquire(self, held: Any, lock: Path) -> None:
-        """Lock the file for this process; refuse if another process holds it."""
+        """Lock the open file `held`; raise an error if another process has locked it."""
         if fcntl is None:
             return
         try:
@@ -111,7 +111,7 @@ class Checkpoint:
             )
 
     def save(self, done: Progress, moments: list[Moments], gatherings: list[Gathering]) -> None:
-        """Write progress and moments to a new file, then replace the previous one."""
+        """Write progress and moments to a new file, then replace the checkpoint by it."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
             sums = float(raw.n), raw.uu, raw.vu, raw.vv, raw.u, raw.v
@@ -130,7 +130,7 @@ class Checkpoint:
         os.replace(unfinished, self.path)
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
-        """Return the progress and the moments in the file; None without a file."""
+        """Return the saved progress and moments; moments are None if there is no file."""
         # Killed between its two renames, a run leaves the previous file alone, and that is whole.
         previous = self._sibling("previous")
         path = self.path if self.path.exists() else previous
@@ -152,7 +152,7 @@ class Checkpoint:
     def _restored(
         self, arrays: dict[str, np.ndarray], gatherings: list[Gathering]
     ) -> tuple[Progress, list[Moments]]:
-        """Return progress and moments from the arrays of a file; refuse those of other runs."""
+        """Return progress and moments from saved arrays; raise an error for another run's."""
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT or header["arrays"] != _digests_of(arrays):
             raise ValueError("its format, or what it holds, is not what was written")
@@ -166,7 +166,7 @@ class Checkpoint:
         return done, [self._moments(arrays, i, one) for i, one in enumerate(gatherings)]
 
     def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
-        """Return the moments in the file for one gathering, whose coordinates must agree."""
+        """Return the saved moments number i; raise an error if coordinates differ."""
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         q, p = gathering.widths
@@ -178,7 +178,7 @@ class Checkpoint:
         return Moments(float(n), *(like(part, gathering.probe[0]) for part in parts))
 
     def _require_equal(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
-        """Refuse coordinates in the file that differ from those of this run."""
+        """Raise an error if a saved array differs from the array of this run."""
         if there.shape != here.shape:
             raise self.foreign(f"its {name} have coordinates of shape {there.shape[1:]}")
         scale = max(1.0, float(np.abs(here).max(initial=0.0)))
@@ -186,7 +186,7 @@ class Checkpoint:
             raise self.foreign(f"the same pairs have other coordinates of their {name}")
 
     def foreign(self, why: str) -> BadCheckpoint:
-        """Return the error for a checkpoint that another run wrote."""
+        """Return the error to raise for a checkpoint that another run wrote."""
         return BadCheckpoint(
             f"the checkpoint {self.path} is of another run: {why}. Kernels, feature maps (with "
             "their random_state a number), intercept, data and their cut into blocks have to be "
@@ -211,7 +211,7 @@ def _digests_of(arrays: dict[str, np.ndarray]) -> dict[str, str]:
 
 
 def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
-    """Return a checkpoint for a path; None for None."""
+    """Return a checkpoint at a path; None if the path is None."""
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise ValueError(f"every must be a positive integer number of blocks, got {every!r}.")
     if path is not None and not Path(path).absolute().parent.is_dir():

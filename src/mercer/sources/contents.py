@@ -15,7 +15,7 @@ MODULUS = 2**64
 
 
 def content_hashes(start: int, block: Any) -> tuple[int, ...]:
-    """Return a hash for each part of a block whose first pair has the number `start`.
+    """Return the hashes of X, y and weights of a block whose first pair has number `start`.
 
     Hashes of consecutive blocks add up (modulo 2⁶⁴) to that of all pairs, however they are cut.
     Arrays, texts and numbers count; other objects and arrays on a device are not compared.
@@ -24,14 +24,14 @@ def content_hashes(start: int, block: Any) -> tuple[int, ...]:
 
 
 def sum_of_hashes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the hashes of two consecutive blocks together."""
+    """Return the hashes of two consecutive blocks taken together."""
     if not left:
         return right
     return tuple((a + b) % MODULUS for a, b in zip(left, right, strict=True))
 
 
 def _hash_of_items(items: Items, start: int) -> int:
-    """Return the hash of a batch of items, the first of which has the number `start`."""
+    """Return the hash of a batch whose first item has the number `start`."""
     if issparse(items):
         return _hash_of_items(items.toarray(), start)
     if is_table(items):
@@ -60,7 +60,7 @@ def _hash_of_numbers(A: np.ndarray, start: int) -> int:
 
 
 def _hash_of_item(item: Any) -> int:
-    """Return the hash of one item; 0 for objects that are not compared."""
+    """Return the hash of one item; 0 for types that are not compared."""
     if isinstance(item, np.ndarray):
         return _hash_of_items(item, 0)
     return hash(item) % MODULUS if isinstance(item, str | bytes | int | float) else 0

@@ -15,7 +15,7 @@ from .blocks import BadBlock
 
 
 def delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
-    """Return the delayed blocks of a collection, and their lengths if known."""
+    """Return the blocks (X, y) of Dask collections as delayed objects, and their lengths."""
     from dask import delayed
 
     X, y, lengths = array_of_table(X), array_of_table(y), None
@@ -33,7 +33,7 @@ def is_dask_array(A: Any) -> bool:
 
 
 def is_collection(A: Any) -> bool:
-    """Return whether a value is a Dask collection, whose parts can be delayed."""
+    """Return whether a value is a Dask collection, which has delayed parts."""
     return hasattr(A, "to_delayed")
 
 
@@ -43,19 +43,19 @@ def array_of_table(A: Any) -> Any:
 
 
 def delayed_parts(A: Any) -> list:
-    """Return the delayed parts of a collection, or of a list of them."""
+    """Return the delayed parts of a Dask collection, or a given list of parts."""
     return np.ravel(A.to_delayed()).tolist() if is_collection(A) else list(A)
 
 
 def zip_blocks(*parts: list) -> list[tuple]:
-    """Return the parts of each block together; refuse different numbers of blocks."""
+    """Return tuples with one part of each list; raise an error if lengths differ."""
     if len({len(part) for part in parts}) > 1:
         raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
     return list(zip(*parts, strict=True))
 
 
 def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
-    """Return two arrays in blocks of the same rows and all columns, and the block lengths."""
+    """Return two Dask arrays with equal row chunks and one column chunk, and chunk lengths."""
     if not is_dask_array(y):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
@@ -71,18 +71,18 @@ def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
 
 
 def _block_of_parts(*parts: Any) -> Any:
-    """Return a block of inputs and outputs; a single part is already a block."""
+    """Return the parts X and y as a tuple; a single part is already a block."""
     return parts if len(parts) > 1 else parts[0]
 
 
 def _block_of_bags(*parts: list) -> tuple[Items, ...]:
-    """Return a block of lists of inputs and outputs, or of one list of pairs."""
+    """Return a block from the parts of bags: of X and of y, or of one bag of pairs."""
     columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
-    return tuple(map(batch, columns or ([], [])))  # an empty block is refused by its number
+    return tuple(map(as_batch, columns or ([], [])))  # an empty block is refused by its number
 
 
-def batch(items: Any) -> Items:
-    """Return numbers, or arrays of one shape, as one array, and anything else as a list."""
+def as_batch(items: Any) -> Items:
+    """Return items as one array if they are numbers or arrays of one shape, else as a list."""
     items = list(items)
     numeric = all(isinstance(item, np.ndarray | np.number | int | float) for item in items)
     alike = numeric and len({np.shape(item) for item in items}) == 1
@@ -94,7 +94,7 @@ WIDTH = 8
 
 
 def named_task(name: str, number: int, function: Callable, *arguments: Any) -> Any:
-    """Return a delayed call whose key contains the name of the step and the block number."""
+    """Return a delayed call of the function, with name and block number in its key."""
     from dask import delayed
 
     key = f"mercer-{name}-block{number}-{uuid4().hex}"
@@ -102,14 +102,14 @@ def named_task(name: str, number: int, function: Callable, *arguments: Any) -> A
 
 
 def shared_node(what: Any) -> Any:
-    """Return an object as one node of the task graph, which all tasks share."""
+    """Return an object as a single node of the task graph, which tasks share."""
     from dask import delayed
 
     return delayed(what, traverse=False, pure=False)
 
 
 def merge_tree(tasks: list, merge: Callable) -> Any:
-    """Merge the results, some at a time and in a fixed order."""
+    """Return a delayed merge of all tasks, a few at a time and in a fixed order."""
     from dask import delayed
 
     while len(tasks) > 1:
@@ -118,7 +118,7 @@ def merge_tree(tasks: list, merge: Callable) -> Any:
 
 
 def block_loaders(blocks: list) -> list[Callable[[], Any]]:
-    """Return for every block a function that loads it; a cluster loads all of them at once."""
+    """Return for each block a function that loads it; a cluster loads all blocks at once."""
     from dask import delayed
 
     tasks = [delayed(_load)(block) for block in blocks]
@@ -131,12 +131,12 @@ def block_loaders(blocks: list) -> list[Callable[[], Any]]:
 
 
 def _load(block: Any) -> None:
-    """Do nothing: to compute this task loads the block."""
+    """Do nothing; computing this task loads the block."""
     return None
 
 
 def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any) -> Any:
-    """Apply a function of a batch lazily to all blocks of a collection.
+    """Apply a function lazily to each block of a Dask collection.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
 
 
 def _apply(function: Callable, number: int, batch: Items) -> Items:
-    """Apply a function to one block; errors have the number of the block."""
+    """Apply a function to one block; error messages have the block's number."""
     try:
         return function(batch)
     except (ValueError, TypeError) as error:
@@ -179,5 +179,5 @@ def _apply(function: Callable, number: int, batch: Items) -> Items:
 
 
 def _apply_to_bag(function: Callable, number: int, part: Any) -> list:
-    """Apply a function to one part of a bag, and return a list."""
-    return list(_apply(function, number, batch(part)))
+    """Apply a function to one part of a Dask bag, and return a list."""
+    return list(_apply(function, number, as_batch(part)))

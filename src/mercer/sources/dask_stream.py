@@ -28,7 +28,7 @@ from .stream import is_dask
 
 
 class DaskStream(Source):
-    """Pairs in the blocks of a Dask collection.
+    """Pairs in the blocks of Dask collections.
 
     Only a sample of the pairs and the sum of the moments ever reach the client. A block is loaded
     by its own task wherever it is needed, so that what a lost worker held is made again.
@@ -75,13 +75,13 @@ class DaskStream(Source):
             self._add_weights(sample_weight)
 
     def weighted(self, weights: Any) -> DaskStream:
-        """Return the same pairs with sample weights, one for each pair."""
+        """Return a stream of the same pairs with one sample weight for each pair."""
         other = copy.copy(self)
         other._add_weights(weights)
         return other
 
     def _add_weights(self, weights: Any) -> None:
-        """Add weights to each block as a third part."""
+        """Add the sample weights to each block, in place, as a third part."""
         from dask import delayed
 
         if is_dask_array(weights) and self.lengths is not None:
@@ -100,12 +100,12 @@ class DaskStream(Source):
         self.blocks = [weigh(block, w) for block, w in zip_blocks(self.blocks, cut)]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the form that all blocks must have, read from the first block."""
+        """Return the kernels with the shape and dtype of the first block, which all must have."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(named_task("look", 0, look, self.blocks[0]))
 
     def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
-        """Merge `step(number, start, block)` over all blocks, on the cluster; Dask resumes."""
+        """Merge `step(number, start, block)` over all blocks on the cluster."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths])
         name = step.func.__name__ if isinstance(step, partial) else step.__name__
@@ -126,7 +126,7 @@ class DaskStream(Source):
         return self._compute(merge_tree(tasks, merge))
 
     def _lengths(self) -> list[int]:
-        """Return how many pairs each block has, counted on the cluster if Dask does not know."""
+        """Return the number of pairs in each block, counted on the cluster if unknown."""
         if self.lengths is None:
             tasks = [
                 named_task("count", i, number_of_pairs, block)
@@ -137,7 +137,7 @@ class DaskStream(Source):
         return self.lengths
 
     def _compute(self, what: Any) -> Any:
-        """Compute on the current scheduler; if loading fails, name the block."""
+        """Compute a delayed object; if a block fails to load, raise an error with its number."""
         import dask
 
         try:
@@ -151,7 +151,7 @@ class DaskStream(Source):
             raise
 
     def _raise_bad_block(self, error: Exception) -> None:
-        """Load the blocks one by one, and raise the error of the one that fails."""
+        """Load the blocks one by one, and raise an error for the first that fails."""
         if type(error).__name__ == "KilledWorker":
             return  # it would kill others; the error has the name of the task, with its block
         for number, load in enumerate(block_loaders(self.blocks)):
@@ -168,12 +168,12 @@ class DaskStream(Source):
 
 
 def _with_weights(block: tuple, weights: Any) -> tuple:
-    """Return a block with its weights as a third part."""
+    """Return the block (X, y) with weights as a third part."""
     return (*block, weights)
 
 
 def _checked_step(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
-    """Apply a step to a block; refuse a block whose length has changed."""
+    """Return `step(number, start, block)`; raise an error if the block has not `pairs` pairs."""
     if number_of_pairs(block) != pairs:
         raise BadBlock(
             f"block {number} of the stream had {pairs} pairs when it was first read and "

@@ -25,7 +25,7 @@ PROBE = 16
 
 @dataclass(frozen=True)
 class Gathering:
-    """Moments of pairs in the coordinates of two fitted feature maps.
+    """Sums of moments of pairs, in the coordinates of two fitted feature maps.
 
     Attributes
     ----------
@@ -77,35 +77,35 @@ class Gathering:
         center: bool = False,
         precision: str = "float64",
     ) -> Gathering:
-        """Decide how to gather moments, from some representative pairs X, y."""
+        """Return empty sums for two feature maps, set up by representative pairs X, y."""
         few = np.arange(min(FEW, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
         bare, weights, U = bare_map(inputs, X)
         a, b = (namespace(A).mean(A, axis=0) for A in (U, V))
         origin = None if weights is None and not center else (a, b if center else 0.0 * b)
-        probe = _with_row(U[:PROBE, :], a), _with_row(V[:PROBE, :], b)
+        probe = _append_row(U[:PROBE, :], a), _append_row(V[:PROBE, :], b)
         return cls(inputs, outputs, center, precision, bare, weights, origin, probe)
 
     @property
     def widths(self) -> tuple[int, int]:
-        """The numbers of output coordinates and of (bare) input coordinates."""
+        """The number of output coordinates, and of input coordinates before the last matrix."""
         return int(self.probe[1].shape[1]), int(self.probe[0].shape[1])
 
     @property
     def n(self) -> float:
-        """The number of pairs so far, or the sum of their weights."""
+        """The number of pairs added so far, or the sum of their weights."""
         return 0 if self.raw is None else self.raw.n
 
     def for_worker(self) -> Gathering:
-        """Return a copy to send to workers, without the parts that only the last step needs."""
+        """Return a copy for workers, without the sums and the matrix that is applied at the end."""
         return replace(self, inputs=self.bare, weights=None, raw=None)
 
     def plus(self, raw: Moments) -> Gathering:
-        """Return a copy with the moments of further pairs added."""
+        """Return a copy with further moments `raw` added."""
         return replace(self, raw=raw if self.raw is None else self.raw + raw)
 
     def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
-        """Return the raw moments of checked pairs; `w` are sample weights, None means ones."""
+        """Return the moments of checked pairs X, y with sample weights w (None for ones)."""
         foreign = is_foreign(self.probe[0])
         kernel = getattr(self.bare, "kernel_", None)  # third-party maps may have no kernel
         threads = kernel is not None and kernel.on_vectors and not foreign
@@ -127,7 +127,7 @@ class Gathering:
 
     @property
     def moments(self) -> Moments:
-        """The moments of the coordinates, about the origin where means matter."""
+        """The moments of all coordinates, about `origins` if `center` is set, else about 0."""
         assert self.raw is not None
         turned = self.raw if self.weights is None else self.raw.mapped(self.weights)
         if self.center or self.origin is None:
@@ -137,16 +137,16 @@ class Gathering:
 
     @property
     def origins(self) -> tuple[Array, Array]:
-        """The points that moments are taken about, in coordinates."""
+        """The input and output coordinates that were subtracted before moments were summed."""
         assert self.origin is not None
         a, b = self.origin
         return (a if self.weights is None else a @ self.weights), b
 
 
 def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
-    """Return the gatherings with the moments of all pairs of a source, read once."""
+    """Return the gatherings with the moments of all pairs of a source, which is read once."""
     step = partial(moments, expected, [gathering.for_worker() for gathering in gatherings])
-    found = source.map_reduce(step, _added, gatherings)
+    found = source.map_reduce(step, _add_moments, gatherings)
     if found is None:
         return gatherings
     return [gathering.plus(raw) for gathering, raw in zip(gatherings, found, strict=True)]
@@ -155,17 +155,17 @@ def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) ->
 def moments(
     expected: Expected, gatherings: list[Gathering], number: int, start: int, block: Any
 ) -> list[Moments]:
-    """Return the raw moments of one block under every gathering."""
+    """Return the moments of one block for each of the gatherings."""
     X, y, w = expected.checked(number, block)
     with naming_block(number):
         return [gathering.moments_of(X, y, w) for gathering in gatherings]
 
 
-def _added(some: list[Moments], more: list[Moments]) -> list[Moments]:
-    """Return the sums of the moments of each gathering."""
+def _add_moments(some: list[Moments], more: list[Moments]) -> list[Moments]:
+    """Return the sums some[i] + more[i] of moments."""
     return [a + b for a, b in zip(some, more, strict=True)]
 
 
-def _with_row(A: Array, row: Array) -> Array:
-    """Return an array with one more row."""
+def _append_row(A: Array, row: Array) -> Array:
+    """Return the matrix A with one more row at its end."""
     return namespace(A).concat([A, row[None, :]], axis=0)

@@ -15,7 +15,7 @@ SIZE = 4096
 
 @dataclass(frozen=True)
 class Sample:
-    """The `size` pairs with the smallest random keys: each pair equally likely.
+    """A uniform random sample: the `size` pairs with the smallest random keys.
 
     The key of a pair is a function of the seed and of its place alone, so that samples of parts
     add up to the sample of the whole in any order and under any cut. Data no longer than `size`
@@ -54,11 +54,11 @@ class Sample:
     w: np.ndarray | None = None
 
     def with_block(self, start: int, X: Items, y: Items, w: np.ndarray | None = None) -> Sample:
-        """Return the sample of all pairs so far and of a block that starts at number `start`."""
+        """Return the sample after one more block, whose first pair has the number `start`."""
         keys = random_keys(self.seed, start, count(X))
         limit = np.inf if self.keys is None or len(self.keys) < self.size else self.keys.max()
         near = np.flatnonzero((keys < limit) if w is None else (keys < limit) & (w > 0))
-        near = near[smallest(keys[near], self.size)]
+        near = near[positions_of_smallest(keys[near], self.size)]
         if not len(near):
             return self
         kept = take(X, near), take(y, near), None if w is None else w[near]
@@ -69,7 +69,7 @@ class Sample:
             return self if other.keys is None else other
         keys = np.concatenate([self.keys, other.keys])
         places = np.concatenate([self.places, other.places])
-        best = smallest(keys, self.size)
+        best = positions_of_smallest(keys, self.size)
         best = best[np.argsort(places[best])]
         X, y = (take(concatenated([a, b]), best) for a, b in ((self.X, other.X), (self.y, other.y)))
         w = None
@@ -79,13 +79,13 @@ class Sample:
 
 
 def sample_size(*maps: Any) -> int:
-    """Return how many pairs to keep, at least twice the number of landmarks."""
+    """Return how many pairs to sample: at least twice the rank of each feature map."""
     ranks = [map.get_params(deep=False).get("rank") or 0 for map in maps if map is not None]
     return max([SIZE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
 
 
 def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarray | None:
-    """Return the rows of the sample of pairs in memory; None for all rows.
+    """Draw `size` of n rows at random, in increasing order; None if all rows are used.
 
     Parameters
     ----------
@@ -99,21 +99,21 @@ def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarra
     if (n if kept is None else len(kept)) <= size:
         return None
     keys = random_keys(0, 0, n)
-    return np.sort(smallest(keys if kept is None else keys[kept], size))
+    return np.sort(positions_of_smallest(keys if kept is None else keys[kept], size))
 
 
 def random_keys(seed: int, start: int, n: int) -> np.ndarray:
-    """Return the random keys of n pairs from number `start` on."""
+    """Return the random keys of the n pairs with numbers from `start` on."""
     return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
 
 
-def smallest(keys: np.ndarray, size: int) -> np.ndarray:
-    """Return the positions of the smallest keys in increasing order."""
+def positions_of_smallest(keys: np.ndarray, size: int) -> np.ndarray:
+    """Return the positions of the `size` smallest keys, in increasing order of position."""
     if len(keys) <= size:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, size)[:size])
 
 
 def _weights(sample: Sample) -> np.ndarray:
-    """Return the weights of a sample; ones for a sample without weights."""
+    """Return the weights of the pairs of a sample; ones if there are no weights."""
     return np.ones(count(sample.y)) if sample.w is None else sample.w

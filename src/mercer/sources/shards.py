@@ -20,7 +20,7 @@ BLOCK = 8192
 
 
 class Shards:
-    """Pairs in many files, read one after the other in the order of their names.
+    """Pairs in many files, which are read one after the other in order of name.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Shards:
 
 
 def _matching_files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return the files of paths and patterns, sorted by name."""
+    """Return the files that match paths or patterns, sorted by name."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     found = [
         Path(name)
@@ -89,7 +89,7 @@ def _matching_files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
 
 
 def _archive_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
-    """Yield the blocks of a NumPy archive."""
+    """Yield blocks of `block` rows from a NumPy archive; `names` are the arrays to read."""
     if not is_zipfile(path):
         raise ValueError(f"{path} is damaged or no NPZ archive: write it with numpy.savez.")
     try:
@@ -115,7 +115,7 @@ def _archive_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
 
 
 def _parquet_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[Items, ...]]:
-    """Yield the blocks of a Parquet table."""
+    """Yield blocks of `block` rows from a Parquet file; `names` are the columns to read."""
     require("pyarrow", "parquet")
     from pyarrow.parquet import ParquetFile
 
@@ -132,7 +132,7 @@ def _parquet_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
 
 @contextmanager
 def _naming_file(path: Path) -> Iterator[None]:
-    """Name the file in the errors of pyarrow."""
+    """Add the file's path to the message of errors that pyarrow raises in this context."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -141,12 +141,12 @@ def _naming_file(path: Path) -> Iterator[None]:
 
 
 def _as_list(names: str | Sequence[str]) -> list[str]:
-    """Return a list of names; a single name is a list of one."""
+    """Return names as a list; a single name becomes a list of one."""
     return [names] if isinstance(names, str) else list(names)
 
 
 def _column_values(batch: Any, names: str | Sequence[str]) -> np.ndarray:
-    """Return one column unchanged, or several as the components of vectors."""
+    """Return one named column as an array, or several side by side as a matrix."""
     if not isinstance(names, str):
         return np.column_stack([_array_of(batch.column(name)) for name in names])
     return _array_of(batch.column(names))

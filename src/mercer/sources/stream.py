@@ -32,7 +32,7 @@ REMEDY = (
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Blocks of rows of two arrays of equal length, which may be on disk (`np.memmap`)."""
+    """Blocks of rows of two arrays of equal length, which may be memory-mapped files."""
 
     X: Items
     y: Items
@@ -122,7 +122,7 @@ class Stream(Source):
         self.rest = None if self.repeats else self._read()
 
     def weighted(self, weights: Any) -> Stream:
-        """Return the same pairs with sample weights, one for each pair."""
+        """Return a stream of the same pairs with one sample weight for each pair."""
         if self.weights is not None:
             raise ValueError("the stream has sample weights already: leave sample_weight out.")
         if not isinstance(weights, Sequence) and not is_array(weights):
@@ -138,11 +138,11 @@ class Stream(Source):
     # -- reading ------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[Any]:
-        """Return all blocks, or those that are left of a generator."""
+        """Return an iterator over all blocks; for a generator, over the remaining ones."""
         return self._read() if self.rest is None else self.rest
 
     def _first_blocks(self, pairs: int) -> list[Any]:
-        """Return the first blocks that hold `pairs` pairs; a generator will yield them again."""
+        """Read blocks until they hold `pairs` pairs; a generator will yield them again."""
         found: list[Any] = []
         blocks = self._blocks()
         while (
@@ -154,12 +154,12 @@ class Stream(Source):
         return found
 
     def _read(self) -> Iterator[Any]:
-        """Return a new iterator over all blocks, with their weights."""
+        """Return a new iterator over all blocks, with sample weights if there are any."""
         found = iter(self.source() if callable(self.source) else self.source)
         return found if self.weights is None else self._with_weights(found)
 
     def _with_weights(self, found: Iterator[Any]) -> Iterator[Any]:
-        """Yield blocks with their slices of the sample weights."""
+        """Yield the blocks with their part of the sample weights added."""
         start = 0
         for number, block in enumerate(found):
             if isinstance(block, tuple | list) and len(block) == 3:
@@ -177,7 +177,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the form that all blocks must have, read from the first block."""
+        """Return the kernels with the shape and dtype of the first block, which all must have."""
         self.pairs = None  # a fit begins: what was read before may have changed
         found = self._first_blocks(1)
         if not found:
@@ -185,7 +185,7 @@ class Stream(Source):
         return Expected.of(kernels, output_kernel, found[0])
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """Return a random sample of the pairs.
+        """Draw a random sample of `size` pairs; None if there are no pairs.
 
         A generator is read only once, so the sample is of its first blocks, which are kept.
         """
@@ -225,7 +225,7 @@ class Stream(Source):
         return total
 
     def _require_same_reading(self, pairs: int, held: tuple[int, ...]) -> None:
-        """Refuse a reading that differs from the first one; the first reading is stored."""
+        """Raise an error if blocks differ from those of the first reading, which is stored."""
         if self.pairs not in (None, pairs):
             raise ValueError(
                 f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
@@ -236,23 +236,23 @@ class Stream(Source):
         self.pairs, self.held = pairs, held
 
     def running(self) -> AbstractContextManager[None]:
-        """Hold the checkpoint until a fit ends, and remove it if that succeeds."""
+        """Return a context for one fit; the checkpoint is removed if it succeeds."""
         return self.checkpoint.running() if self.checkpoint else super().running()
 
 
 def _own_copy(block: Any) -> Any:
-    """Return a block whose arrays are copies: a generator may refill the same buffer."""
+    """Return a block with copied arrays, because a generator may reuse its buffers."""
     return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
 
 
 def _pop_blocks(blocks: list[Any]) -> Iterator[Any]:
-    """Yield blocks, and remove each of them from the list."""
+    """Yield the blocks of a list, and remove each one from the list."""
     while blocks:
         yield blocks.pop(0)
 
 
 def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
-    """Return the source that the arguments of `fit` stand for; None for data in memory.
+    """Return the source for the arguments of `fit`; None if the data are in memory.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def is_dask(X: Any) -> bool:
 
 
 def _source_of(X: Any, y: Items) -> Source | None:
-    """Return the source of X and y; None for data in memory."""
+    """Return the source for X and y; None if the data are in memory."""
     if isinstance(X, Source):
         if y is not None:
             raise ValueError("a stream has its outputs in its blocks: leave y out.")
@@ -294,7 +294,7 @@ def _source_of(X: Any, y: Items) -> Source | None:
 
 
 def _as_blocks(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
-    """Return an iterable of blocks, or a function that returns one."""
+    """Return an iterable of blocks of `block` pairs, or a function that returns one."""
     if not isinstance(block, int | np.integer) or block < 1:
         raise ValueError(f"block must be a positive integer number of rows, got {block!r}.")
     if y is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .terminal import busy, one_sentence
+from .terminal import one_sentence, spinner
 
 
 @click.command()
@@ -27,14 +27,14 @@ def fetch(names: tuple[str, ...]) -> None:
             click.echo(f"  {name}: {_state(getattr(datasets, f'load_{name}'))}")
         return
     for name in names:
-        with busy(f"fetching {name}"):
+        with spinner(f"fetching {name}"):
             paths = datasets.fetch(name)
         for path in paths:
             click.echo(path)
 
 
 def _state(load: object) -> str:
-    """Return whether a data set is present, or the sentence that says what is missing."""
+    """Return "is present." or the reason why a data set cannot be loaded by `load`."""
     try:
         load()  # type: ignore[operator]
     except (OSError, ValueError) as problem:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from .options import FRACTION, SECONDS, data, reading, table_of
+from .options import FRACTION, SECONDS, data, table_of, with_reading_options
 from .out import STDOUT, check_model_out, check_report_out, write_file
 from .terminal import facts_of, one_sentence, show_columns, show_facts, to_stdout, verdict
 
@@ -77,7 +77,7 @@ LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
     type=click.Path(path_type=Path),
     help="File for the model; - for standard output.",
 )
-@reading
+@with_reading_options
 @one_sentence
 def fit(
     data: str,

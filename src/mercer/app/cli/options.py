@@ -19,7 +19,7 @@ class Number(click.FloatRange):
     """A finite number in a range."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the number, or fail with a sentence."""
+        """Convert a command-line value to a finite number in the range, or fail with a message."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
@@ -56,13 +56,13 @@ READING = (
 )  # fmt: skip
 
 
-def reading(command: Callable) -> Callable:
+def with_reading_options(command: Callable) -> Callable:
     """Add the options for reading a table to a command."""
     return reduce(lambda command, option: option(command), reversed(READING), command)
 
 
 def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: Any) -> Any:
-    """Return the table that an argument names, read according to the options."""
+    """Read the table in the file `data` according to the command-line options."""
     from ...tables import read
 
     separator = "\t" if separator in ("\\t", "tab") else separator
@@ -72,12 +72,12 @@ def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: 
 
 
 def as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
-    """Return the options for reading new rows, with the empty cells of the training by default."""
+    """Return the reading options `how`, with the training texts for empty cells by default."""
     return how | {"missing": how["missing"] or model.missing_}
 
 
 def model_of(path: str) -> Any:
-    """Return the model that an argument names; - is standard input."""
+    """Load the model in the file `path`; "-" is standard input."""
     from ... import AutoDependency
     from ...persistence import load
 
@@ -93,7 +93,7 @@ def model_of(path: str) -> Any:
 
 
 def _from_stdin(load: Callable[[Path], Any]) -> Any:
-    """Load a model from the bytes of standard input."""
+    """Load a model from standard input with `load`, by way of a temporary file."""
     if sys.stdin is None:
         raise ValueError("standard input is closed: name a file.")
     with TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ def _from_stdin(load: Callable[[Path], Any]) -> Any:
 
 
 def model_and_table(model: str, data: str, how: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the saved model and the table that two arguments name."""
+    """Load the model in the file `model`, and read the table in the file `data`."""
     if model == data == "-":
         raise ValueError("only one of MODEL and DATA can be standard input.")
     learnt = model_of(model)

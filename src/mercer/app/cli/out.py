@@ -17,7 +17,7 @@ REPORT = b"<title>mercer"
 
 
 def check_out(out: Path, *read: str) -> None:
-    """Refuse a folder, a file in a folder that does not exist, and a file that is read."""
+    """Raise an error if `out` is a folder, is in a missing folder, or is one of the files read."""
     if out == STDOUT:
         return
     if out.is_dir():
@@ -34,14 +34,14 @@ def check_out(out: Path, *read: str) -> None:
 
 
 def check_model_out(out: Path, *read: str) -> None:
-    """Check the path of a model, which may replace a model but no other file."""
+    """Raise an error if a model cannot be written to `out`; it may replace only a model."""
     check_out(out, *read)
     if _has_content(out) and not _is_model(out):
         raise _not_replaced(out, "mercer model", "-o")
 
 
 def check_table_out(out: Path, *read: str) -> None:
-    """Check the path of a table, which may replace any file except a model."""
+    """Raise an error if a table cannot be written to `out`; it may not replace a model."""
     from ...auto.tables.write import output_format
 
     check_out(out, *read)
@@ -52,7 +52,7 @@ def check_table_out(out: Path, *read: str) -> None:
 
 
 def check_report_out(out: Path, *read: str) -> None:
-    """Check the path of a report, which may replace a report but no other file."""
+    """Raise an error if a report cannot be written to `out`; it may replace only a report."""
     check_out(out, *read)
     if out == STDOUT or out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"The name of a report must end in .html, got {out}.")
@@ -68,7 +68,7 @@ def _has_content(out: Path) -> bool:
 
 
 def _not_replaced(out: Path, wanted: str, option: str) -> ValueError:
-    """Return the error for a file that exists and is not of the kind to be written."""
+    """Return the error that `out` exists and is another kind of file than the one to write."""
     return ValueError(
         f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
         f"{option}, or delete it first."
@@ -76,7 +76,7 @@ def _not_replaced(out: Path, wanted: str, option: str) -> ValueError:
 
 
 def write_file(out: Path, write: Callable[[], object]) -> None:
-    """Write a file; an error names the file and says that the old one is unchanged."""
+    """Call `write`; turn an OS error into one that names the file `out`, which is unchanged."""
     try:
         write()
     except BrokenPipeError:
@@ -88,7 +88,7 @@ def write_file(out: Path, write: Callable[[], object]) -> None:
 
 
 def _is_same(out: Path, source: str) -> bool:
-    """Return whether an output path is the file that is read."""
+    """Return whether the paths `out` and `source` are the same file."""
     if source == "-":
         try:
             return os.path.samestat(os.fstat(sys.stdin.fileno()), out.stat())

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
-from .options import FRACTION, data, model_and_table, model_file, model_of, reading
+from .options import FRACTION, data, model_and_table, model_file, model_of, with_reading_options
 from .options import as_json as json_option
 from .out import STDOUT, check_table_out, write_file
-from .terminal import busy, facts_of, one_sentence, show_facts, to_stdout
+from .terminal import facts_of, one_sentence, show_facts, spinner, to_stdout
 
 
 @click.command()
@@ -32,7 +32,7 @@ from .terminal import busy, facts_of, one_sentence, show_facts, to_stdout
     type=click.Path(path_type=Path),
     help="File for the predictions, in the format of its suffix; standard output (CSV) by default.",
 )
-@reading
+@with_reading_options
 @one_sentence
 def predict(
     model: str,
@@ -60,7 +60,7 @@ def predict(
         raise ValueError("--probabilities requires classes or label sets as outputs.")
     if drop_missing:
         table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
-    with busy(f"predicting {len(table)} rows"):
+    with spinner(f"predicting {len(table)} rows"):
         rows = _predicted(learnt, table, top, coverage, probabilities)
     if to != STDOUT:
         write_file(to, partial(write, rows, to))
@@ -72,14 +72,14 @@ def predict(
 @click.command()
 @model_file
 @data
-@reading
+@with_reading_options
 @one_sentence
 def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: Any) -> None:
     """Compare the predictions of a saved MODEL with the outputs in DATA."""
     learnt, table = model_and_table(model, data, how)
     if drop_missing:
         table = table.filled(table.names(list(learnt.spaces_)), drop=True)
-    with busy(f"predicting {len(table)} rows"):
+    with spinner(f"predicting {len(table)} rows"):
         measures = learnt.evaluate(table)
     _note_unseen(learnt, table)
     show_facts({"rows": len(table), **measures}, table.source, as_json)
@@ -103,7 +103,7 @@ def info(model: str, as_json: bool) -> None:
 
 
 def _note_unseen(model: Any, table: Any) -> None:
-    """Warn about labels of the table that the model cannot predict."""
+    """Warn about labels in the output columns of the table that the model cannot predict."""
     if model.outputs_.kind_ not in ("class", "labels") or len(model.outputs_.columns_) > 1:
         return
     truth = model.outputs_.read(table)
@@ -120,7 +120,7 @@ def _note_unseen(model: Any, table: Any) -> None:
 def _predicted(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
-    """Return the rows of the table with their predictions; arrays are not repeated."""
+    """Return the rows of the table with columns of predictions; input arrays are left out."""
     import numpy as np
 
     kept = [n for n, cells in table.columns.items() if not isinstance(cells[0], np.ndarray)]
@@ -148,7 +148,7 @@ def _predicted(
 
 
 def _ranked(model: Any, ranked: list) -> list[dict]:
-    """Return one row for each of the best outputs."""
+    """Return one row with rank and score for each (output, score) pair of `ranked`."""
     names = model.outputs_.columns_
     return [
         {"rank": i + 1, "score": score}
@@ -172,6 +172,6 @@ def _check_finite(predicted: list[list[dict]], table: Any) -> None:
 
 
 def _free_name(name: str, row: dict) -> str:
-    """Return a name that no column of the table has: predictions never replace a column."""
+    """Return `name`, changed if needed so that it is not a column of the row."""
     others = (f"{name} ({number})" for number in count(2))
     return next(free for free in chain([name], others) if free not in row)

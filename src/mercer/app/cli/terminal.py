@@ -18,7 +18,7 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 
 
 def shown(text: Any, keep: str = "") -> str:
-    r"""Return a text with its control characters written out, as `\x1b`, except those to keep."""
+    r"""Return a text with control characters as escapes such as `\x1b`, except those in `keep`."""
     return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _escaped(m[0]), str(text))
 
 
@@ -39,7 +39,7 @@ OPTIONS = {
 
 
 def with_options(sentence: str) -> str:
-    """Return a message of the library with its arguments in the notation of the command line.
+    """Replace the argument names in a message by the options of the command line.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def with_options(sentence: str) -> str:
 
 
 def one_sentence(command: Callable) -> Callable:
-    """Decorate a command: it ends with a sentence, not a traceback, if a file or model is bad."""
+    """Decorate a command so that an expected error ends it with a sentence, not a traceback."""
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -78,19 +78,19 @@ def one_sentence(command: Callable) -> Callable:
 
 
 def _note(message: Any, *_: Any, **__: Any) -> None:
-    """Show a warning as a sentence, without the line of code that issued it."""
+    """Print a warning as one sentence; the signature is that of `warnings.showwarning`."""
     click.echo(f"Note: {shown(message)}", err=True)
 
 
-def busy(what: str) -> Any:
-    """Show a spinner on standard error if that is a terminal."""
+def spinner(what: str) -> Any:
+    """Return a context manager that shows a spinner and the text `what` in a terminal."""
     from rich.console import Console
 
     return Console(stderr=True).status(f"{what} …")
 
 
 def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) -> None:
-    """Show facts as a table, or as JSON for scripts."""
+    """Print a dictionary as a table with two columns, or as JSON."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=not _is_safe(facts)), err=err)
         return
@@ -99,7 +99,7 @@ def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = Fal
 
 
 def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: Any) -> None:
-    """Show rows of cells under a head, without escape sequences."""
+    """Print rows of cells as a table with the column titles `head`, control characters escaped."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text  # a string such as [red] would be parsed as markup
@@ -111,12 +111,12 @@ def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: An
 
 
 def _is_safe(facts: dict[str, Any]) -> bool:
-    """Return whether facts contain no control characters."""
+    """Return whether the texts in a dictionary have no control characters."""
     return not UNSAFE.search("".join(f"{name}{value}" for name, value in facts.items()))
 
 
 def to_stdout(data: bytes, binary: bool = False) -> None:
-    """Write to standard output: unchanged to a pipe or file, without escapes to a terminal."""
+    """Write bytes to standard output; escape control characters if it is a terminal."""
     if sys.stdout is None:
         raise ValueError("standard output is closed: name a file with -o.")
     if not sys.stdout.isatty():
@@ -133,7 +133,7 @@ MOST = 20
 
 
 def facts_of(model: Any, as_json: bool = False) -> dict[str, Any]:
-    """Return the summary of a model, for a table or for JSON."""
+    """Return the summary of a model as a dictionary, with texts for a table or values for JSON."""
     kinds, outputs = model.spaces_, model.outputs_
     inputs = [name for name in model.inputs_.kinds_ if kinds[name] != "nothing"]
     found: dict[str, Any] = {
@@ -177,7 +177,7 @@ def show_columns(model: Any, names: Iterable, err: bool) -> None:
 
 
 def _kinds(model: Any) -> str:
-    """Return the kinds of the inputs with their numbers, in words."""
+    """Return a text with the number of input columns of each kind."""
     counts = Counter(kind for kind in model.inputs_.kinds_.values() if kind != "nothing")
     if len(counts) == 1:
         return next(iter(counts))
@@ -185,6 +185,6 @@ def _kinds(model: Any) -> str:
 
 
 def _short(names: list[Any]) -> list[str]:
-    """Return the names of columns, the middle ones as an ellipsis if there are many."""
+    """Return the names of columns as texts, with an ellipsis for the middle ones if many."""
     texts = [str(name) for name in names]
     return texts if len(texts) <= 4 else [*texts[:2], "…", texts[-1]]

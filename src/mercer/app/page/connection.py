@@ -16,7 +16,7 @@ class Connection(H11Protocol):
     """HTTP connection with a limit of time for the request and for reading the answer."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock; close the oldest idle connection if there are too many."""
+        """Start the time limit; close the oldest idle connection if there are too many."""
         super().connection_made(transport)
         self.begun = self.loop.time()
         self.loop.call_later(PATIENCE, self._close_if_idle)
@@ -32,6 +32,6 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def on_response_complete(self) -> None:
-        """Give the client some time to read the answer, and release its memory then."""
+        """Close the connection `PATIENCE` seconds after the response was sent."""
         super().on_response_complete()
         self.loop.call_later(PATIENCE, self.transport.abort)

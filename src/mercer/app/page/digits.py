@@ -32,7 +32,7 @@ class Digits:
         self.fitted = lru_cache(maxsize=32)(self._fitted)
 
     def some(self, request: dict) -> dict:
-        """Return upper halves that are not learnt from, with the true lower halves."""
+        """Return upper halves of test digits, with the true lower halves."""
         seed = int(request.get("seed", 0))
         rng = np.random.default_rng(seed)
         chosen = rng.choice(np.arange(KNOWN, len(self.upper)), 12, replace=False)
@@ -44,7 +44,7 @@ class Digits:
         }
 
     def complete(self, request: dict) -> dict:
-        """Return the lower half by each operator and decoder, its risks and its spectrum."""
+        """Predict the lower half of a digit by each operator and decoder; add risks and spectra."""
         upper = np.asarray(request["upper"], dtype=float) * self.most
         if upper.shape != self.upper.shape[1:]:
             raise ValueError(
@@ -52,10 +52,10 @@ class Digits:
             )
         if not np.isfinite(upper).all():
             raise ValueError("Every pixel must be a finite number.")
-        scale = _between(request, "scale", 0.2, 8)
-        output_scale = _between(request, "output", 0.2, 8)
-        alpha = _between(request, "alpha", 1e-7, 100)
-        epsilon = _between(request, "epsilon", 1e-5, 100)
+        scale = _number_in_range(request, "scale", 0.2, 8)
+        output_scale = _number_in_range(request, "output", 0.2, 8)
+        alpha = _number_in_range(request, "alpha", 1e-7, 100)
+        epsilon = _number_in_range(request, "epsilon", 1e-5, 100)
         scales = scale, output_scale
         choices = {"identity": None, "covariance": None, "conditional covariance": epsilon}
         return {
@@ -74,7 +74,7 @@ class Digits:
         alpha: float,
         upper: np.ndarray,
     ) -> dict[str, Any]:
-        """Return the completions of an upper half by one operator, its risks and its spectrum."""
+        """Return the predictions of one operator for an upper half, its risks and spectrum."""
         model, seen = self.fitted(operator, epsilon, scale, output_scale)
         points = model.solve(alpha).points(upper.reshape(1, -1))
         outputs, halves = model.problem.outputs, {}
@@ -84,7 +84,7 @@ class Digits:
         return {"halves": halves, **seen}
 
     def _fitted(self, name: str, epsilon: float | None, scale: float, output_scale: float) -> Any:
-        """Return the factorisation of a model, and its risks, its spectrum and its best ridge."""
+        """Return the fitted model of one operator, its risks, its spectrum and its best ridge."""
         operator = OPERATORS[name] if epsilon is None else ConditionalCovariance(epsilon)
         X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
@@ -99,8 +99,8 @@ class Digits:
         }
 
 
-def _between(request: dict, name: str, low: float, high: float) -> float:
-    """Return a number of a request after a check of its range."""
+def _number_in_range(request: dict, name: str, low: float, high: float) -> float:
+    """Return the number `name` of a request; raise an error if it is not in [low, high]."""
     value = float(request[name])
     if not low <= value <= high:
         raise ValueError(f"{name} must be between {low} and {high}, got {value}.")

@@ -33,19 +33,19 @@ def solve(conductivity: np.ndarray) -> np.ndarray:
 
 
 class FieldsTab:
-    """A model of simulated bars, fitted when it is first needed."""
+    """Tab of the page that predicts the solution of an equation from its conductivity."""
 
     def __init__(self) -> None:
         self.points = (np.arange(POINTS) + 0.5) / POINTS
 
     def some(self, request: dict) -> dict:
-        """Return a conductivity that is not in the training data."""
+        """Return a random conductivity that is not in the training data."""
         seed = int(request.get("seed", 0))
         a = self._draw(np.random.default_rng([7, abs(seed)]), 1)[0]
         return {"points": self.points.tolist(), "low": LOW, "high": HIGH, "a": np.exp(a).tolist()}
 
     def predict(self, request: dict) -> dict:
-        """Return the predicted solution for a conductivity, its band, and the simulation."""
+        """Return the predicted solution for a conductivity, its band, and the simulated one."""
         a = np.asarray(request["a"], dtype=float)
         if a.shape != (POINTS,) or not np.isfinite(a).all():
             raise ValueError(
@@ -65,7 +65,7 @@ class FieldsTab:
 
     @cached_property
     def sets(self) -> Any:
-        """Bands around a model of simulated bars."""
+        """The prediction bands of a model that is fitted to simulated bars on first use."""
         X = self._draw(np.random.default_rng(0), RUNS)
         Y = np.array([solve(np.exp(x)) for x in X])
         kernels = [
@@ -77,7 +77,7 @@ class FieldsTab:
         return ConformalSets(model, coverage=COVERAGE, kind="band", random_state=0).fit(X, Y)
 
     def _draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Draw logarithms of conductivities: a few waves and a jump, between LOW and HIGH."""
+        """Draw n random log-conductivities: a few waves and a jump, between LOW and HIGH."""
         waves = np.cos(np.pi * np.outer(np.arange(6), self.points))
         a = rng.normal(size=(n, 6)) / np.arange(1, 7) @ waves
         jump = rng.normal(size=(n, 1)) * (self.points > rng.uniform(0.1, 0.9, size=(n, 1)))

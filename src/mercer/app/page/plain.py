@@ -9,12 +9,12 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """Return a value made of lists, dictionaries, texts and finite numbers; None for the rest."""
+    """Convert a value to types that JSON supports; NaN and infinite numbers become None."""
     return json.loads(json.dumps(value, default=_simple), parse_constant=lambda name: None)
 
 
 def _simple(value: Any) -> Any:
-    """Return arrays and sets as lists, and other values as text."""
+    """Convert arrays and sets to lists, and other values to text."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else str(value)

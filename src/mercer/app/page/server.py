@@ -70,7 +70,7 @@ class SameOrigin:
 
 
 class Answers:
-    """Endpoint for the questions of all tabs: a JSON object in, a JSON object out."""
+    """Endpoint for the requests of all tabs, which takes and returns JSON objects."""
 
     def __init__(self, tables: Tables):
         digits, words, strings, fields = Digits(), WordsTab(), Strings(), FieldsTab()
@@ -113,7 +113,7 @@ class Answers:
 
 
 def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
-    """Return the reply to a question, or the sentence of an error with status 400."""
+    """Call `answer` with the JSON object in `body`; return its result or an error as a response."""
     try:
         request = json.loads(body or b"{}")
         if not isinstance(request, dict):
@@ -130,18 +130,18 @@ def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
 
 
 def _problem(sentence: str, status: int = 400) -> Response:
-    """Return a reply with an error message."""
+    """Return a JSON response with an error message."""
     return _reply({"error": sentence}, status)
 
 
 def _reply(content: dict, status: int = 200) -> Response:
-    """Return a JSON response."""
+    """Return a JSON response with the given content."""
     text = json.dumps(content)  # in ASCII: a lone surrogate of a table has no UTF-8
     return Response(text, status, media_type="application/json")
 
 
 def _download(make: Callable[[], bytes], media_type: str) -> Callable[[Request], Response]:
-    """Return an endpoint that sends what a function makes."""
+    """Return an endpoint that sends the bytes that `make` returns."""
 
     def endpoint(request: Request) -> Response:
         try:
@@ -153,7 +153,7 @@ def _download(make: Callable[[], bytes], media_type: str) -> Callable[[Request],
 
 
 def create_app(answers: Answers, tables: Tables) -> Starlette:
-    """Return the application: downloads, questions and the files of the page."""
+    """Return the web application: downloads, requests of the tabs, and the files of the page."""
     return Starlette(
         routes=[
             Route("/table/report", _download(tables.report, "text/html")),
@@ -169,7 +169,7 @@ def create_app(answers: Answers, tables: Tables) -> Starlette:
 
 
 class Server(uvicorn.Server):
-    """The page, bound to a port of this machine.
+    """The web server of the page, bound to a port of this machine.
 
     Parameters
     ----------

@@ -13,13 +13,13 @@ memory grow with this number."""
 
 
 class Strings:
-    """The transducer of the last pasted table."""
+    """Tab of the page that learns from pasted pairs of strings."""
 
     def __init__(self) -> None:
         self.model: SequenceTransducer | None = None
 
     def learn(self, request: dict) -> dict:
-        """Learn from lines of two strings, separated by a tab, a comma or blanks."""
+        """Fit a transducer to lines of two strings, separated by a tab, a comma or blanks."""
         lines = [(i, line) for i, line in enumerate(str(request["table"]).splitlines(), 1)
                  if line.strip()]  # fmt: skip
         if len(lines) > PAIRS:
@@ -42,7 +42,7 @@ class Strings:
         return {"pairs": len(pairs), "left_out": None if accuracy is None else float(accuracy)}
 
     def answer(self, request: dict) -> dict:
-        """Return the best five outputs of a string."""
+        """Return the best five outputs for an input string."""
         if self.model is None:
             raise ValueError("Paste a table and learn it first.")
         text = str(request["text"])
@@ -52,7 +52,7 @@ class Strings:
 
 
 def _pair(number: int, line: str) -> tuple[str, str]:
-    """Split a line into two strings."""
+    """Split a line into two strings; an error names the line by its number."""
     for separator in ("\t", ";", ",", None):
         parts = [part.strip() for part in line.split(separator)]
         if len(parts) == 2 and all(parts):

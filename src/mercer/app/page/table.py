@@ -31,7 +31,7 @@ LISTED = 12
 
 
 class Fit:
-    """A fit in a thread."""
+    """A model that is being fitted in a background thread."""
 
     def __init__(self, model: AutoDependency, table: Table, dropped: int):
         self.model, self.table, self.dropped = model, table, dropped
@@ -41,7 +41,7 @@ class Fit:
         self.thread.start()
 
     def _run(self) -> None:
-        """Fit the model, and keep the message if that fails."""
+        """Fit the model; store the message if that raises an error."""
         try:
             self.model.fit(self.table)
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as problem:
@@ -54,7 +54,7 @@ class Fit:
 
 
 class Tables:
-    """The current table, and the model that was fitted on it.
+    """Tab of the page that learns from an uploaded table: the table and the model fitted to it.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Tables:
         self.lock = threading.Lock()
 
     def look(self, request: dict) -> dict:
-        """Return the columns of a file, the kinds of their values, and the first rows.
+        """Read an uploaded file; return its columns, their kinds, and the first rows.
 
         Without a file, return the current table, or no columns if there is none.
         """
@@ -90,7 +90,7 @@ class Tables:
         }  # fmt: skip
 
     def fit(self, request: dict) -> dict:
-        """Start to learn the output columns from the input columns."""
+        """Start to fit the output columns on the input columns in the background."""
         if self.table is None:
             raise ValueError("Drop a table on the page first.")
         table = self.table
@@ -118,7 +118,7 @@ class Tables:
         return {"rows": len(filled)}
 
     def progress(self, request: dict) -> dict:
-        """Return how long the fit has taken; when it has ended, its results."""
+        """Return the seconds that the fit has taken and, when it has ended, its results."""
         job = self.job
         if job is None:
             return {"state": "none"}
@@ -142,7 +142,7 @@ class Tables:
         }  # fmt: skip
 
     def row(self, request: dict) -> dict:
-        """Return the inputs of a row of the table, to fill the form, and its outputs."""
+        """Return the inputs and the outputs of one row of the table, to fill the form."""
         job = self._fitted()
         number = int(request.get("number", 0)) % len(job.table)
         cells = {name: plain(cells[number]) for name, cells in job.table.columns.items()}
@@ -151,7 +151,7 @@ class Tables:
         return {"number": number, "inputs": inputs, "truth": truth}
 
     def predict(self, request: dict) -> dict:
-        """Return the output for a filled form, with a prediction set."""
+        """Return the prediction for the values of the form, with a prediction set."""
         model = self._fitted().model
         given = request["row"]
         if not isinstance(given, dict):
@@ -170,14 +170,14 @@ class Tables:
             return save(self._fitted().model, Path(folder) / "model.mercer").read_bytes()
 
     def _fitted(self) -> Fit:
-        """Return the fit that has ended successfully; raise an error if there is none."""
+        """Return the finished fit; raise an error if there is none or if it failed."""
         if self.job is None or self.job.running or self.job.error:
             raise ValueError("There is no model yet: fit one first.")
         return self.job
 
 
 def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
-    """Return the prediction of one row: the output, the best five, and the prediction set."""
+    """Return the prediction for one row: the output, the best five, and the prediction set."""
     kind = model.outputs_.kind_
     output = {str(name): plain(cells[0]) for name, cells in model.predict(row).items()}
     answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
@@ -200,12 +200,12 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
 
 
 def _band_end(ends: list) -> Any:
-    """Return one end of a band: a number for each column, or the array of a single column."""
+    """Return one end of a prediction band: a list of numbers, or the array of a single column."""
     return plain(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
 
 
 def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
-    """Return the outputs in the prediction set of a row, in words."""
+    """Return the outputs in the prediction set of a row, as texts."""
     found = model.predict_set(row)
     columns = {name: cells[0] for name, cells in found.items() if name != model.id}
     if model.outputs_.kind_ == "labels":
@@ -216,7 +216,7 @@ def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
 
 
 def _read(name: str, encoded: Any) -> Table:
-    """Read a table that was sent in base64, under a safe file name."""
+    """Read the table in a base64-encoded file; special characters in its name are replaced."""
     try:
         data = base64.b64decode(str(encoded), validate=True)
     except (binascii.Error, ValueError):
@@ -226,7 +226,7 @@ def _read(name: str, encoded: Any) -> Table:
 
 
 def _checked(table: Table) -> Table:
-    """Refuse a table with too many columns for the page."""
+    """Return the table; raise an error if it has too many columns for the page."""
     if len(table.columns) > COLUMNS:
         raise BadTable(
             f"The table has {len(table.columns)} columns, and this page takes {COLUMNS}. Use "
@@ -236,7 +236,7 @@ def _checked(table: Table) -> Table:
 
 
 def _names(request: dict, role: str) -> list[str]:
-    """Return the column names of a request after a check of their types."""
+    """Return the list of column names under the key `role` of a request, after a type check."""
     names = request[role]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{role} must be a list of column names.")
@@ -244,7 +244,7 @@ def _names(request: dict, role: str) -> list[str]:
 
 
 def _given_kinds(request: dict, used: list) -> dict[Any, str]:
-    """Return the kinds that a request gives for the columns in use."""
+    """Return the kinds that a request gives for the columns in `used`."""
     kinds = request.get("kinds", {})
     if not isinstance(kinds, dict) or not all(isinstance(kind, str) for kind in kinds.values()):
         raise ValueError("kinds must be an object from column names to kinds.")
@@ -252,7 +252,7 @@ def _given_kinds(request: dict, used: list) -> dict[Any, str]:
 
 
 def _kinds(table: Table, name: Any) -> dict[str, str]:
-    """Return the kind of a column in both roles; for a role without one, the reason."""
+    """Return the kind of a column as input and as output, or the reason why it has no kind."""
     kinds = {}
     for role, kind in (("input", input_kind), ("output", lambda t, n: output_kind(t, [n]))):
         try:
@@ -263,7 +263,7 @@ def _kinds(table: Table, name: Any) -> dict[str, str]:
 
 
 def _cell(value: Any, kind: str) -> Any:
-    """Convert a value of the form to a cell of a column of some kind."""
+    """Convert a value of the form to a cell of a column of the given kind."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if kind == "labels" and isinstance(value, str):
@@ -274,7 +274,7 @@ def _cell(value: Any, kind: str) -> Any:
 
 
 def _text(output: Any) -> str:
-    """Return an output as text."""
+    """Return an output as text for the page."""
     value = plain(output)
     if isinstance(value, dict):
         return " · ".join(f"{name}: {cell}" for name, cell in value.items())

@@ -21,11 +21,11 @@ WIDTH = 8
 
 
 class WordsTab:
-    """A model of a part of the words, fitted when it is first needed."""
+    """Tab of the page that reads images of words, with a model fitted on first use."""
 
     @cached_property
     def data(self) -> tuple[Any, Any, Any, str]:
-        """Images, words, whether a word is learnt from, and where the words come from."""
+        """The word images, the words, a mask of the training words, and the name of the source."""
         try:
             images, words, folds = load_ocr_words()
             return images, words, folds == 0, "Words written by people (the OCR data set)."
@@ -34,7 +34,7 @@ class WordsTab:
 
     @cached_property
     def model(self) -> KernelDependency:
-        """The model, fitted on the words to learn from."""
+        """The model, fitted to the training words."""
         images, words, learnt, _ = self.data
         kernel = Positions(Normalized(Polynomial(3, 1 / 8)))
         model = KernelDependency(
@@ -43,7 +43,7 @@ class WordsTab:
         return model.fit(images[learnt], words[learnt])
 
     def some(self, request: dict) -> dict:
-        """Return some words that the model does not learn from."""
+        """Return images of some test words."""
         images, words, learnt, source = self.data
         rng = np.random.default_rng(int(request.get("seed", 0)))
         chosen = rng.choice(np.flatnonzero(~learnt), 8, replace=False)
@@ -56,7 +56,7 @@ class WordsTab:
         }
 
     def read(self, request: dict) -> dict:
-        """Return a word as read letter by letter, and among the words of the training data."""
+        """Return a word as read letter by letter, and as chosen among the training words."""
         images = self.data[0]
         number = int(request["number"])
         if not 0 <= number < len(images):
@@ -70,12 +70,12 @@ class WordsTab:
 
 
 def _pixels(letters: np.ndarray) -> list:
-    """Return the letters of a word as rows of pixels."""
+    """Return the images of the letters of a word as lists of pixels."""
     return np.asarray(letters, dtype=float).reshape(len(letters), -1, WIDTH).tolist()
 
 
 def _numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return images of numbers, the numbers, and which are learnt from.
+    """Return images of numbers made of digits, the numbers, and a mask of the training numbers.
 
     Both halves have the same numbers, written with different images of digits.
     """
@@ -91,6 +91,6 @@ def _numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _digit(digits: Any, digit: int, learnt: bool, rng: np.random.Generator) -> np.ndarray:
-    """Return an image of a digit, from the even images to learn from, else from the odd ones."""
+    """Return a random image of a digit: of the even indices if `learnt`, else of the odd ones."""
     known = np.flatnonzero(digits.target == digit)[0 if learnt else 1 :: 2]
     return digits.data[rng.choice(known)] / 16.0

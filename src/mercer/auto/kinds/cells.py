@@ -15,7 +15,7 @@ from ..tables.table import BadTable, Name, Table
 
 
 class Cells(BaseEstimator):
-    """How some output columns are read as items of a space, and how items are written as cells.
+    """Converter between the cells of some output columns and items of an output space.
 
     Attributes
     ----------
@@ -28,24 +28,24 @@ class Cells(BaseEstimator):
 
     @property
     def in_words(self) -> bool:
-        """Whether a cell is text that has to be parsed into an output."""
+        """Whether each cell is text or a list that has to be parsed."""
         return False
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
-        """Return the items in some columns of the training rows, and store how they are written."""
+        """Determine the format of the cells in the training rows, and return their items."""
         self.columns_ = list(names)
         return self.read(table)
 
     def read(self, table: Table) -> Items:
-        """Return the items of any rows, written like those of the training rows."""
+        """Return the items of new rows, whose cells have the format of the training rows."""
         raise NotImplementedError
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Return items as columns of cells in the form of the training rows."""
+        """Convert items to columns of cells in the format of the training rows."""
         return {self.columns_[0]: list(items)}
 
     def _only(self, table: Table) -> tuple[Name, Any]:
-        """Return the name and the cells of the only column."""
+        """Return the name and the cells of the single output column."""
         if len(self.columns_) != 1:
             names = ", ".join(map(str, self.columns_))
             raise BadTable(
@@ -55,7 +55,7 @@ class Cells(BaseEstimator):
         return name, table.columns[name]
 
     def _checked(self, items: Items, table: Table) -> Items:
-        """Return items that the space accepts, or raise an error of the table."""
+        """Return the items after a check by the space; raise `BadTable` if it refuses them."""
         try:
             return self.space.check(items, f"{table.source}: {self.columns_[0]!r:.60}")
         except (TypeError, ValueError) as problem:
@@ -63,12 +63,12 @@ class Cells(BaseEstimator):
 
 
 class ClassCells(Cells):
-    """One label in each cell."""
+    """Converter of cells that hold one class label each."""
 
     space = Classes()
 
     def read(self, table: Table) -> np.ndarray:
-        """Return the cells, text without blanks around it."""
+        """Return the class labels, with text stripped of surrounding blanks."""
         _, cells = self._only(table)
         if isinstance(cells, np.ndarray):
             return self._checked(cells, table)
@@ -77,17 +77,17 @@ class ClassCells(Cells):
         return self._checked(object_array([str(a) if mixed else a for a in labels]), table)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Return one column of labels."""
+        """Convert class labels to one column."""
         return {self.columns_[0]: np.asarray(items)}
 
 
 class TextCells(Cells):
-    """One text, or one list of tokens, in each cell."""
+    """Converter of cells that hold a text or a list of tokens each."""
 
     space: Space = Sequences()
 
     def read(self, table: Table) -> np.ndarray:
-        """Return texts without blanks around them, and lists of tokens unchanged."""
+        """Return the texts, stripped of surrounding blanks, and lists of tokens unchanged."""
         name, cells = self._only(table)
         for i, cell in enumerate(cells):
             if not isinstance(cell, str | int | float | np.number | list | tuple):
@@ -97,19 +97,19 @@ class TextCells(Cells):
 
 
 class SmilesCells(TextCells):
-    """One molecule in each cell, as a SMILES string."""
+    """Converter of cells that hold a molecule each, as a SMILES string."""
 
     space = Molecules()
 
     def read(self, table: Table) -> np.ndarray:
-        """Return the strings, which rdkit must be able to read."""
+        """Return the SMILES strings; raise an error if rdkit cannot parse one."""
         items = super().read(table)
         check_smiles(table, self.columns_[0], items)
         return items
 
 
 def check_smiles(table: Table, name: Name, items: Iterable[str]) -> None:
-    """Refuse a cell that is not empty and that rdkit cannot read."""
+    """Raise an error for the first SMILES string of a column that rdkit cannot parse."""
     require("rdkit", "molecules")
     from rdkit import Chem, rdBase
 
@@ -120,11 +120,11 @@ def check_smiles(table: Table, name: Name, items: Iterable[str]) -> None:
 
 
 class GraphCells(Cells):
-    """One graph in each cell."""
+    """Converter of cells that hold a graph each."""
 
     space = Graphs()
 
     def read(self, table: Table) -> np.ndarray:
-        """Return the graphs."""
+        """Return the graphs of the column."""
         _, cells = self._only(table)
         return self._checked(object_array(list(cells)), table)

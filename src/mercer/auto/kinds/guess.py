@@ -13,7 +13,7 @@ from ...spaces.graphs import is_networkx
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, is_numeric, numbers
 from .labels import label_separator
-from .rankings import BETTER, places, rank_same_labels, separator_of
+from .rankings import BETTER, labels_by_rank, rank_same_labels, separator_of
 
 LOOK = 200
 """Rows that a guess examines, spread over the table."""
@@ -32,7 +32,7 @@ OUTPUTS = (
 
 
 def input_kind(table: Table, name: Name) -> str:
-    """Return the kind of an input column."""
+    """Guess the kind of an input column from its cells, such as "number" or "text"."""
     column = Column.of(table, name)
     if not len(column.cells) or (not column.array and _counts_rows(name, column.cells)):
         return "nothing"
@@ -51,7 +51,7 @@ def input_kind(table: Table, name: Name) -> str:
 
 
 def output_kind(table: Table, names: Sequence[Name]) -> str:
-    """Return the kind that output columns have together: "record" if they differ in kind."""
+    """Guess the common kind of output columns, such as "ranking"; "record" if kinds differ."""
     if len(names) > 1:
         return _kind_of_columns(table, names)
     cells = table.columns[names[0]]
@@ -61,7 +61,7 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
     if not len(column.cells):
         return "text"
     if column.is_numeric:
-        return _kind_of_numbers(known(table, names[0]), names)
+        return _kind_of_numbers(without_empty_cells(table, names[0]), names)
     column.refuse_mixed()
     found = _kind_of_cells(_sample_cells(column.cells), output=True)
     if found != "text":
@@ -70,27 +70,30 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
 
 
 def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) -> dict[Name, str]:
-    """Return the kind of each output column: the chosen ones, and guesses for the others."""
+    """Return the kind of each output column: from `chosen` if it is given there, else a guess."""
     return {name: chosen.get(name) or output_kind(table, [name]) for name in names}
 
 
 def _kind_of_columns(table: Table, names: Sequence[Name]) -> str:
-    """Return the kind that several output columns have together."""
+    """Guess the common kind of several output columns."""
     if all(is_numeric(table, name) for name in names):
         return _kind_of_numbers(table.filled(names, drop=True), names)
-    if places(_sample_rows(table), names):
+    if labels_by_rank(_sample_rows(table), names):
         return "ranking"
     return "record"
 
 
 def _has_few_values(cells: Any, most: int) -> bool:
-    """Return whether cells have few values, each of them several times."""
+    """Return whether cells have at most `most` distinct values, and five cells for each value.
+
+    Two distinct values are always few.
+    """
     distinct = len({str(cell).strip() for cell in cells})
     return distinct <= max(2, min(most, len(cells) // 5))
 
 
-def known(table: Table, name: Name) -> Table:
-    """Return one column without its empty cells."""
+def without_empty_cells(table: Table, name: Name) -> Table:
+    """Return a table of column `name` alone, without the rows in which it is empty."""
     alone = replace(table, columns={name: table.columns[name]})
     empty = set(table.empty(name))
     if not empty:
@@ -99,22 +102,22 @@ def known(table: Table, name: Name) -> Table:
 
 
 def _sample_cells(cells: Any) -> list:
-    """Return at most `LOOK` of the cells, evenly spread."""
+    """Return at most `LOOK` evenly spaced cells."""
     return [cells[i] for i in _sample_indices(len(cells))]
 
 
 def _sample_rows(table: Table) -> Table:
-    """Return at most `LOOK` of the rows, evenly spread."""
+    """Return a table of at most `LOOK` evenly spaced rows."""
     return table if len(table) <= LOOK else table.rows(_sample_indices(len(table)))
 
 
 def _sample_indices(n: int) -> np.ndarray:
-    """Return at most `LOOK` of n indices, evenly spread."""
+    """Return at most `LOOK` evenly spaced indices between 0 and n - 1."""
     return np.arange(n) if n <= LOOK else np.linspace(0, n - 1, LOOK).astype(int)
 
 
 def _counts_rows(name: Name, cells: Any) -> bool:
-    """Return whether a column without a name counts the rows: the index that pandas writes."""
+    """Return whether an unnamed column counts rows from 0 or 1, as the index of pandas does."""
     if not isinstance(name, str) or not name.startswith(("column ", "Unnamed: ")):
         return False
     texts = [str(cell).strip() for cell in cells]
@@ -122,7 +125,7 @@ def _counts_rows(name: Name, cells: Any) -> bool:
 
 
 def _kind_of_numbers(table: Table, names: Sequence[Name]) -> str:
-    """Return the kind of output columns that hold numbers."""
+    """Guess the common kind of numeric output columns, such as "class", "ranking" or "curve"."""
     try:
         rows = numbers(_sample_rows(table), list(names))
     except BadTable:
@@ -138,7 +141,7 @@ def _kind_of_numbers(table: Table, names: Sequence[Name]) -> str:
 
 
 def _is_class(cells: Any) -> bool:
-    """Return whether one column of numbers has few values, all integers."""
+    """Return whether numeric cells are class labels: few distinct values, all integers."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
         return True
     if isinstance(cells, np.ndarray):
@@ -149,7 +152,7 @@ def _is_class(cells: Any) -> bool:
 
 
 def _are_rankings(rows: np.ndarray) -> bool:
-    """Return whether each row has all ranks, from 0 or from 1."""
+    """Return whether each row is a permutation of the ranks 0, 1, … or 1, 2, …."""
     ordered = np.sort(rows, axis=1)
     steps = np.arange(rows.shape[1])
     return any(bool((ordered == steps + first).all()) for first in (0, 1))
@@ -164,7 +167,7 @@ def _are_smooth(rows: np.ndarray) -> bool:
 
 
 def _kind_of_cells(cells: list[Any], output: bool) -> str:
-    """Return the kind of cells that are not numbers: "text" where they are nothing else."""
+    """Guess the kind of cells that are not numbers; "text" if nothing else fits."""
     if all(is_networkx(cell) for cell in cells):
         return "graph"
     if any(isinstance(cell, list | tuple | set | frozenset | np.ndarray) for cell in cells):
@@ -182,7 +185,7 @@ def _kind_of_cells(cells: list[Any], output: bool) -> str:
 
 
 def _are_smiles(texts: list[str]) -> bool:
-    """Return whether rdkit reads all texts, and they have rings, bonds or branches."""
+    """Return whether rdkit parses all texts, and at least half have rings, bonds or branches."""
     if find_spec("rdkit") is None or any(" " in text or not text for text in texts):
         return False
     if sum(any(c in text for c in "=#()[]123") for text in texts) < 0.5 * len(texts):

@@ -21,7 +21,7 @@ ON, OFF = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
 class LabelCells(Cells):
-    """Sets of labels.
+    """Converter of cells that hold sets of labels.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class LabelCells(Cells):
         return not self.indicators_
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
-        """Return the sets, and store how they are written."""
+        """Determine how the cells write label sets, and return the sets of the training rows."""
         self.columns_ = list(names)
         cells = table.columns[names[0]]
         rows = isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind in "biuf"
@@ -50,7 +50,7 @@ class LabelCells(Cells):
         return self.read(table)
 
     def read(self, table: Table) -> Items:
-        """Return rows of zeros and ones, or lists of labels; an empty cell is an empty set."""
+        """Return 0/1 rows or lists of labels, as in training; an empty cell is an empty set."""
         names = table.names(self.columns_)
         if self.indicators_:
             return np.concatenate([_indicator(table, name) for name in names], axis=1)
@@ -59,7 +59,7 @@ class LabelCells(Cells):
         return object_array([self._labels(table, i, name, cell) for i, cell in pairs])
 
     def _labels(self, table: Table, i: int, name: Name, cell: Any) -> list:
-        """Return the labels of a cell in alphabetical order."""
+        """Parse one cell, and return its labels in alphabetical order."""
         if isinstance(cell, str) and cell.lstrip().startswith("["):
             try:
                 cell = json.loads(cell)
@@ -79,7 +79,7 @@ class LabelCells(Cells):
         return sorted(plain, key=str)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Return columns of zeros and ones, labels between separators, or lists."""
+        """Convert label sets to 0/1 columns, texts with separators or lists, as in training."""
         if self.indicators_:
             rows = np.asarray(items).astype(int)
             if len(self.columns_) == 1:
@@ -88,14 +88,14 @@ class LabelCells(Cells):
         return {self.columns_[0]: [self._write_cell(list(item)) for item in items]}
 
     def _write_cell(self, labels: list) -> Any:
-        """Return the labels of one set as a cell."""
+        """Join the labels of one set to a text, or return them as a list, as in training."""
         between, texts = self.separator_ or ";", [str(label) for label in labels]
         joined = self.text_ and (self.separator_ is not None or len(labels) == 1)
         clear = not any(between in text for text in texts)
         return between.join(texts) if joined and clear else labels
 
     def sets_of(self, items: Items) -> list[set]:
-        """Return items as sets of labels; columns of zeros and ones by the names of columns."""
+        """Return items as Python sets of labels; the labels of 0/1 columns are column names."""
         if not self.indicators_:
             return [set(item) for item in items]
         several = len(self.columns_) > 1
@@ -104,9 +104,10 @@ class LabelCells(Cells):
 
 
 def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
-    """Return the separator of labels in cells, if there is one: labels repeat, and are short.
+    """Return the character that separates labels in texts, or None if there is none.
 
-    `certain` says that the cells hold labels, which do not contain "|" or ";".
+    Labels must be short, and must repeat. `certain` says that the cells hold labels,
+    which do not contain "|" or ";".
 
     A comma separates labels only if they move: in "New York, NY" the state always comes second.
     """
@@ -125,7 +126,7 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
 
 
 def _change_positions(split: list[list[str]]) -> bool:
-    """Return whether enough labels occur in several positions of a cell."""
+    """Return whether enough labels occur at several positions in the split cells."""
     positions: dict[str, set[int]] = {}
     for parts in {tuple(parts) for parts in split}:
         for position, label in enumerate(parts):
@@ -135,7 +136,7 @@ def _change_positions(split: list[list[str]]) -> bool:
 
 
 def _indicator(table: Table, name: Name) -> np.ndarray:
-    """Return a column of zeros and ones, or of rows of them."""
+    """Return the 0/1 rows of a column, whose cells are zeros and ones or rows of them."""
     cells = table.columns[name]
     if len(cells) and isinstance(cells[0], np.ndarray) and len({np.shape(c) for c in cells}) == 1:
         cells = np.array(list(cells))

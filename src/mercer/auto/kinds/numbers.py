@@ -25,7 +25,7 @@ SECONDS = 86_400
 
 
 class NumberCells(Cells):
-    """Numbers, dates and durations, one in each cell, or arrays.
+    """Converter of cells that hold numbers, dates, durations or arrays of numbers.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class NumberCells(Cells):
         return any(notation not in NUMBERS for notation in self.notations_ or ())
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """Return the numbers of training rows, and store how the columns write them."""
+        """Determine the notation of each column, and return the numbers of the training rows."""
         self.columns_ = list(names)
         cells = table.columns[names[0]]
         if len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1:
@@ -65,7 +65,7 @@ class NumberCells(Cells):
         return rows
 
     def read(self, table: Table) -> np.ndarray:
-        """Return finite numbers, one row for each row; images keep their shape."""
+        """Return the numbers of new rows, (rows, numbers), or arrays in the shape of images."""
         rows = numbers(table, table.names(self.columns_), self.notations_)
         if self.notations_ is not None:
             return rows
@@ -77,11 +77,11 @@ class NumberCells(Cells):
         return rows if len(self.shape_) < 2 else self._restore_shape(rows)
 
     def _restore_shape(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows of numbers in the shape of the training outputs."""
+        """Reshape rows of numbers to the shape of the training outputs."""
         return rows if self.notations_ is not None else rows.reshape(len(rows), *self.shape_)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Return one column for each number, dates as dates, arrays as arrays."""
+        """Convert numbers to columns of numbers, dates, durations or arrays, as in training."""
         rows = np.asarray(items).reshape(len(items), -1)
         if len(self.columns_) != rows.shape[1] or self.notations_ is None:
             arrays = self._restore_shape(rows) if rows.shape[1] > 1 else rows[:, 0]
@@ -89,23 +89,23 @@ class NumberCells(Cells):
         return {name: self._write_column(j, rows[:, j]) for j, name in enumerate(self.columns_)}
 
     def _write_column(self, j: int, values: np.ndarray) -> Any:
-        """Return the values of one column as numbers, dates or durations."""
+        """Convert the numbers of column j to numbers, dates or durations, as in training."""
         notation = (self.notations_ or ["."])[j]
         if notation == DURATION:
-            return written_durations(values, self.forms_[j])
+            return write_durations(values, self.forms_[j])
         if is_date(notation):
-            return written_dates(values, self.forms_[j], self.moments_[j])
+            return write_dates(values, self.forms_[j], self.moments_[j])
         return values
 
 
 class CurveCells(NumberCells):
-    """The values of a curve, one in each cell, or a row of them in one cell."""
+    """Converter of cells that hold the values of a curve, one in each cell or all in one cell."""
 
     space = Curves()
 
 
 def _date_form(cells: Any) -> str:
-    """Return the form in which dates and durations of a column come back."""
+    """Return the type of date or duration cells, such as "datetime", for writing predictions."""
     if isinstance(cells, np.ndarray):
         return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
     first = cells[0]
@@ -121,14 +121,17 @@ def _date_form(cells: Any) -> str:
 
 
 def _has_times(cells: Any, values: np.ndarray) -> bool:
-    """Return whether some moments are not at midnight, in their own time zone."""
+    """Return whether some dates have a time of day other than midnight, in their time zone."""
     if isinstance(cells, np.ndarray) or not isinstance(cells[0], datetime):
         return bool((values % 1.0).any())
     return any(cell.timetz().replace(tzinfo=None) != datetime.min.time() for cell in cells)
 
 
-def written_dates(values: np.ndarray, form: str, moments: bool) -> Any:
-    """Return days since 1970 as dates in a form, to the second if `moments`, else to the day."""
+def write_dates(values: np.ndarray, form: str, moments: bool) -> Any:
+    """Convert days since 1970 to dates of type `form`, to the second if `moments`, or to the day.
+
+    `form` is a result of `_date_form`.
+    """
     bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
     if form.startswith(("<M8", ">M8")):
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
@@ -146,13 +149,13 @@ def written_dates(values: np.ndarray, form: str, moments: bool) -> Any:
 
 
 def _rounded_seconds(days: np.ndarray, moments: bool) -> np.ndarray:
-    """Return the seconds since 1970, rounded to seconds or to days."""
+    """Convert days since 1970 to seconds; round to seconds if `moments`, else to days."""
     whole = np.round(days * SECONDS) if moments else np.round(days) * SECONDS
     return whole.astype("int64")
 
 
-def written_durations(values: np.ndarray, form: str) -> Any:
-    """Return days in a form of durations, to the second."""
+def write_durations(values: np.ndarray, form: str) -> Any:
+    """Convert days to durations of type `form`, a result of `_date_form`, to the second."""
     spans = np.round(np.nan_to_num(values) * SECONDS).astype("int64").astype("m8[s]")
     if form.startswith(("<m8", ">m8")):
         return spans.astype(form)
@@ -166,7 +169,7 @@ def written_durations(values: np.ndarray, form: str) -> Any:
 
 
 def _clock_time(seconds: int) -> str:
-    """Return seconds as hours, minutes and seconds, such as 01:30."""
+    """Return seconds as a text of hours and minutes, such as "01:30", with seconds if not 0."""
     minutes, rest = divmod(abs(seconds), 60)
     shown = f"{minutes // 60:02d}:{minutes % 60:02d}" + (f":{rest:02d}" if rest else "")
     return f"-{shown}" if seconds < 0 else shown

@@ -22,7 +22,7 @@ Order = list[list[str]]
 
 
 class RankingCells(Cells):
-    """Rankings of the same labels; some may leave labels out.
+    """Converter of cells that hold rankings of one set of labels, perhaps with labels missing.
 
     Attributes
     ----------
@@ -40,16 +40,16 @@ class RankingCells(Cells):
 
     @property
     def in_words(self) -> bool:
-        """Whether a cell holds a whole order of labels."""
+        """Whether a cell holds a complete ranking as text or a list."""
         return self.labels_ is not None and len(self.columns_) == 1
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """Return ranks from 0, and store whether cells are ranks, orders or places."""
+        """Determine how cells write rankings, and return the ranks of the training rows from 0."""
         self.columns_ = list(names)
         self.labels_: list[str] | None = None
         cells = table.columns[names[0]]
         self.between_ = separator_of(cells) if len(names) == 1 else None
-        by_place = places(table, names)
+        by_place = labels_by_rank(table, names)
         if by_place is not None:
             self.labels_ = sorted(by_place[0])
         elif len(names) == 1 and not isinstance(cells, np.ndarray):
@@ -67,7 +67,7 @@ class RankingCells(Cells):
         return rows
 
     def _known_labels(self, table: Table, name: Name) -> list[str]:
-        """Return the labels that the cells of a column rank, in alphabetical order."""
+        """Return all labels that occur in a column of rankings, in alphabetical order."""
         labels: set[str] = set()
         for i, cell in enumerate(table.columns[name]):
             order = order_of(cell, self.between_)
@@ -77,7 +77,7 @@ class RankingCells(Cells):
         return sorted(labels)
 
     def _ranks(self, table: Table) -> np.ndarray:
-        """Return the ranks in cells that hold ranks rather than labels."""
+        """Return the ranks, (rows, labels), of columns that hold ranks rather than labels."""
         names = table.names(self.columns_)
         if self.between_ in (None, " "):
             return numbers(table, names)
@@ -90,7 +90,7 @@ class RankingCells(Cells):
         return np.array(rows)
 
     def _checked_ranks(self, table: Table, name: Name) -> np.ndarray:
-        """Return ranks from 0, with -1 for labels that are left out."""
+        """Return the ranks of a column from 0, with -1 for missing labels, after a check."""
         ranks = self._ranks(table)
         R = np.where(ranks < 0, -1, ranks - self.first_)
         wrong = ((np.round(R) != R) | (R.shape[1] <= R) | (R < -1)).any(axis=1)
@@ -101,7 +101,7 @@ class RankingCells(Cells):
         return R.astype(int)
 
     def read(self, table: Table) -> np.ndarray:
-        """Return ranks from 0, the best, with one column for each label."""
+        """Return ranks, (rows, labels), from 0 for the best; -1 for missing labels."""
         names, labels = table.names(self.columns_), self.labels_
         if labels is None:
             return self._checked_ranks(table, names[0])
@@ -112,7 +112,7 @@ class RankingCells(Cells):
             order = order or order_of(row[0], self.between_)
             if order is None:
                 raise _not_a_ranking(table, i, names[0], row[0])
-            ranks = ranked(order, labels)
+            ranks = ranks_of_labels(order, labels)
             if ranks is None or (len(names) > 1 and min(ranks) < 0):
                 shown = row[0] if len(names) == 1 else " > ".join(map(str, row))
                 raise _not_a_ranking(table, i, names[0], shown, labels)
@@ -120,7 +120,7 @@ class RankingCells(Cells):
         return np.array(rows)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Return ranks, orders or places in the form of the training rows."""
+        """Convert ranks to cells in the format of the training rows."""
         rows = np.asarray(items).astype(int)
         if self.labels_ is None:
             rows = np.where(rows < 0, -1, rows + self.first_)
@@ -135,18 +135,18 @@ class RankingCells(Cells):
         return {self.columns_[0]: [self._write_cell(order) for order in orders]}
 
     def order(self, ranks: Sequence[int]) -> Order:
-        """Return the labels that a row ranks, best first, those of equal rank together."""
+        """Return lists of labels of equal rank, best first, from the ranks of one row."""
         names = self.names(len(ranks))
         levels = sorted({int(rank) for rank in ranks if rank >= 0})
         return [[n for n, r in zip(names, ranks, strict=True) if r == level] for level in levels]
 
     def names(self, width: int) -> list[str]:
-        """Return the names of the labels that are ranked."""
+        """Return the names of the labels that are ranked; `width` is their number."""
         several = len(self.columns_) == width
         return self.labels_ or [str(c) for c in (self.columns_ if several else range(width))]
 
     def _write_cell(self, order: Order) -> Any:
-        """Return an order of labels as a cell."""
+        """Return an order of labels as one cell: a text with separators, or a list."""
         if self.between_ in BETTER:
             return f" {self.between_} ".join(" = ".join(tied) for tied in order)
         flat = [label for tied in order for label in tied]
@@ -154,7 +154,7 @@ class RankingCells(Cells):
 
 
 def order_of(cell: Any, between: str | None) -> Order | None:
-    """Return the labels that a cell ranks; None where it is not a ranking.
+    """Parse a cell into lists of tied labels, best first; None if it is not a ranking.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def order_of(cell: Any, between: str | None) -> Order | None:
 
 
 def separator_of(cells: Sequence[Any]) -> str | None:
-    """Return what separates labels in cells that all rank the same ones in some order, or None."""
+    """Return the separator with which all cells rank the same labels; None if there is none."""
     texts = [cell for cell in cells if isinstance(cell, str)]
     if any(text.lstrip().startswith("[") for text in texts):
         return None
@@ -196,7 +196,11 @@ def separator_of(cells: Sequence[Any]) -> str | None:
 
 
 def rank_same_labels(cells: Sequence[Any], between: str | None) -> bool:
-    """Return whether all cells rank the same labels, three or more unless by a sign, variously."""
+    """Return whether all cells are rankings of one set of labels, with separator `between`.
+
+    Unless the separator is a sign such as ">", there must be three labels or more, and two
+    different orders.
+    """
     orders = [order_of(cell, between) for cell in cells]
     sets = {frozenset(a for tied in order for a in tied) for order in orders if order is not None}
     if None in orders or len(sets) != 1:
@@ -206,8 +210,8 @@ def rank_same_labels(cells: Sequence[Any], between: str | None) -> bool:
     return len(next(iter(sets))) > 2 and len({repr(order) for order in orders}) > 1
 
 
-def places(table: Table, names: Sequence[Name]) -> list[list[str]] | None:
-    """Return rows of labels where column j holds the label of place j; None for other columns."""
+def labels_by_rank(table: Table, names: Sequence[Name]) -> list[list[str]] | None:
+    """Return the labels of each row, best first, if column j holds the label at rank j, or None."""
     columns = [table.columns[name] for name in names]
     if len(names) < 3 or any(isinstance(cells, np.ndarray) for cells in columns):
         return None
@@ -216,8 +220,8 @@ def places(table: Table, names: Sequence[Name]) -> list[list[str]] | None:
     return rows if same and len(set(rows[0])) == len(names) else None
 
 
-def ranked(order: Order, labels: Sequence[str]) -> list[int] | None:
-    """Return the rank of each label, -1 for one left out; None where the order has other labels."""
+def ranks_of_labels(order: Order, labels: Sequence[str]) -> list[int] | None:
+    """Return the rank of each label, -1 if it is not in the order; None for unknown labels."""
     rank, found = 0, {}
     for tied in order:
         found.update(dict.fromkeys(tied, rank))
@@ -228,7 +232,7 @@ def ranked(order: Order, labels: Sequence[str]) -> list[int] | None:
 def _not_a_ranking(
     table: Table, i: int, name: Name, cell: Any, labels: Sequence[str] = ()
 ) -> BadTable:
-    """Return the error of a cell that is not a ranking of the known labels."""
+    """Return the error that cell i of column `name` is not a ranking of the known labels."""
     if labels:
         why = f"does not rank {', '.join(labels)}"[:80]
         return table.refused(i, name, f"{cell!r:.60} {why}.")

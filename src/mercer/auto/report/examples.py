@@ -23,7 +23,7 @@ LABELS = 20
 
 @dataclass(frozen=True)
 class Chips:
-    """Labels that were predicted right, that were missed, and that were predicted wrong."""
+    """The labels of one row by result: predicted and true, missed, and wrongly predicted."""
 
     right: list[str]
     missed: list[str]
@@ -31,7 +31,7 @@ class Chips:
 
 
 def shown_outputs(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -> dict[str, list]:
-    """Return pictures, or rows of a table, of left-out predictions from the best to the worst."""
+    """Return figures or table rows of left-out predictions, ordered from small to large errors."""
     draw = _DRAWN.get(model.outputs_.kind_)
     rows = _spread_over(errors, FIGURES)
     if draw is not None:
@@ -43,13 +43,13 @@ def shown_outputs(model: Any, truth: Any, left_out: Any, errors: np.ndarray) -> 
 
 
 def _spread_over(errors: np.ndarray, k: int) -> np.ndarray:
-    """Return rows from a small to a large error, evenly."""
+    """Return k row indices at evenly spaced quantiles of the errors, small errors first."""
     order = np.argsort(errors, kind="stable")
     return order[np.linspace(0.05 * (len(order) - 1), 0.98 * (len(order) - 1), k).astype(int)]
 
 
 def _numbers(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
-    """Return pictures of predicted against true numbers."""
+    """Return a scatter plot of predicted against true values for each output column."""
     Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
     names = list(model.outputs_.columns_)
     names = names if len(names) == Y.shape[1] else [f"value {j + 1}" for j in range(Y.shape[1])]
@@ -58,7 +58,7 @@ def _numbers(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Pi
 
 
 def _curves(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
-    """Return pictures of predicted and true curves."""
+    """Return a plot of the true and the predicted curve for each of the given rows."""
     Y, G = (np.asarray(A, dtype=float).reshape(len(truth), -1) for A in (truth, left_out))
     half = _half_width(model)
     error = pictures.line("root mean squared error", np.sqrt(((Y - G) ** 2).mean(axis=0)))
@@ -66,7 +66,7 @@ def _curves(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Pic
 
 
 def _half_width(model: Any) -> np.ndarray | None:
-    """Return half the width of the band around every curve; None if rows are too few for one."""
+    """Return half the width of the prediction band of curves; None if there are too few rows."""
     try:
         bands = model.sets_.predict(model.training_.pairs.X[:1], model.coverage or COVERAGE)
     except (AttributeError, ValueError):
@@ -75,7 +75,7 @@ def _half_width(model: Any) -> np.ndarray | None:
 
 
 def _images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
-    """Return pictures of predicted and true images."""
+    """Return a picture of the true and the predicted image for each of the given rows."""
     Y = np.asarray(truth, dtype=float)
     G = np.asarray(left_out, dtype=float).reshape(Y.shape)
     limits = (float(Y.min()), float(Y.max()))
@@ -83,13 +83,13 @@ def _images(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Pic
 
 
 def _classes(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
-    """Return the confusion matrix, if there are few classes."""
+    """Return a picture of the confusion matrix; an empty list if there are many classes."""
     few = len({str(item) for item in truth}) <= CLASSES
     return [pictures.confusion("", truth, left_out)] if few else []
 
 
 def _rankings(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[Picture]:
-    """Return pictures of predicted and true rankings."""
+    """Return a picture of the true and the predicted ranking for each of the given rows."""
     names = model.outputs_.cells_.names(np.shape(truth)[1])
     orders = [
         [[names[j] for j in np.argsort(np.asarray(items)[i], kind="stable")] for i in rows]
@@ -105,19 +105,19 @@ _DRAWN: dict[str, Any] = {
 
 
 def _label_rows(model: Any, truth: Any, left_out: Any, rows: np.ndarray) -> list[dict[str, Any]]:
-    """Return predicted and true label sets of some rows."""
+    """Return the right, missed and wrong labels of each of the given rows."""
     pairs = ([as_sets(model.outputs_, [items[i]])[0] for i in rows] for items in (truth, left_out))
     return [{"row": int(i), "labels": _chips(*pair)} for i, *pair in zip(rows, *pairs, strict=True)]
 
 
 def _chips(true: set, predicted: set) -> Chips:
-    """Return the labels that are right, missing and wrong."""
+    """Compare a true and a predicted label set: right, missed and wrong labels."""
     parts = (true & predicted, true - predicted, predicted - true)
     return Chips(*([str(label) for label in sorted(part, key=str)[:LABELS]] for part in parts))
 
 
 def examples_of(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> list[dict[str, Any]]:
-    """Return rows with their inputs, their outputs, and the training rows behind predictions."""
+    """Return example rows with inputs, outputs, and the training rows with most weight."""
     rows = _spread_over(errors, EXAMPLES)
     try:
         behind = model.best_estimator_.explain(pairs.X[rows], k=6)
@@ -143,14 +143,14 @@ def examples_of(model: Any, pairs: Any, left_out: Any, errors: np.ndarray) -> li
 
 
 def _input(cell: Any) -> Any:
-    """Return a cell of an input: an array as a picture."""
+    """Return an input cell for the report: an array as a picture, other cells unchanged."""
     if isinstance(cell, np.ndarray) and cell.ndim > 1:
         return pictures.pixels(cell, (float(cell.min()), float(cell.max())))
     return pictures.spark(cell) if isinstance(cell, np.ndarray) else cell
 
 
 def _output(model: Any, item: Any) -> Any:
-    """Return an output: an image or a curve as a picture, others as their cells."""
+    """Return an output for the report: an image or a curve as a picture, others as text."""
     if model.outputs_.kind_ == "image":
         truth = model.training_.pairs.y
         image = np.reshape(item, np.shape(truth)[1:])
@@ -165,5 +165,5 @@ def _output(model: Any, item: Any) -> Any:
 
 
 def _short(cell: Any) -> str:
-    """Return a cell as short text."""
+    """Return a cell as text, with numbers rounded to four digits."""
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._base.extras import require
 from ..._base.files import replacing
-from ..describe import rounded
+from ..describe import round_numbers
 from ..measures import row_errors
 from .examples import examples_of, shown_outputs
 
@@ -32,20 +32,20 @@ MATTERING = 15
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar as long as a fraction of one."""
+    """A horizontal bar of the report, with a length between 0 and 1."""
 
     share: float
     kind: str = ""
 
 
 def check_installed() -> None:
-    """Name the command that installs what a report needs, if it is missing."""
+    """Raise an error with the install command if a package for reports is missing."""
     require("jinja2", "plots")
     require("matplotlib", "plots")
 
 
 def write_report(model: Any, path: Path) -> Path:
-    """Write the report of a fitted `AutoDependency`."""
+    """Write the HTML report of a fitted `AutoDependency` to `path`, and return the path."""
     check_installed()
     from jinja2 import Environment
     from markupsafe import Markup
@@ -61,7 +61,7 @@ def write_report(model: Any, path: Path) -> Path:
 
 
 def _content(model: Any) -> dict[str, Any]:
-    """Return the values that the template shows."""
+    """Return the variables of the HTML template."""
     content = {
         "names": ", ".join(map(str, model.outputs_.columns_[:5])),
         "tiles": _tiles(model),
@@ -75,7 +75,7 @@ def _content(model: Any) -> dict[str, Any]:
 
 
 def _tiles(model: Any) -> dict[str, Any]:
-    """Return the scores at the top of the report."""
+    """Return the headline numbers of the report: captions and values."""
     tiles = {f"mercer, {model.metric_name_} of left-out rows": f"{model.loo_score_:.3f}"}
     if model.baselines_:
         best = max(model.baselines_, key=lambda name: model.baselines_[name])
@@ -85,7 +85,7 @@ def _tiles(model: Any) -> dict[str, Any]:
 
 
 def column_rows(model: Any, names: Iterable[Any]) -> list[dict[str, str]]:
-    """Return the role and the kind of some columns, and what their cells are like."""
+    """Return a table of the given columns: role, kind and a description of the cells."""
     used = dict.fromkeys(model.outputs_.columns_, "output")
     used |= {model.id: "id", model.groups: "groups"}
     rows = []
@@ -98,7 +98,7 @@ def column_rows(model: Any, names: Iterable[Any]) -> list[dict[str, str]]:
 
 
 def _candidates(model: Any) -> list[dict[str, Any]]:
-    """Return the table of the models that were compared."""
+    """Return the table of candidates: family, model, rows and left-out score."""
     return [
         {"family": row["family"], "model": row["model"], "rows": row["rows"],
          model.metric_name_: row["score"], "": _bar(row["score"])}
@@ -107,7 +107,7 @@ def _candidates(model: Any) -> list[dict[str, Any]]:
 
 
 def _baselines(model: Any) -> list[dict[str, Any]]:
-    """Return the table of the baselines."""
+    """Return the table of the scores of the model and of the baselines."""
     scores = sorted(model.baselines_.items(), key=lambda item: -item[1])
     metric = model.metric_name_
     return [
@@ -117,7 +117,7 @@ def _baselines(model: Any) -> list[dict[str, Any]]:
 
 
 def _importances(model: Any) -> list[dict[str, Any]]:
-    """Return the columns that matter most, and by how much the metric falls without each."""
+    """Return the table of the most important input columns."""
     falls = model.importances_[:MATTERING]
     largest = max(float(falls.max()), 1e-9) if len(falls) else 1.0
     return [
@@ -132,7 +132,10 @@ def _bar(score: float, kind: str = "") -> Bar:
 
 
 def _errors(model: Any) -> dict[str, Any]:
-    """Return what needs the training rows and left-out predictions, which saved models lack."""
+    """Return the parts of the report on left-out errors; the reason if there are none.
+
+    Saved models have no training rows, which these parts need.
+    """
     try:
         pairs = model.training_.pairs
         left_out = model.best_estimator_.loo_predict()
@@ -151,12 +154,12 @@ def _errors(model: Any) -> dict[str, Any]:
 
 
 def shown(value: Any, most: int = 160) -> str:
-    """Return a value as text of moderate length."""
+    """Return a value as text of at most `most` characters."""
     if isinstance(value, float):  # of numpy, too
         return f"{value:.3f}" if abs(value) < 1e4 else f"{value:.4g}"
     if isinstance(value, np.ndarray):
         value = [float(f"{v:.4g}") for v in value.ravel()[:8]] + ["…"] * (value.size > 8)
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value)) or "(none)"
-    text = rounded(re.sub(r"\s+", " ", str(value)))
+    text = round_numbers(re.sub(r"\s+", " ", str(value)))
     return text if len(text) <= most else text[: most - 1] + "…"

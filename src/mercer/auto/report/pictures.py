@@ -23,7 +23,7 @@ STYLE: Any = {
 
 @dataclass(frozen=True)
 class Picture:
-    """An image inside a page.
+    """An image that is embedded in an HTML page.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class Picture:
     size: str = ""
 
 
-def drawn(
+def draw_picture(
     name: str, draw: Callable[[Any], None], size: tuple[float, float] = (3.2, 2.3), css: str = ""
 ) -> Picture:
-    """Return what a function draws on matplotlib axes."""
+    """Return a picture of what `draw` plots on matplotlib axes."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -57,12 +57,12 @@ def drawn(
 
 
 def _uri(kind: str, data: bytes) -> str:
-    """Return an image as a data URI."""
+    """Return the bytes of an image of type `kind`, such as "png", as a data URI."""
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def scatter(name: str, truth: np.ndarray, predicted: np.ndarray) -> Picture:
-    """Return predicted against true values, and the line on which they are equal."""
+    """Return a scatter plot of predicted against true values, with the diagonal."""
     some = np.linspace(0, len(truth) - 1, min(len(truth), SHOWN)).astype(int)
 
     def draw(axes: Any) -> None:
@@ -70,13 +70,13 @@ def scatter(name: str, truth: np.ndarray, predicted: np.ndarray) -> Picture:
         axes.scatter(truth[some], predicted[some], s=6, color=BLUE, alpha=0.45)
         axes.set(xlabel="true", ylabel="predicted, left out")
 
-    return drawn(name, draw)
+    return draw_picture(name, draw)
 
 
 def curve(
     name: str, truth: np.ndarray, predicted: np.ndarray, half: np.ndarray | None = None
 ) -> Picture:
-    """Return a true and a predicted curve, and a band around the latter."""
+    """Return a plot of a true and a predicted curve, with a band of half width `half`."""
     positions = np.arange(len(truth))
 
     def draw(axes: Any) -> None:
@@ -86,31 +86,31 @@ def curve(
         axes.plot(positions, predicted, color=BLUE, linestyle="--")
         axes.set(xlabel="position")
 
-    return drawn(name, draw)
+    return draw_picture(name, draw)
 
 
 def line(name: str, values: np.ndarray) -> Picture:
-    """Return one line."""
+    """Return a plot of values against their index."""
 
     def draw(axes: Any) -> None:
         axes.plot(np.arange(len(values)), values, color=BLUE)
         axes.set(xlabel="position", ylim=(0, None))
 
-    return drawn(name, draw)
+    return draw_picture(name, draw)
 
 
 def spark(values: Any) -> Picture:
-    """Return a curve without axes."""
+    """Return a small plot of a curve, without axes."""
 
     def draw(axes: Any) -> None:
         axes.plot(np.ravel(values), color=BLUE)
         axes.axis("off")
 
-    return drawn("", draw, (1.6, 0.4), "spark")
+    return draw_picture("", draw, (1.6, 0.4), "spark")
 
 
 def pixels(image: np.ndarray, limits: tuple[float, float]) -> Picture:
-    """Return a small grey image, dark for high values."""
+    """Return a small grey image of an array, dark for values near the upper limit."""
     from matplotlib.image import imsave
 
     rows = np.asarray(image, dtype=float)
@@ -121,7 +121,7 @@ def pixels(image: np.ndarray, limits: tuple[float, float]) -> Picture:
 
 
 def pair(name: str, true: np.ndarray, predicted: np.ndarray, limits: tuple) -> Picture:
-    """Return a true image (left) and a predicted one (right)."""
+    """Return a picture of a true image (left) and a predicted one (right)."""
     rows = [np.asarray(A, dtype=float).reshape(-1, np.shape(A)[-1]) for A in (true, predicted)]
     gap = np.full((len(rows[0]), max(1, rows[0].shape[1] // 12)), limits[0])
 
@@ -130,11 +130,11 @@ def pair(name: str, true: np.ndarray, predicted: np.ndarray, limits: tuple) -> P
         axes.imshow(both, cmap="gray_r", vmin=limits[0], vmax=limits[1])
         axes.axis("off")
 
-    return drawn(name, draw, (3.2, 1.6))
+    return draw_picture(name, draw, (3.2, 1.6))
 
 
 def ranking(name: str, true: Sequence[str], predicted: Sequence[str]) -> Picture:
-    """Return two orders side by side, best on top, with a line from each label to itself."""
+    """Return a picture of two rankings side by side, with lines between equal labels."""
 
     def draw(axes: Any) -> None:
         for i, label in enumerate(true):
@@ -145,11 +145,11 @@ def ranking(name: str, true: Sequence[str], predicted: Sequence[str]) -> Picture
         axes.set(xlim=(-1, 2), ylim=(len(true) - 0.5, -0.5))
         axes.axis("off")
 
-    return drawn(name, draw, (3.2, 0.4 + 0.25 * len(true)))
+    return draw_picture(name, draw, (3.2, 0.4 + 0.25 * len(true)))
 
 
 def confusion(name: str, truth: Sequence, predicted: Sequence) -> Picture:
-    """Return how often a class (row) was predicted as another (column)."""
+    """Return a picture of the confusion matrix: true classes in rows, predicted in columns."""
     from sklearn.metrics import ConfusionMatrixDisplay
 
     labels = sorted({str(item) for item in [*truth, *predicted]})
@@ -163,4 +163,4 @@ def confusion(name: str, truth: Sequence, predicted: Sequence) -> Picture:
         )  # fmt: skip
 
     side = 1.5 + 0.35 * len(labels)
-    return drawn(name, draw, (side, side), "wide")
+    return draw_picture(name, draw, (side, side), "wide")

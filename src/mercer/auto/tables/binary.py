@@ -17,8 +17,8 @@ from .separated import with_header
 from .table import BadTable, Table, check_names
 
 
-def npz(data: bytes, name: str) -> Table:
-    """Return the table whose columns are arrays of one length."""
+def read_npz(data: bytes, name: str) -> Table:
+    """Return the table in an NPZ file: each array is a column, and all have the same length."""
     try:
         _check_zip(data, name, "write it with numpy.savez, not savez_compressed")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
@@ -50,14 +50,17 @@ def npz(data: bytes, name: str) -> Table:
 
 
 def _check_zip(data: bytes, name: str, way_out: str) -> None:
-    """Refuse a zip file that unpacks to far more than its size."""
+    """Raise an error for a zip file that unpacks to far more than its size.
+
+    `way_out` is the advice in the message.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as members:
         size = sum(member.file_size for member in members.infolist())
     check_unpacked(name, size, len(data), way_out)
 
 
 def _is_text(array: np.ndarray) -> bool:
-    """Return whether all characters exist: Python raises where one is first used."""
+    """Return whether an array of text holds only valid Unicode characters."""
     if not array.size or not array.dtype.itemsize:
         return True
     order = array.dtype.newbyteorder("=")
@@ -65,8 +68,8 @@ def _is_text(array: np.ndarray) -> bool:
     return bool(((codes < 0xD800) | ((codes > 0xDFFF) & (codes < 0x110000))).all())
 
 
-def parquet(data: bytes, name: str) -> Table:
-    """Return the table in a Parquet file."""
+def read_parquet(data: bytes, name: str) -> Table:
+    """Return the table in the bytes of a Parquet file."""
     require("pyarrow", "parquet")
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
@@ -85,7 +88,7 @@ def parquet(data: bytes, name: str) -> Table:
 
 
 def _size(metadata: Any) -> int:
-    """Return the bytes of all values at eight bytes each, and of the pages that hold them."""
+    """Estimate the memory of a Parquet file in bytes from its metadata."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     values = sum(g.column(j).num_values for g in groups for j in range(g.num_columns))
     return 8 * values + sum(group.total_byte_size for group in groups)
@@ -98,7 +101,7 @@ MOST_CELLS = 2**26
 
 
 def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -> Table:
-    """Return the table in a sheet of a spreadsheet: the one named, or the only one with cells."""
+    """Return the table in a spreadsheet: in the named sheet, or in the only sheet with cells."""
     require("openpyxl", "excel")
     try:
         _check_zip(data, name, "save it as CSV")
@@ -117,11 +120,11 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
         which = f"several sheets: pass {' or '.join(f'sheet={s!r}' for s in full)}"
         which = which if full else "no cells"
         raise BadTable(f"{name} has {which}.")
-    return with_header(_padded(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
+    return with_header(_pad_rows(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
 
 
 def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
-    """Return the rows of each sheet that have a cell, by number."""
+    """Return for each sheet its rows with content, by row number; only `wanted` if it is given."""
     from openpyxl import load_workbook
 
     with warnings.catch_warnings():
@@ -145,18 +148,18 @@ def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, t
 
 
 def _is_full(cell: Any) -> bool:
-    """Return whether a cell has content."""
+    """Return whether a cell is neither None nor blank."""
     return cell is not None and str(cell).strip() != ""
 
 
-def _padded(rows: dict[int, tuple]) -> dict[int, list]:
-    """Return rows of one width, without empty columns at the end."""
+def _pad_rows(rows: dict[int, tuple]) -> dict[int, list]:
+    """Return rows of equal length, without empty columns at the end."""
     width = max(max(j for j, cell in enumerate(row) if _is_full(cell)) for row in rows.values()) + 1
     return {i: [*row[:width], *[None] * (width - len(row))] for i, row in rows.items()}
 
 
 def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write rows as the only sheet of a spreadsheet; text stays text, also if it begins with =."""
+    """Write rows as a spreadsheet with one sheet; text that begins with = stays text."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError

@@ -29,7 +29,7 @@ UNREADABLE = {
 
 
 def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
-    """Return the name of a file in messages ("-" is standard input), and its bytes, unpacked."""
+    """Return the name of a file for messages and its unpacked bytes; "-" is standard input."""
     name = "standard input" if str(path) == "-" else str(path)
     data = _bytes(path, name) if data is None else data
     if data[:2] == b"\x1f\x8b":
@@ -62,7 +62,10 @@ def format_of(path: str | Path, data: bytes, name: str) -> str:
 
 
 def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
-    """Refuse a file that unpacks to far more than its size, before it takes the memory."""
+    """Raise an error if a file would unpack to far more than its size.
+
+    `unpacked` and `packed` are numbers of bytes, and `way_out` is the advice in the message.
+    """
     if unpacked > max(SMALL, RATIO * packed) or unpacked > available() / SHARE:
         raise BadTable(
             f"{name} unpacks from {packed / 1e6:.1f} MB to {unpacked / 1e6:.0f} MB or more, which "
@@ -71,7 +74,7 @@ def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
 
 
 def check_room(name: str, needed: int) -> None:
-    """Refuse a table whose cells, as Python objects, take more memory than is free."""
+    """Raise an error if reading a table needs more bytes than there is free memory."""
     if needed > available():
         raise BadTable(
             f"{name} takes about {needed / 1e9:.1f} GB in memory, where {available() / 1e9:.1f} GB "
@@ -80,7 +83,7 @@ def check_room(name: str, needed: int) -> None:
 
 
 def _bytes(path: str | Path, name: str) -> bytes:
-    """Read a file or standard input."""
+    """Read all bytes of a file or of standard input."""
     if str(path) == "-":
         if sys.stdin is None:
             raise BadTable("standard input is closed: name a file, or pipe a table in.")
@@ -98,7 +101,7 @@ def _bytes(path: str | Path, name: str) -> bytes:
 
 
 def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
-    """Read everything, or as much as memory allows: /dev/zero has no end."""
+    """Read a file object to its end, or raise an error when memory would run out."""
     pieces, size, most = [], 0, available() / SHARE
     while piece := file.read(PIECE):
         pieces.append(piece)
@@ -114,7 +117,7 @@ def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
 
 
 def _gunzipped(data: bytes, name: str) -> bytes:
-    """Unpack a gzip file within the limits of memory."""
+    """Unpack the bytes of a gzip file; raise an error if they do not fit into memory."""
     try:
         with gzip.open(io.BytesIO(data)) as file:
             return _bounded(file, name, len(data))
@@ -131,7 +134,7 @@ TEXT = ("csv", "tsv", "jsonl", "json")
 
 
 def by_suffix(path: str | os.PathLike) -> tuple[str | None, bool]:
-    """Return the format that the name of a file says, if any, and whether the file is gzipped."""
+    """Return the format that the suffix of a file means, or None, and whether it is gzipped."""
     name = Path(path)
     packed = name.suffix.lower() == ".gz"
     suffix = Path(name.stem).suffix if packed else name.suffix

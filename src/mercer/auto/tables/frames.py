@@ -20,7 +20,7 @@ Columns = dict[Hashable, Any]
 
 
 def as_table(frame: Any, name: str = "the table") -> Table:
-    """Return any table from Python as a `Table`; one that was read from a file unchanged."""
+    """Convert a frame, dictionary, list or array to a `Table`; return a `Table` unchanged."""
     if isinstance(frame, Table):
         return frame
     columns = columns_of(frame, name)
@@ -29,7 +29,7 @@ def as_table(frame: Any, name: str = "the table") -> Table:
 
 
 def columns_of(frame: Any, name: str = "the table") -> Columns:
-    """Return the columns of a frame, a dictionary, a list of dictionaries or an array."""
+    """Return the columns of a frame, a dictionary, a list of dictionaries or an array, by name."""
     pairs = _named_cells(eager(frame))
     if pairs is None:
         columns = _of_array(frame)
@@ -53,7 +53,7 @@ def eager(frame: Any) -> Any:
 
 
 def _named_cells(frame: Any) -> list[tuple[Hashable, Any]] | None:
-    """Return pairs of a name and cells; None for a table without names."""
+    """Return (name, cells) for each column; None for a table without column names."""
     if isinstance(frame, Mapping):
         return list(frame.items())
     if isinstance(frame, pd.DataFrame):  # by position: pandas allows a name twice
@@ -78,7 +78,7 @@ def is_named(frame: Any) -> bool:
 
 
 def _of_array(values: Any) -> Columns:
-    """Return the columns of a two-dimensional array by number; anything else is column 0."""
+    """Return the columns of a matrix, by number; other arrays are column 0."""
     if np.isscalar(values) or values is None or isinstance(values, PathLike):
         raise TypeError(
             "a table must be a DataFrame, a dictionary of columns, a list of rows or an array, got "
@@ -98,10 +98,10 @@ _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
 def _cells(values: Any) -> Any:
-    """Return an array of numbers, dates or durations, else a list with None for missing cells."""
+    """Convert a column to an array of numbers or dates, or to a list with None for missing."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
-        values = _plain(series)
+        values = _array_or_list(series)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufMm":
         return values
     if isinstance(values, np.ndarray) and values.dtype.kind == "c":
@@ -118,12 +118,12 @@ def _cells(values: Any) -> Any:
 
 
 def _moment(cell: Any) -> Any:
-    """Return the start of a period of pandas, and other cells unchanged."""
+    """Convert a pandas Period to its start; return other cells unchanged."""
     return cell.start_time if isinstance(cell, pd.Period) else cell
 
 
-def _plain(series: nw.Series) -> Any:
-    """Return a Series as an array of numbers, dates or durations, or as a list."""
+def _array_or_list(series: nw.Series) -> Any:
+    """Convert a Series to an array of numbers, dates or durations, or to a list."""
     kind = series.dtype
     if kind.is_numeric() or kind == nw.Boolean:
         wide = kind in (nw.Int128, nw.UInt128) or series.is_null().any()
@@ -136,28 +136,28 @@ def _plain(series: nw.Series) -> Any:
 
 
 def _are_arrays(cells: list) -> bool:
-    """Return whether cells are numpy arrays of numbers of one shape: lists may be labels."""
+    """Return whether all cells are numeric NumPy arrays of one shape."""
     arrays = cells and all(isinstance(c, np.ndarray) and c.dtype.kind in "biuf" for c in cells)
     return bool(arrays) and len({c.shape for c in cells}) == 1
 
 
 def _is_missing(cell: Any) -> bool:
-    """Return whether a cell of a frame is missing."""
+    """Return whether a cell is None, NaN, NaT or pandas' NA."""
     return cell is None or cell is pd.NA or cell is pd.NaT or (cell != cell) is True
 
 
 def _with_gaps(table: Table) -> Table:
-    """Return the table with cells such as "NA" empty in columns of numbers.
+    """Replace texts such as "NA" by None in the columns whose other cells are numbers.
 
     Text in a table from Python may be a name, such as that of Namibia; in a file `Table.missing`
     says what it means.
     """
-    columns = {name: _gaps(cells) for name, cells in table.columns.items()}
+    columns = {name: _replace_missing_texts(cells) for name, cells in table.columns.items()}
     return replace(table, columns=columns, missing=("",))
 
 
-def _gaps(cells: Any) -> Any:
-    """Return a column with texts such as "NA" as None, if the other cells are numbers."""
+def _replace_missing_texts(cells: Any) -> Any:
+    """Replace texts such as "NA" in a column by None, if the other cells are numbers."""
     if isinstance(cells, np.ndarray):
         return cells
     holes = [isinstance(c, str) and c.strip().lower() in MISSING for c in cells]
@@ -170,7 +170,7 @@ def _gaps(cells: Any) -> Any:
 
 
 def in_kind(columns: Columns, like: Any) -> Any:
-    """Return columns as a frame of the library of `like`, with its index if that is pandas.
+    """Convert columns to a frame of the library of `like`, with the index of a pandas frame.
 
     Dictionaries, lists and files become a dictionary.
     """
@@ -186,12 +186,12 @@ def in_kind(columns: Columns, like: Any) -> Any:
 
 
 def _series(cells: Sequence) -> Any:
-    """Return cells as a column for pandas: arrays of several axes one by one."""
+    """Return cells as a pandas column: a list of arrays if they have several axes."""
     return list(cells) if isinstance(cells, np.ndarray) and cells.ndim > 1 else cells
 
 
 def _listed(cells: Sequence) -> Any:
-    """Return cells as a column for polars and pyarrow, which take no arrays of objects."""
+    """Return cells as a column for polars and pyarrow: a list unless they are plain numbers."""
     if isinstance(cells, np.ndarray) and cells.ndim == 1 and cells.dtype.kind in "biufMm":
         return cells
     return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
@@ -207,7 +207,7 @@ def empty_like(frame: Any, kept: Any = None) -> Any:
 
 
 def outputs_table(y: Any) -> Table:
-    """Return the outputs as a table: a Series under its name, columns of an array as y 0, y 1."""
+    """Convert outputs to a table: a Series by its name, columns of an array as "y 0", "y 1"."""
     table = as_table(y, "y")
     if is_named(y):
         return table
@@ -220,7 +220,7 @@ def outputs_table(y: Any) -> Table:
 
 
 def is_flat(y: Any) -> bool:
-    """Return whether outputs are one value for each row: a Series, a list, or one axis."""
+    """Return whether outputs have one value per row: a Series, a list, or a vector."""
     if y is None or is_named(y):
         return False
     if isinstance(nw.from_native(y, series_only=True, pass_through=True), nw.Series):

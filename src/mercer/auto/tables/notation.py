@@ -47,7 +47,10 @@ PLAIN = {str, int, float, bool, np.float64}
 
 
 def _pattern(mark: str, blank: str) -> re.Pattern:
-    """Return the pattern of numbers with a decimal mark and separators of thousands."""
+    """Return the regular expression of numbers with decimal mark `mark`.
+
+    `blank` is a further separator of thousands.
+    """
     between = f"[{re.escape(THOUSANDS[mark])}{NARROW}{blank}]"
     grouped = rf"[1-9]\d{{0,2}}(?:{between}\d{{3}})+"
     mark = re.escape(mark)
@@ -65,12 +68,12 @@ NUMBERS = {mark + blank: _pattern(mark, blank) for blank in ("", " ") for mark i
 
 
 def is_date(notation: str) -> bool:
-    """Return whether a notation writes dates."""
+    """Return whether a notation is one of dates, not of numbers or durations."""
     return notation not in NUMBERS and notation != DURATION
 
 
 def number(text: str, notation: str) -> float | None:
-    """Return the number that a text writes, or None. Ten per cent are 0.1, and ($5) is -5."""
+    """Parse a number; None if the text is not one. "10 %" is 0.1, and "($5)" is -5."""
     if notation == "." and "_" not in text:
         try:
             return float(text)
@@ -87,7 +90,7 @@ def number(text: str, notation: str) -> float | None:
 
 
 def day(text: str, notation: str) -> float | None:
-    """Return the days from 1970 to the date that a text writes, perhaps with a time, or None."""
+    """Parse a date, perhaps with a time, to days since 1970; None if the text is not a date."""
     for form in _forms(text, notation):
         try:
             iso = form == ISO
@@ -98,7 +101,7 @@ def day(text: str, notation: str) -> float | None:
 
 
 def _forms(text: str, notation: str) -> list[str]:
-    """Return the formats that a text may have in a notation of dates."""
+    """Return the `strptime` formats to try on a text, for one notation of dates."""
     if notation == ISO:
         return [ISO] if text[4:5] == "-" else []
     timed = ":" in text and " " not in notation
@@ -106,7 +109,7 @@ def _forms(text: str, notation: str) -> list[str]:
 
 
 def days(when: date) -> float:
-    """Return the days from 1970 to a date or a moment; without a time zone, in UTC."""
+    """Convert a date or datetime to days since 1970; without a time zone, in UTC."""
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
     aware = when if when.tzinfo else when.replace(tzinfo=UTC)
@@ -114,7 +117,7 @@ def days(when: date) -> float:
 
 
 def duration(text: str) -> float | None:
-    """Return the days that a text such as ``8:30``, ``2 days 03:00:00`` or ``PT5M`` writes."""
+    """Parse a duration such as ``8:30``, ``2 days 03:00:00`` or ``PT5M`` to days, or None."""
     match = SPAN.fullmatch(text)
     if match is None:
         return None
@@ -130,14 +133,14 @@ def duration(text: str) -> float | None:
 
 
 def _span(cell: timedelta | time) -> timedelta:
-    """Return a duration, or the time since midnight."""
+    """Return a duration unchanged, and convert a time of day to the duration since midnight."""
     if isinstance(cell, timedelta):
         return cell
     return datetime.combine(date.min, cell) - datetime.combine(date.min, time(tzinfo=cell.tzinfo))
 
 
 def row(cell: Any, notation: str) -> list[float] | None:
-    """Return a number, a date or a list of numbers as a list of floats; None for other cells."""
+    """Convert a cell to a list of floats, with dates in days since 1970; None if not numeric."""
     if isinstance(cell, str):
         return _of_text(cell.strip(), notation)
     if isinstance(cell, date):  # a datetime is one too
@@ -158,7 +161,7 @@ def row(cell: Any, notation: str) -> list[float] | None:
 
 
 def _of_text(text: str, notation: str) -> list[float] | None:
-    """Return the numbers in a text in some notation; None for other texts."""
+    """Parse the number, date, duration or list of numbers in a text; None if there is none."""
     if notation not in NUMBERS:
         value = duration(text) if notation == DURATION else day(text, notation)
         return None if value is None else [value]
@@ -176,7 +179,7 @@ def _of_text(text: str, notation: str) -> list[float] | None:
 
 
 def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] | np.ndarray:
-    """Return `row` of every cell; as a matrix of one column where no cell is None."""
+    """Convert each cell by `row`; to a matrix of one column if that is faster and no cell fails."""
     types = set(map(type, cells))
     if notation == "." and types <= PLAIN:
         try:
@@ -195,7 +198,7 @@ def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] 
 
 
 def _days_of(texts: list[str], notation: str) -> np.ndarray:
-    """Return `day` of every text by pandas, which is faster, and NaN where there is no date."""
+    """Parse dates to days since 1970 with pandas, as `day` does; NaN for other texts."""
     found = np.full(len(texts), np.nan)
     with_digits = {text for text in texts if not text.isalpha()}  # pandas reads "today" and "now"
     forms = {text: tuple(_forms(text, notation)) for text in with_digits}
@@ -209,7 +212,9 @@ def _days_of(texts: list[str], notation: str) -> np.ndarray:
 
 
 def misses_of(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
-    """Return, for every notation, how many of the first cells it cannot read; best first.
+    """Return the number of cells that each notation cannot read, smallest number first.
+
+    Only the first `LOOK` cells are tried.
 
     `comma` says whether decimal commas are to be expected.
     """
@@ -224,7 +229,7 @@ def misses_of(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
 
 
 def _grouped(cells: list[Any], marks: Sequence[str]) -> list[str]:
-    """Return the notations with blanks between thousands, unless blanks separate list entries.
+    """Return the notations with blanks between thousands; none if blanks separate list entries.
 
     Lists of numbers have one length throughout; numbers have one, two or three groups.
     """
@@ -235,7 +240,7 @@ def _grouped(cells: list[Any], marks: Sequence[str]) -> list[str]:
 
 
 def _has_dates(cells: list[Any]) -> bool:
-    """Return whether the cells can hold dates at all: trying all formats is slow."""
+    """Return whether one of the first three cells may be a date."""
     return any(
         isinstance(cell, date)
         or (isinstance(cell, str) and len(cell) < 40 and bool(re.search(r"\d[-./ ,]+\w", cell)))

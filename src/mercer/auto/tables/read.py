@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .binary import npz, parquet, read_sheet
+from .binary import read_npz, read_parquet, read_sheet
 from .content import FORMATS, content, format_of
-from .records import json_lines, json_records
-from .separated import separated
+from .records import read_json_lines, read_json_records
+from .separated import read_separated
 from .table import MISSING, BadTable, Table
 from .values import decimal_mark
 
@@ -78,17 +78,17 @@ def read(
     if format not in FORMATS:
         raise BadTable(f"{format!r} is not a format: use one of {', '.join(FORMATS)}.")
     if format in ("parquet", "npz"):
-        table = (parquet if format == "parquet" else npz)(data, name)
+        table = (read_parquet if format == "parquet" else read_npz)(data, name)
     elif format == "xlsx":
         table = read_sheet(data, name, header, sheet)
     else:
         found = encoding or _encoding(data)
         text = _text(data, name, found)
         readers: dict[str, Callable[[], Table]] = {
-            "csv": lambda: separated(text, name, header, separator),
-            "tsv": lambda: separated(text, name, header, separator or "\t"),
-            "json": lambda: json_records(text, name),
-            "jsonl": lambda: json_lines(text, name),
+            "csv": lambda: read_separated(text, name, header, separator),
+            "tsv": lambda: read_separated(text, name, header, separator or "\t"),
+            "json": lambda: read_json_records(text, name),
+            "jsonl": lambda: read_json_lines(text, name),
         }
         table = readers[format]()
         if encoding is None and found == GUESS:
@@ -104,7 +104,7 @@ def read(
 
 
 def _text(data: bytes, name: str, encoding: str) -> str:
-    """Decode the bytes of a text file."""
+    """Decode the bytes of a text file; raise an error if they do not fit the encoding."""
     try:
         text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except LookupError:
@@ -132,7 +132,7 @@ def _text(data: bytes, name: str, encoding: str) -> str:
 
 
 def _refuse_other_script(text: str, name: str) -> None:
-    """Refuse a text of which the guessed encoding makes mostly accented letters."""
+    """Raise an error if most letters are accented: the guessed encoding is wrong."""
     letters = [character for character in text[:LETTERS] if character.isalpha()]
     accented = sum(not character.isascii() for character in letters)
     if len(letters) >= FEWEST_LETTERS and accented > len(letters) / 2:
@@ -143,7 +143,7 @@ def _refuse_other_script(text: str, name: str) -> None:
 
 
 def _encoding(data: bytes) -> str:
-    """Return the encoding of a text file: that of its mark, UTF-8 where it fits, else cp1252."""
+    """Guess the encoding: by the byte-order mark, UTF-8 if the bytes are valid, else cp1252."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:

@@ -12,8 +12,8 @@ BYTES = 30
 """Memory that a byte of JSON takes at most, as an empty object does."""
 
 
-def json_lines(text: str, name: str) -> Table:
-    """Return the table with one JSON object on each line."""
+def read_json_lines(text: str, name: str) -> Table:
+    """Return the table in a text with one JSON object per line."""
     check_room(name, BYTES * len(text))
     records, lines = [], []
     for i, line in enumerate(text.split("\n"), 1):  # str.splitlines also splits at U+2028
@@ -23,8 +23,8 @@ def json_lines(text: str, name: str) -> Table:
     return _table(records, lines, name, "line", "JSON Lines")
 
 
-def json_records(text: str, name: str) -> Table:
-    """Return the table in a JSON array of objects, or in an object of columns."""
+def read_json_records(text: str, name: str) -> Table:
+    """Return the table in a JSON array of objects, or in a JSON object of columns."""
     check_room(name, BYTES * len(text))
     value = _parsed(text, name)
     if isinstance(value, dict):
@@ -35,7 +35,7 @@ def json_records(text: str, name: str) -> Table:
 
 
 def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
-    """Return the records of a JSON object of columns."""
+    """Convert a JSON object of columns to a list of records."""
     lists = [value for value in columns.values() if isinstance(value, list)]
     if len(lists) < len(columns) or len({len(value) for value in lists}) != 1:
         raise BadTable(
@@ -46,7 +46,7 @@ def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
 
 
 def _parsed(text: str, where: str) -> Any:
-    """Parse JSON; raise an error that names the line."""
+    """Parse JSON; raise an error that begins with `where` if the text is not valid."""
     try:
         value = json.loads(text)
         if "\\u" in text:
@@ -64,7 +64,11 @@ def _parsed(text: str, where: str) -> Any:
 
 
 def _table(records: list[Any], lines: list[int], name: str, unit: str, seen: str) -> Table:
-    """Return the table of records."""
+    """Return the table of JSON objects; raise an error for a record that is not an object.
+
+    `lines` are the line numbers of the records, `unit` the word for a line, and `seen` describes
+    the format.
+    """
     for record, line in zip(records, lines, strict=True):
         if not isinstance(record, dict):
             raise BadTable(

@@ -21,8 +21,8 @@ SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "
 
 
-def separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
-    """Return the table in a text of separated cells; `header` is that of `with_header`."""
+def read_separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
+    """Return the table in a text of separated cells; guess a separator that is None."""
     if separator is None:
         separator = _separator(text)
         if separator == BLANK:  # several of them may separate two numbers
@@ -48,7 +48,9 @@ def separated(text: str, name: str, header: bool | None, separator: str | None) 
 def with_header(
     rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
 ) -> Table:
-    """Return the table of rows of cells, which are given by their lines.
+    """Return the table of rows of cells, given by line number, with or without a header row.
+
+    `seen` describes the format of the file.
 
     `header` says whether the first row names the columns. If it is None, a first row of values
     like those below is data, unless it counts columns from 0 as pandas does.
@@ -72,40 +74,40 @@ def with_header(
 
 
 def _reader(text: str, separator: str, strict: bool = False) -> Any:
-    """Return a reader of rows of cells."""
+    """Return a CSV reader of a text."""
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 
 def _separator(text: str) -> str:
-    """Return the separator that gives all rows one width, else the first one in the first line.
+    """Guess the separator: one that gives all rows equal width, else one in the first line.
 
     The sniffer of the standard library takes letters for separators, and fails on one column.
     """
-    even = [s for s in SEPARATORS if _is_even(text, s)]
+    even = [s for s in SEPARATORS if _has_equal_rows(text, s)]
     if even:  # with decimal commas both "," and ";" may be: cells that are values decide
         return max(even, key=lambda s: _share_of_values(text, s))
     first = text.lstrip().split("\n", 1)[0]
     others = [s for s in SEPARATORS[:3] if s in first]
-    return others[0] if others else BLANK if _is_of_numbers(text) else ","
+    return others[0] if others else BLANK if _has_numbers_between_blanks(text) else ","
 
 
-def _is_of_numbers(text: str) -> bool:
-    """Return whether blanks separate columns of numbers, as numpy writes them."""
+def _has_numbers_between_blanks(text: str) -> bool:
+    """Return whether a text is columns of numbers separated by blanks, as numpy writes."""
     lines = [line.strip() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
     rows = [line.split() for line in lines]
-    if not rows or all(map(_is_one, lines[1:] or lines)):
+    if not rows or all(map(_is_one_number, lines[1:] or lines)):
         return False
     width, body = len(rows[0]), rows[1:] or rows
     return width > 1 and all(len(row) == width and all(map(is_value, row)) for row in body)
 
 
-def _is_one(line: str) -> bool:
-    """Return whether a line is one number, with blanks between thousands."""
+def _is_one_number(line: str) -> bool:
+    """Return whether a line is a single number, with blanks between thousands."""
     return any(number(line, notation) is not None for notation in (". ", ", "))
 
 
 def _head(text: str, separator: str) -> list[list[str]]:
-    """Return the first rows that are not empty."""
+    """Return the cells of the first rows that are not empty."""
     full = (row for row in _reader(text, separator) if "".join(row).strip())
     try:
         return list(islice(full, LOOK))
@@ -113,14 +115,14 @@ def _head(text: str, separator: str) -> list[list[str]]:
         return []
 
 
-def _is_even(text: str, separator: str) -> bool:
-    """Return whether the first rows have the same number of cells, more than one."""
+def _has_equal_rows(text: str, separator: str) -> bool:
+    """Return whether the first rows have equal numbers of cells, at least two."""
     widths = {len(row) for row in _head(text, separator)}
     return len(widths) == 1 and max(widths) > 1
 
 
 def _share_of_values(text: str, separator: str) -> float:
-    """Return the fraction of numbers and dates among the first cells."""
+    """Return the fraction of numbers and dates among the cells of the first rows."""
     cells = [cell for row in _head(text, separator)[1:] for cell in row]
     return sum(is_value(cell) for cell in cells) / max(len(cells), 1)
 
@@ -134,7 +136,7 @@ def is_value(cell: str) -> bool:
 
 
 def _is_data(rows: list[list[str]]) -> bool:
-    """Return whether the first row looks like those below, and not like names for them."""
+    """Return whether the first row is data like the rows below, rather than a header."""
     first, below = rows[0], rows[1:LOOK]
     if not below or any(len(row) != len(first) for row in below) or _counts_columns(first, below):
         return False
@@ -147,13 +149,15 @@ def _is_data(rows: list[list[str]]) -> bool:
 
 
 def _is_of_another_script(cell: str) -> bool:
-    """Return whether a cell has letters, and none of them is Latin."""
+    """Return whether a cell has letters, none of which is an ASCII letter."""
     letters = [c for c in cell if c.isalpha()]
     return bool(letters) and not any(c.isascii() for c in letters)
 
 
 def _counts_columns(first: list[str], below: list[list[str]]) -> bool:
-    """Return whether the first row counts columns from 0, as pandas does, perhaps between names.
+    """Return whether the first row is a header that counts columns from 0, as pandas writes.
+
+    Some columns may have names.
 
     An empty first name is that of an index. Without one, rows that hold only such counts are
     rankings, or zeros and ones, and so is the first row; and a name occurs only once.

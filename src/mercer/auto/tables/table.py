@@ -18,7 +18,7 @@ Name = Hashable
 
 
 class BadTable(ValueError):
-    """A table that cannot be used: the message names the file, the row or column and a way out.
+    """Error for a table that cannot be used; the message names the place and a remedy.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class BadTable(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of equal length.
+    """A table of named columns of equal length.
 
     Attributes
     ----------
@@ -85,11 +85,14 @@ class Table:
         return len(self.lines)
 
     def names(self, requested: Sequence[Name]) -> list[Name]:
-        """Return columns by name; of a file also by number from 1, 2-9, first..last or a,b."""
+        """Return the names of the requested columns; of a file also by number or range.
+
+        Numbers count from 1; ranges are written 2-9 or first..last, and lists a,b.
+        """
         return [name for one in requested for name in self._named(one)]
 
     def _named(self, requested: Name) -> list[Name]:
-        """Return the columns that a name, a number or a range stands for."""
+        """Return the names of the columns that one name, number, range or list refers to."""
         known = list(self.columns)
         if requested in self.columns:
             return [requested]
@@ -115,27 +118,30 @@ class Table:
         return BadTable(f"{self.source} has no column {requested!r:.60}: {hint}")
 
     def at(self, i: int) -> str:
-        """Return the name of a row in a message."""
+        """Return the file and the line of row i as text for a message."""
         return f"{self.source}, {self.unit} {self.lines[i]}"
 
     def refused(self, i: int, column: Name, why: str) -> BadTable:
-        """Return an error that names file, line and column."""
+        """Return the error `why` for row i of a column, with file, line and column."""
         return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
 
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
-        """Return the rows without an empty cell in some columns; without `drop`, refuse others."""
+        """Return the table without the rows with an empty cell in the named columns.
+
+        Without `drop`, raise an error if there are such rows.
+        """
         empty = {i: name for name in names for i in self.empty(name)}
         if not empty:
             return self
         if not drop:
-            raise self._incomplete(empty)
+            raise self._empty_cell_error(empty)
         kept = [i for i in range(len(self)) if i not in empty]
         if not kept:
             raise BadTable(f"{self.source}: every row has an empty cell in {_listed(names)}.")
         return self.rows(kept)
 
-    def _incomplete(self, empty: dict[int, Name]) -> BadTable:
-        """Return the error for rows with empty cells."""
+    def _empty_cell_error(self, empty: dict[int, Name]) -> BadTable:
+        """Return the error for rows with empty cells; `empty` maps rows to column names."""
         i = min(empty)
         others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
         cell = self.columns[empty[i]][i]
@@ -147,13 +153,13 @@ class Table:
         )
 
     def empty(self, name: Name) -> list[int]:
-        """Return the rows in which a column is empty."""
+        """Return the indices of the rows in which column `name` is empty."""
         if ("empty", name) not in self.memo:
             self.memo["empty", name] = self._empty(self.columns[name])
         return self.memo["empty", name]
 
     def _empty(self, cells: Any) -> list[int]:
-        """Return the rows in which a column is empty."""
+        """Return the indices of the empty cells."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
             bad = np.isnan(cells) if cells.dtype.kind in "fc" else np.isnat(cells)
             return np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))).tolist()
@@ -167,13 +173,13 @@ class Table:
         ]
 
     def is_missing(self, cell: Any) -> bool:
-        """Return whether a cell is empty."""
+        """Return whether a cell is None, NaN or a text that means an empty cell."""
         if isinstance(cell, str):
             return cell.strip().lower() in self.missing
         return cell is None or (isinstance(cell, float) and cell != cell)
 
     def rows(self, index: Sequence[int] | np.ndarray) -> Table:
-        """Return some of the rows."""
+        """Return the table of the rows with the given indices."""
         columns: dict[Name, Any] = {
             name: cells[np.asarray(index, dtype=int)]
             if isinstance(cells, np.ndarray)
@@ -184,7 +190,7 @@ class Table:
 
 
 def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
-    """Refuse two columns of one name."""
+    """Raise an error if a column name occurs more than once."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         places = [f"column {i + 1}" for i, name in enumerate(names) if name == twice[0]][:2]
@@ -196,11 +202,11 @@ def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
 
 
 def _number(text: str) -> int:
-    """Return a column number, or 0 for a text that is not one."""
+    """Return the integer that a text writes, or 0 if it is not an integer."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _listed(names: Sequence[Name]) -> str:
-    """Return names as a list in words."""
+    """Return column names as one text, separated by commas, at most twelve of them."""
     shown = ", ".join(f"{name!r:.60}" for name in names[:12])
     return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"

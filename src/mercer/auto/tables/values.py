@@ -31,7 +31,7 @@ MICROSECONDS = 86_400e6
 
 
 class Column:
-    """The cells of a column that are not empty, and what they are as numbers.
+    """The cells of a column that are not empty, with methods that convert them to numbers.
 
     Parameters
     ----------
@@ -54,19 +54,19 @@ class Column:
 
     @classmethod
     def of(cls, table: Table, name: Name) -> Column:
-        """Return the column of a table, made once."""
+        """Return the `Column` of a table by name; it is created once and stored in the table."""
         if ("column", name) not in table.memo:
             table.memo["column", name] = cls(table, name)
         return table.memo["column", name]
 
     @cached_property
     def misses(self) -> list[tuple[str, int]]:
-        """How many of the first cells each notation cannot read, best first."""
+        """The number of first cells that each notation cannot read, smallest number first."""
         comma = self.table.separator != "," or self.table.decimal == ","
         return list(misses_of(self.cells, comma).items())
 
     def rows(self, notation: str) -> Any:
-        """Return the cells as rows of numbers; a list with None for those that are not."""
+        """Convert each cell to a list of numbers in a notation; None for cells that fail."""
         if notation not in self.readings:
             self.readings[notation] = read_cells(self.cells, notation)
         return self.readings[notation]
@@ -87,7 +87,7 @@ class Column:
         return None not in widths and (len(widths) == 1 or not lists)
 
     def refuse_mixed(self) -> None:
-        """Raise an error that names the first cell that is not a number, if nearly all are."""
+        """Raise an error for the first cell that is not a number, if nearly all cells are."""
         notation, misses = (".", 0) if self.array else self.misses[0]
         if self.array or misses > (1.0 - MOSTLY) * min(len(self.cells), LOOK):
             return
@@ -103,11 +103,11 @@ class Column:
         )  # fmt: skip
 
     def refused(self, i: int, why: str) -> Exception:
-        """Return an error that names the row of one of the cells."""
+        """Return the error `why` for cell i, with the row and column of the table."""
         return self.table.refused(int(self.kept[i]), self.name, why)
 
     def notation(self, learnt: str | None = None) -> str:
-        """Return the notation; `learnt` decides where several readings are possible."""
+        """Return the notation of all cells; `learnt`, that of training, resolves ambiguity."""
         if self.array:
             return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")
         if self.misses[0][1] or not self.cells:
@@ -128,10 +128,10 @@ class Column:
             return chosen
         pairs = zip(readings[first], readings[differing[0]], strict=True)
         i = next(i for i, (one, other) in enumerate(pairs) if repr(one) != repr(other))
-        raise self.refused(i, self._ambiguous(self.cells[i], is_date(first)))
+        raise self.refused(i, self._ambiguity_message(self.cells[i], is_date(first)))
 
-    def _ambiguous(self, cell: Any, dates: bool) -> str:
-        """Return the message for a cell that can be read in two ways."""
+    def _ambiguity_message(self, cell: Any, dates: bool) -> str:
+        """Return the error message for a cell that is two different numbers or dates."""
         what, how = "numbers", "decimal='.' or decimal=','"
         if dates:
             what, how = "days", "day_first=True or day_first=False"
@@ -140,7 +140,7 @@ class Column:
         return f"{cell!r:.40} can mean two {what}: use {how}."
 
     def _preferred(self, learnt: str | None) -> list[str]:
-        """Return notations in order of preference, where a column can be read in several."""
+        """Return notations in order of preference, for cells that several can read."""
         table = self.table
         marks = [] if table.decimal is None else [table.decimal, f"{table.decimal} "]
         dates = []
@@ -150,10 +150,10 @@ class Column:
         plain = all(not isinstance(c, str) or number(c, ".") == _float(c) for c in self.cells)
         by_separator = {";": [",", ", "], ",": [".", ". "]}
         default = ["."] if plain else by_separator.get(table.separator or "", [])
-        return [*marks, *dates, *([learnt] if learnt else []), *self._amounts(), *default]
+        return [*marks, *dates, *([learnt] if learnt else []), *self._money_notations(), *default]
 
-    def _amounts(self) -> list[str]:
-        """Return the notations in which all amounts of money are integers.
+    def _money_notations(self) -> list[str]:
+        """Return the notations in which all amounts of money in the cells are integers.
 
         Three decimals are rare in money: $2,912 and 2.912 € have a mark between thousands. $2.912
         may also be the price of a unit, and is left open.
@@ -170,7 +170,7 @@ class Column:
         ]
 
     def values(self, notation: str) -> np.ndarray:
-        """Return one row of finite numbers for every cell."""
+        """Return the cells as a matrix of finite numbers, one row per cell."""
         rows = _numbers_of(self.cells) if self.array else self._matrix(notation)
         bad = np.argwhere(~(np.abs(rows) <= LARGEST))
         if bad.size:
@@ -180,7 +180,7 @@ class Column:
         return rows
 
     def _matrix(self, notation: str) -> np.ndarray:
-        """Return all cells as rows of numbers of one length."""
+        """Return the cells as a matrix; raise an error for a cell that is not like the first."""
         rows = self.rows(notation)
         if isinstance(rows, np.ndarray):
             return rows
@@ -196,12 +196,12 @@ class Column:
 
 
 def _word_for(notation: str) -> str:
-    """Return the word for a value in a notation: number, date or duration."""
+    """Return "number", "date" or "duration", the kind of value that a notation writes."""
     return DURATION if notation == DURATION else "date" if is_date(notation) else "number"
 
 
 def _float(text: str) -> float | None:
-    """Return a text as a float, or None."""
+    """Convert a text to a float; None if that fails."""
     try:
         return float(text)
     except ValueError:
@@ -209,7 +209,7 @@ def _float(text: str) -> float | None:
 
 
 def _numbers_of(cells: np.ndarray) -> np.ndarray:
-    """Return an array as rows of numbers; dates and durations in days."""
+    """Convert an array to a matrix of floats; dates and durations to days."""
     rows = cells.reshape(len(cells), int(np.prod(cells.shape[1:])))
     if rows.dtype.kind in "Mm":
         return rows.astype(f"{rows.dtype.kind}8[us]").astype(float) / MICROSECONDS
@@ -217,12 +217,15 @@ def _numbers_of(cells: np.ndarray) -> np.ndarray:
 
 
 def is_numeric(table: Table, name: Name) -> bool:
-    """Return whether all cells of a column that are not empty are numbers or rows of numbers."""
+    """Return whether all non-empty cells of a column are numbers, dates or rows of numbers."""
     return Column.of(table, name).is_numeric
 
 
 def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
-    """Return columns of numbers, dates, lists of numbers, or arrays, side by side."""
+    """Return the named columns as one matrix of numbers, with one or more columns for each.
+
+    `learnt` are the notations of the training rows.
+    """
     hints: Sequence[str | None] = learnt or [None] * len(names)
     columns = [Column.of(table.filled(names, drop=False), name) for name in names]
     pairs = zip(columns, hints, strict=True)
@@ -230,7 +233,7 @@ def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = 
 
 
 def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
-    """Return a column as rows of numbers, NaN where a cell is empty."""
+    """Return a column as a matrix of numbers, with rows of NaN for empty cells."""
     column = Column.of(table, name)
     if not len(column.kept):
         return np.full((len(table), 1), np.nan)
@@ -241,7 +244,7 @@ def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
 
 
 def decimal_mark(table: Table) -> str | None:
-    """Return the decimal mark that some columns can only be read with, if it is one throughout."""
+    """Return the only decimal mark that some columns need; None if there is none or two."""
     found = set()
     known = [m for m in NUMBERS if m[0] != table.separator]  # no decimal commas between commas
     for cells in table.columns.values():

@@ -23,7 +23,7 @@ EXTRAS = {"parquet": ("pyarrow", "parquet"), "xlsx": ("openpyxl", "excel")}
 
 
 def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str | None:
-    r"""Write rows to a file by its suffix; without a file, return them as text.
+    r"""Write rows to a file in the format of its suffix; without a path, return them as text.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
 
 
 def output_format(path: str | Path, format: str | None = None) -> tuple[str, bool]:
-    """Return the format that a file is to have and whether it is gzipped; refuse unknown endings.
+    """Return the format and whether to gzip, from the suffix; raise an error for an unknown one.
 
     A name without an ending, or with .txt, is CSV.
     """
@@ -77,7 +77,7 @@ def output_format(path: str | Path, format: str | None = None) -> tuple[str, boo
 
 
 def _separated(rows: Rows, delimiter: str) -> str:
-    """Return rows as CSV with a delimiter."""
+    """Return rows as CSV text with the given delimiter."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(rows[0])
@@ -86,7 +86,7 @@ def _separated(rows: Rows, delimiter: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    """Return a value as text that is read as the same value."""
+    """Return a value as CSV text from which the same value is read."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):
@@ -95,12 +95,12 @@ def _cell(value: Any) -> str:
 
 
 def _json(value: Any, **how: Any) -> str:
-    """Return a value as JSON."""
+    """Return a value as JSON text; `how` are arguments of `json.dumps`."""
     return json.dumps(value, ensure_ascii=False, default=_simple, **how)
 
 
 def _simple(value: Any) -> Any:
-    """Convert a value of NumPy or a date to one that JSON has."""
+    """Convert a NumPy value, date or duration to a type that JSON supports."""
     if isinstance(value, np.datetime64):
         value = pd.Timestamp(value)
     if isinstance(value, np.timedelta64 | timedelta):
@@ -109,7 +109,7 @@ def _simple(value: Any) -> Any:
 
 
 def _parquet(rows: Rows, path: Path) -> None:
-    """Write rows as Parquet."""
+    """Write rows to a Parquet file."""
     from pyarrow import ArrowException, Table
     from pyarrow.parquet import write_table
 
@@ -124,7 +124,7 @@ def _parquet(rows: Rows, path: Path) -> None:
 
 
 def _npz(rows: Rows, path: Path) -> None:
-    """Write rows as NPZ, one array per column."""
+    """Write rows to an NPZ file, one array per column."""
     arrays: dict[str, Any] = {}
     for name in rows[0]:
         values = [row[name] for row in rows]
@@ -135,7 +135,7 @@ def _npz(rows: Rows, path: Path) -> None:
 
 
 def _xlsx(rows: Rows, path: Path) -> None:
-    """Write rows as a spreadsheet."""
+    """Write rows to a spreadsheet file."""
     simple = (str, bool, int, float, date, type(None))
     cells = [{n: v if isinstance(v, simple) else _cell(v) for n, v in row.items()} for row in rows]
     write_sheet(cells, path)

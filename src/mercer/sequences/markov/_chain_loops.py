@@ -12,7 +12,10 @@ from ..._base.loops import compiled
 
 @compiled
 def best_path(nodes, edges, path):
-    """Write the best labelling of a chain and return its score: Viterbi's recursion."""
+    """Write the best labelling of a chain into `path` and return its score, by Viterbi's recursion.
+
+    `nodes` (positions, labels) are scores of labels, `edges` (labels, labels) of label bigrams.
+    """
     length, size = nodes.shape
     if length == 0:
         return 0.0
@@ -34,7 +37,7 @@ def best_path(nodes, edges, path):
 
 @compiled
 def path_value(nodes, edges, path):
-    """Return the score of a labelling."""
+    """Return the score of a labelling `path`: the sum of its node and edge scores."""
     total = 0.0
     for t in range(len(nodes)):
         total += nodes[t, path[t]]
@@ -45,7 +48,7 @@ def path_value(nodes, edges, path):
 
 @compiled
 def add_loss(nodes, gold):
-    """Add the Hamming loss to the scores: one for every label that is not the right one."""
+    """Add one to the node score of every label that is not the true label `gold`, in place."""
     for t in range(len(gold)):
         for c in range(nodes.shape[1]):
             if c != gold[t]:
@@ -54,7 +57,7 @@ def add_loss(nodes, gold):
 
 @compiled
 def best_paths(nodes, edges, starts, paths):
-    """Write the best labelling of every chain; chain i has places starts[i]:starts[i + 1]."""
+    """Write the best labelling of every chain; chain i has positions starts[i]:starts[i + 1]."""
     for i in range(len(starts) - 1):
         here = slice(starts[i], starts[i + 1])
         best_path(nodes[here], edges, paths[here])
@@ -62,7 +65,10 @@ def best_paths(nodes, edges, starts, paths):
 
 @compiled
 def total_hinge(nodes, edges, starts, gold):
-    """Return the sum of hinge losses, Σ_i max_y Δ(y_i, y) + score(y) - score(y_i)."""
+    """Return the sum over chains i of the hinge loss max_y Δ(y_i, y) + score(y) - score(y_i).
+
+    y_i is the true labelling, in `gold`, and Δ the Hamming loss.
+    """
     total = 0.0
     path = np.empty(len(gold), dtype=gold.dtype)
     for i in range(len(starts) - 1):

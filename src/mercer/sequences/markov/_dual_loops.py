@@ -25,7 +25,7 @@ NO_ROOM = -1.0
 
 @compiled
 def node_scores(rows, gram, W, first, last):
-    """Return K A at the positions of one chain."""
+    """Return the node scores K A, (positions, labels), of the chain at positions first:last."""
     if gram:
         return W[:, first:last].T.copy()
     return np.dot(rows[first:last], W.T)
@@ -33,7 +33,7 @@ def node_scores(rows, gram, W, first, last):
 
 @compiled
 def chain_gram(rows, gram, first, last):
-    """Return K between the positions of one chain."""
+    """Return the Gram matrix of the positions first:last of one chain."""
     if gram:
         return rows[first:last, first:last].copy()
     return np.dot(rows[first:last], rows[first:last].T)
@@ -41,7 +41,10 @@ def chain_gram(rows, gram, first, last):
 
 @compiled
 def sqdistance(u, v, K, transitions):
-    """Return ‖ψ(x, u) - ψ(x, v)‖² of two labellings of a chain, from where they differ."""
+    """Return the squared feature-space distance of the labellings u and v of one chain.
+
+    K is the Gram matrix of the positions, and `transitions` the weight of label bigrams.
+    """
     total = 0.0
     for t in range(len(u)):
         node = u[t] != v[t]
@@ -61,7 +64,7 @@ def sqdistance(u, v, K, transitions):
 
 @compiled
 def move_weight(u, v, step, K, transitions, nodes, edges, change):
-    """Move `step` of dual weight from labelling v to u: scores of u fall, those of v rise."""
+    """Move dual weight `step` from labelling v to u; update node and edge scores in place."""
     for t in range(len(u)):
         if u[t] != v[t]:
             change[t, u[t]] -= step
@@ -76,14 +79,14 @@ def move_weight(u, v, step, K, transitions, nodes, edges, change):
 
 @compiled
 def copy_path(path, to):
-    """Copy a labelling; a slice assignment would take a second to compile."""
+    """Copy a labelling into `to`; a slice assignment would take a second to compile."""
     for t in range(len(path)):
         to[t] = path[t]
 
 
 @compiled
 def index_of_path(path, paths):
-    """Return the index of a labelling in a list; the length of the list if it is not there."""
+    """Return the index of a labelling in `paths`, or len(paths) if it is not there."""
     for a in range(len(paths)):
         differs = False
         for t in range(len(path)):
@@ -97,7 +100,10 @@ def index_of_path(path, paths):
 def take_pairwise_steps(
     paths, weights, values, gap, C, transitions, K, nodes, edges, change, steps
 ):
-    """Move weight from the worst active labelling to the best, by exact line searches."""
+    """Move dual weight from the worst to the best active labelling by exact line searches.
+
+    `values` are the scores of the labellings with their loss; `change` collects the change of A.
+    """
     for step in range(steps):
         best, worst = np.argmax(values), -1
         for a in range(len(weights)):
@@ -119,7 +125,7 @@ def take_pairwise_steps(
 
 @compiled
 def drop_unused_labellings(paths, weights, size):
-    """Remove the labellings without weight; return how many are left."""
+    """Remove the labellings without dual weight; return the number that is left."""
     kept = 0
     for a in range(size):
         if weights[a] > 0.0:
@@ -131,7 +137,7 @@ def drop_unused_labellings(paths, weights, size):
 
 @compiled
 def apply_change(rows, first, change, W, A):
-    """Add the change of one chain to A and W."""
+    """Add the change of the coefficients of one chain to A and to W = A.T @ rows, in place."""
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]
@@ -145,7 +151,7 @@ def apply_change(rows, first, change, W, A):
 def update_chain(
     rows, gram, gold, first, C, transitions, W, A, edges, paths, weights, size, small, steps
 ):
-    """Optimise one chain; return its gap, and the number of its active labellings.
+    """Improve the dual variables of one chain; return its gap and number of active labellings.
 
     The gap is the chain's own share of the duality gap; where it is small, nothing is done.
     """
@@ -182,7 +188,7 @@ def update_chains(
     order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
     steps,
 ):  # fmt: skip
-    """Optimise chains in order; return how many were done before one ran out of room."""
+    """Improve chains in the given order; return the number done before `paths` was too small."""
     for done, i in enumerate(order):
         first, last = starts[i], starts[i + 1]
         gap, sizes[i] = update_chain(

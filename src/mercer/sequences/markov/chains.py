@@ -17,14 +17,14 @@ LABEL = np.int32
 
 @dataclass(frozen=True)
 class Chains:
-    """Sequences of vectors, end to end: chain i has vectors[starts[i]:starts[i + 1]]."""
+    """Concatenated sequences of vectors: chain i is vectors[starts[i]:starts[i + 1]]."""
 
     vectors: np.ndarray
     starts: np.ndarray
 
     @classmethod
     def of(cls, X: Items, kernel: Kernel, width: int | None = None) -> Chains:
-        """Check sequences of finite vectors, which must have the given width if there is one."""
+        """Check sequences of finite vectors of the given width, and concatenate them."""
         items = Positions(kernel).check(X, "X")
         filled = [item for item in items if len(item)]
         if width is None and not filled:
@@ -39,7 +39,7 @@ class Chains:
 
     @property
     def lengths(self) -> np.ndarray:
-        """The number of places of each chain."""
+        """The number of positions of each chain."""
         return np.diff(self.starts)
 
     def split(self, rows: Any) -> list:
@@ -48,7 +48,7 @@ class Chains:
 
 
 def encode_labels(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray]:
-    """Check outputs; return them, the alphabet of labels, and the label at each position."""
+    """Check label sequences; return them, the alphabet, and the label number at each position."""
     if y is None:
         raise ValueError("MaxMarginMarkovNetwork requires y to be passed, but y is None.")
     outputs = as_sequences(y, "y")

@@ -20,19 +20,19 @@ NEGLIGIBLE = 0.1
 
 @dataclass(frozen=True)
 class DualityGap:
-    """A value of the primal objective and one of the dual; the optimum lies between them."""
+    """A primal and a dual objective value, between which the optimum lies."""
 
     primal: float
     dual: float
 
     @property
     def gap(self) -> float:
-        """The largest possible distance of the objective from its minimum."""
+        """The primal minus the dual value, a bound on the distance from the optimum."""
         return max(self.primal - self.dual, 0.0)
 
     @property
     def relative(self) -> float:
-        """The gap relative to the dual value; 0 if there is no gap."""
+        """The gap divided by the dual value; 0 if the gap is only rounding error."""
         if self.gap <= 1e-12 * abs(self.primal):
             return 0.0
         return self.gap / self.dual if self.dual > 0 else np.inf
@@ -40,7 +40,7 @@ class DualityGap:
 
 @dataclass(frozen=True)
 class DualProblem:
-    """The max-margin problem of some labelled chains.
+    """The dual of the max-margin problem for labelled chains.
 
     Attributes
     ----------
@@ -67,13 +67,13 @@ class DualProblem:
     transitions: float
 
     def nodes(self, W: np.ndarray) -> np.ndarray:
-        """Return the node scores K A of all positions."""
+        """Return the node scores K A, (positions, labels), from W = A.T @ rows."""
         return np.ascontiguousarray(W.T) if self.gram else self.rows @ W.T
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the dual problem, by the coefficients A, W = Aᵀ rows and the edge scores.
+    """A point of the dual problem: coefficients A, W = A.T @ rows, and edge scores.
 
     A[t, c] = C ([c is right at t] - μ_t(c)), where μ_t are the marginals of place t under the
     weights of the labellings.
@@ -85,7 +85,7 @@ class Point:
 
     @classmethod
     def origin(cls, problem: DualProblem) -> Point:
-        """Return the starting point: all weight is on the right labellings, all scores are zero."""
+        """Return the starting point: dual weight 1 on the true labellings, and zero scores."""
         size, (places, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
 
@@ -95,11 +95,11 @@ class Point:
         return Point(*((1.0 - share) * a + share * b for a, b in pairs))
 
     def without_rounding_errors(self, problem: DualProblem) -> Point:
-        """Return the point with W computed anew from A."""
+        """Return the point with W recomputed from A, which removes rounding errors."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
     def certificate(self, problem: DualProblem) -> DualityGap:
-        """Return the values of primal and dual; the primal takes the best labelling of chains."""
+        """Return the primal and the dual objective value at this point."""
         from ._chain_loops import total_hinge
 
         nodes = problem.nodes(self.W)
@@ -112,7 +112,7 @@ class Point:
 
 
 class Ascent:
-    """Block-coordinate Frank–Wolfe: passes over the chains, each in a random order.
+    """Block-coordinate Frank–Wolfe solver that passes over the chains in random order.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Ascent:
         self.sizes = np.ones(n, dtype=np.int64)
 
     def passes(self) -> Iterator[tuple[Point, DualityGap]]:
-        """Yield the point that each pass reached, with its duality gap."""
+        """Yield, after each pass over the chains, the current point and its duality gap."""
         point = mean = Point.origin(self.problem)
         small = 0.0
         for k in count():
@@ -156,7 +156,10 @@ class Ascent:
                 yield point, now
 
     def _sweep(self, point: Point, small: float) -> None:
-        """Make one pass over all chains, which changes the point."""
+        """Make one pass over all chains, and update the point in place.
+
+        Chains with a gap of at most `small` are skipped.
+        """
         from ._dual_loops import update_chains
 
         p = self.problem

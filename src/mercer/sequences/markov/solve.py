@@ -28,7 +28,7 @@ def solve(
     verbose: bool,
     rng: np.random.RandomState,
 ) -> tuple[Point, list[DualityGap]]:
-    """Optimise until the gap is small or the passes are used up; return point and history."""
+    """Solve the dual problem up to a relative gap; return the point and the gap of each pass."""
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     shown = TextColumn("relative gap {task.fields[gap]:.4f}")
@@ -56,7 +56,7 @@ def solve(
 def place_rows(
     kernel: Kernel, features: FeatureMap | None, vectors: np.ndarray
 ) -> tuple[np.ndarray, FeatureMap | None]:
-    """Return the Gram matrix of all positions, or their coordinates with the fitted map."""
+    """Return the Gram matrix of all vectors, or their coordinates and the fitted feature map."""
     if features is None:
         require_exact(len(vectors), SQUARES, "places")
         rows, fitted = kernel.checked_gram(vectors), None
@@ -69,7 +69,7 @@ def place_rows(
 def node_potentials(
     kernel: Kernel, fitted: FeatureMap | None, vectors: np.ndarray, point: Point
 ) -> FeatureMap:
-    """Return the node potentials as a feature map of vectors."""
+    """Return the function from vectors to label scores at a dual point, as a feature map."""
     if fitted is not None:
         return fitted.compose(point.W.T)
     used = np.any(point.A != 0, axis=1)

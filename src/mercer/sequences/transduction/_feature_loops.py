@@ -18,7 +18,7 @@ ABSENT = -(1 << 62)
 
 @parallel
 def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys):
-    """Write the key of each template, a column of `keys`, at each position, a row.
+    """Write the hash key of each template (column of `keys`) at each position (row of `keys`).
 
     Template f reads parts[stops[f]:stops[f + 1]]: numbers of columns, and distances from the
     position. Its key is 0 where one of the values is absent. Templates of one kind have equal keys
@@ -45,7 +45,9 @@ def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys)
 
 @compiled
 def nearest_members(values, starts, member, nearest):
-    """Write the values of the nearest two members on either side of each position.
+    """Write the values at the nearest two members of a class on either side of each position.
+
+    `member` is a mask of the positions whose symbol is in the class.
 
     `nearest` has the columns left, second left, right, second right; it is left unchanged where
     there is no such member.
@@ -65,7 +67,7 @@ def nearest_members(values, starts, member, nearest):
 
 @compiled
 def tier_after(state, symbol, kinds):
-    """Return the state after one more output symbol; `kinds` are those of `Tiers.symbol_kinds`."""
+    """Return the tier state after one more output symbol; `kinds` is `Tiers.symbol_kinds`."""
     if kinds[symbol] == 0:
         return state
     size, harmony, before = len(kinds) + 1, kinds[symbol] // 2, state % 9
@@ -77,7 +79,7 @@ def tier_after(state, symbol, kinds):
 
 @compiled
 def tier_key(state, symbols, kind):
-    """Return the feature key of one part of the state of an output tier.
+    """Return the hash key of one part of the state of an output tier.
 
     `kind` selects the part: the last member of the tier (1), its last two members (2) or the
     harmony classes (3). `symbols` is the number of output symbols.
@@ -92,7 +94,7 @@ def tier_key(state, symbols, kind):
 
 @compiled
 def tier_states(flat, starts, kinds, states):
-    """Write the state of the output tier before each symbol of each output, and at its end.
+    """Write the tier state before each symbol of each output, and at the end of each output.
 
     Symbol j of output p has row starts[p] + p + j. Unknown symbols leave the state unchanged.
     """
@@ -107,7 +109,7 @@ def tier_states(flat, starts, kinds, states):
 
 @compiled
 def history_keys(pairs, features, histories, states, n_symbols, keys):
-    """Write the key of each pair of a history and a feature of the input, at each position."""
+    """Write the hash key of each (output history, input feature) pair at each position."""
     for n in range(len(features)):
         for f in range(len(pairs)):
             h, window = pairs[f, 0], features[n, pairs[f, 1]]
@@ -116,7 +118,7 @@ def history_keys(pairs, features, histories, states, n_symbols, keys):
 
 @compiled
 def paired_key(h, window, histories, state, n_symbols):
-    """Return the key of history h with a feature of the input; 0 where one of them is absent.
+    """Return the hash key of output history h with input feature `window`; 0 if one is absent.
 
     Histories 1, 2, … are the last output symbols; those beyond are parts of the tier's state.
     """

@@ -21,7 +21,7 @@ Counts = namedtuple("Counts", "keys table values size number")
 
 @compiled
 def log_probability(model, history, event):
-    """Return log p(event | history), the last event of the history last."""
+    """Return log p(event | history) under a joint n-gram model; `history` is oldest first."""
     p = 1.0 / model.size
     key = mixed(SEED, CONTEXT)
     for length in range(ORDER):
@@ -38,7 +38,7 @@ def log_probability(model, history, event):
 
 @inlined
 def insert_hypothesis(v, event, past, values, pasts):
-    """Insert a hypothesis among the best of a place, which are sorted by falling value."""
+    """Insert a hypothesis with score v into lists that are sorted by descending score."""
     if v > values[KEPT - 1]:
         at = KEPT - 1
         while at > 0 and values[at - 1] < v:
@@ -54,7 +54,9 @@ def insert_hypothesis(v, event, past, values, pasts):
 
 @parallel
 def joint_scores(start, stop, places, model, y, y_starts, owner, out):
-    """Write the log-probability of the best cut of each output; `KEPT` histories per place.
+    """Write the log-probability of the best segmentation of each output, by beam search.
+
+    `KEPT` histories are kept at each place.
 
     Each output is scored with the input that owns it.
     """

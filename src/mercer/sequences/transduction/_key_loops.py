@@ -9,7 +9,7 @@ from ..._base.loops import compiled, inlined
 
 @inlined
 def first_slot(key, size):
-    """Return the slot of a hash table where the search for a key begins."""
+    """Return the slot of a hash table of the given size where the search for a key begins."""
     return (key ^ (key >> np.uint64(32))) & np.uint64(size - 1)
 
 
@@ -24,7 +24,7 @@ def find_slot(keys, table, key):
 
 @compiled
 def hash_table(keys, size):
-    """Return a hash table with the index of each key in its slot; -1 in free slots."""
+    """Return a hash table of `size` slots with the index of each key; -1 in free slots."""
     table = np.full(size, -1, dtype=np.int32)
     for i in range(len(keys)):
         table[find_slot(keys, table, keys[i])] = i
@@ -33,13 +33,16 @@ def hash_table(keys, size):
 
 @inlined
 def find_key(keys, table, key):
-    """Return the index of a key, or -1 if it is not in the table."""
+    """Return the index of a key in `keys`, by its hash table; -1 if it is not there."""
     return table[find_slot(keys, table, key)]
 
 
 @compiled
 def number_keys(keys):
-    """Return numbers of keys in order of appearance (-1 for key 0), and the distinct keys."""
+    """Return the number of each key, by first appearance, and the distinct keys.
+
+    Key 0 means none, and has the number -1.
+    """
     numbers = np.full(keys.shape, -1, dtype=np.int32)
     distinct, n = np.empty(1024, dtype=np.uint64), 0
     table = np.full(4096, -1, dtype=np.int32)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mix(keys: Any, values: Any) -> np.ndarray:
-    """Mix one more integer into each 64-bit key, as the compiled `mixed` does."""
+    """Hash one more integer into each 64-bit key, as the compiled function `mixed` does."""
     with np.errstate(over="ignore"):
         keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
         keys = keys * np.uint64(0x9E3779B97F4A7C15)
@@ -16,14 +16,14 @@ def mix(keys: Any, values: Any) -> np.ndarray:
 
 
 def seed(number: int) -> np.ndarray:
-    """Return the initial hash key of a numbered kind of features."""
+    """Return the initial hash key for features of the given kind."""
     from ...kernels._window_loops import SEED  # compiled loops are loaded when first used
 
     return mix(SEED, number)
 
 
 def make_hash_table(keys: np.ndarray) -> np.ndarray:
-    """Return the hash table of distinct keys; at most two thirds of its slots are used."""
+    """Return the hash table of distinct keys, with at most two thirds of its slots in use."""
     from ._key_loops import hash_table
 
     return hash_table(keys, 1 << max(int(np.ceil(np.log2(1.5 * len(keys) + 2))), 1))

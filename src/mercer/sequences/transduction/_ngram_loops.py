@@ -10,7 +10,9 @@ from .ngram import UNSEEN
 
 @compiled
 def ngram_step(logp, nexts, state, symbol):
-    """Return the log-probability of a symbol, and the state after it.
+    """Return the log-probability of a symbol in a state of the n-gram model, and the next state.
+
+    `logp` and `nexts` are tables of log-probabilities and next states, (states, symbols).
 
     A symbol beyond the alphabet, which was copied from an input, has the uniform probability and
     leaves no context. A negative one is impossible to write.
@@ -25,7 +27,7 @@ def ngram_step(logp, nexts, state, symbol):
 
 @compiled
 def log_probabilities(logp, nexts, start, flat, starts, total):
-    """Write the log-probability of each sequence, its end included."""
+    """Write the n-gram log-probability of each sequence, with that of its end, into `total`."""
     for p in range(len(starts) - 1):
         state, total[p] = np.int64(start), 0.0
         for i in range(starts[p], starts[p + 1]):

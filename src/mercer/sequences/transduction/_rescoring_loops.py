@@ -12,7 +12,7 @@ from .ngram import UNSEEN
 
 @compiled
 def emits(places, i, c, y, j):
-    """Return whether chunk c at position i equals the symbols of y from place j on."""
+    """Return whether chunk c at input position i equals the symbols of y from index j on."""
     size = places.chunks[c, 0]
     if j + size > len(y):
         return False
@@ -29,7 +29,7 @@ def emits(places, i, c, y, j):
 def score_all(
     start, stop, places, local, histories, tiers, n_symbols, margin, y, y_starts, owner, out
 ):
-    """Write the score of the best cut of every given output, for the input that owns it.
+    """Write the score of the best segmentation of each given output; owner[i] is its input.
 
     Partial cuts that are more than `margin` behind the best at their position are dropped.
     `histories` and `tiers` belong to each place of the outputs, as `output_histories` gives them.

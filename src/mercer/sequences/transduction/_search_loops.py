@@ -34,7 +34,7 @@ Language = namedtuple("Language", "logp nexts start histories tier weight trie")
 
 @inlined
 def add_coefficients(key, weight, keys, table, offset, coef, scores):
-    """Add the coefficients of a feature, if it was learnt, to the scores of the chunks."""
+    """Add `weight` times the coefficients of the feature `key` to the scores of the chunks."""
     row = find_key(keys, table, key)
     if row >= 0:
         for c in range(min(len(scores), len(coef) - offset[row])):
@@ -43,7 +43,10 @@ def add_coefficients(key, weight, keys, table, offset, coef, scores):
 
 @parallel
 def local_scores(start, stop, weights, values, keys, table, offset, coef, starts, scores, features):
-    """Add the scores of all chunks at every position; position n has starts[n]:starts[n + 1]."""
+    """Add the scores of all chunks at positions start:stop to `scores`.
+
+    Those of position n are scores[starts[n]:starts[n + 1]].
+    """
     for n in range(start, stop):
         mine, own = scores[starts[n] : starts[n + 1]], values[n % len(values)]
         for f in range(len(weights)):
@@ -55,7 +58,7 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
 
 @compiled
 def position_scores(local, i, histories, tier, n_symbols, scores):
-    """Write the log-probabilities of the chunks of position i after one history.
+    """Write the log-probabilities of the chunks at position i, given the output so far.
 
     `histories` are the keys of the last output symbols; numbers of histories beyond them are
     kinds of keys of `tier`, the state of the output's tier.
@@ -81,7 +84,7 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 
 @compiled
 def advance_hypothesis(places, i, c, at, key, language):
-    """Return a hypothesis after one more chunk: state, tier, node of the trie, key, gain.
+    """Return the hypothesis `at` after chunk c: n-gram state, tier state, trie node, key, gain.
 
     The node is -1 where the output is not possible.
     """
@@ -129,7 +132,7 @@ def argsort_descending(values):
 
 @compiled
 def select_hypotheses(scores, merged, outputs, k, beam):
-    """Return the best hypotheses: at most `k` outputs per state, and `beam` in total."""
+    """Return the indices of the best hypotheses: at most `k` per state, and `beam` in total."""
     n, size = 0, 2
     while size < 2 * len(scores):
         size *= 2
@@ -156,7 +159,7 @@ def select_hypotheses(scores, merged, outputs, k, beam):
 
 @compiled
 def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
-    """Write the symbols of hypothesis b, which the trace leads back to the start."""
+    """Write the output symbols of hypothesis b into `out`, by following `trace` to the start."""
     at, total = b, 0
     for i in range(end - begin, 0, -1):
         total += places.chunks[trace[stops[i - 1] + at, 1], 0]
@@ -173,7 +176,7 @@ def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
 
 @inlined
 def search(places, local, begin, end, language, k, beam, out, sizes, best):
-    """Write the `k` best outputs of one input, positions begin to end: symbols, lengths, scores.
+    """Write the `k` best outputs of the input at positions begin:end, by beam search.
 
     Hypotheses are partial outputs with the state of the n-gram model, of the tier and of the trie
     that they end in. What follows depends on these only, so that the k best of each are all that
@@ -242,7 +245,7 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
 
 @parallel
 def search_all(start, stop, places, local, language, k, beam, out, sizes, best):
-    """Search for the best outputs of every input."""
+    """Write the `k` best outputs of every input from start to stop, by beam search."""
     for p in range(start, stop):
         search(
             places, local, places.starts[p], places.starts[p + 1], language, k, beam, out[p],

@@ -21,7 +21,7 @@ from .sharing import fit_shared_map
 
 @dataclass(frozen=True)
 class Aligned:
-    """Aligned training pairs: models are fitted on all of them or on some.
+    """Aligned training pairs, to all or some of which a model is fitted.
 
     Attributes
     ----------
@@ -54,18 +54,21 @@ class Aligned:
 
     @cached_property
     def _chunks(self) -> tuple[Chunks, np.ndarray]:
-        """The distinct chunks, and the number of the chunk at each position."""
+        """The distinct chunks, and the number of the chunk at each position.
+
+        A chunk is the output symbols that one input symbol emits.
+        """
         cut = self.alignment
         return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
 
     @cached_property
     def _features(self) -> PositionFeatures:
-        """The features that the inputs alone have."""
+        """The features of each position that depend on the input only."""
         return self.contexts.features(self.inputs)
 
     @cached_property
     def features(self) -> NumberedFeatures:
-        """The features of all positions: those of the input, then those with the output so far."""
+        """The features of each position: of the input, and of the input with the output so far."""
         from ._key_loops import number_keys
 
         cut, mark = self.alignment, len(self.targets)
@@ -85,7 +88,7 @@ class Aligned:
         return NumberedFeatures(numbers, distinct, weights, values)
 
     def fit(self, words: np.ndarray | None = None) -> Model:
-        """Fit a model to the pairs with the given numbers; None for all pairs."""
+        """Fit a model to the training pairs with the indices `words`; None for all pairs."""
         words = np.arange(len(self.keep)) if words is None else words
         source, places = select_sequences(self.alignment.source, words)
         chunks, numbers = self._chunks
@@ -104,7 +107,7 @@ class Aligned:
         return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
 
     def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
-        """Return the joint n-gram models of some pairs; very rare chunks are one event."""
+        """Return joint n-gram models of input symbols with the chunks that they emit."""
         place = E.chunk_indices(source.flat, self._chunks[1][places])
         events = np.where(place < 0, len(E.chunk), E.first[source.flat] + place)
         codes = Codes(events, source.starts)
@@ -113,7 +116,7 @@ class Aligned:
         return [JointNGram.of(codes, number) for number in numbers]
 
     def likelihood(self, model: Model, words: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-        """Return the mean log-probability of the chunks of some pairs, at each temperature."""
+        """Return the mean log-probability of the chunks of pairs `words` at each temperature."""
         source, places = select_sequences(self.alignment.source, words)
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])

@@ -26,7 +26,10 @@ CELL_BYTES = 40.0
 
 
 def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
-    """Refuse pairs whose lattice does not fit into memory."""
+    """Raise an error if the alignment lattice of the pairs does not fit into memory.
+
+    n and m are the input and output lengths; `longest` is the longest chunk.
+    """
     cells = float((n * (m + 1.0)).sum()) * (longest + 1)
     need, free = CELL_BYTES * cells, SHARE * available()
     if need > free:
@@ -41,7 +44,7 @@ def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
 
 @dataclass(frozen=True)
 class AlignmentGrid:
-    """The places of all outputs; those of pairs with long inputs come first.
+    """The places between the output symbols of all pairs, pairs with long inputs first.
 
     Attributes
     ----------
@@ -63,7 +66,7 @@ class AlignmentGrid:
 
     @classmethod
     def of(cls, n: np.ndarray, m: np.ndarray) -> AlignmentGrid:
-        """Order the places of pairs with n input and m output symbols."""
+        """Return the grid of pairs with n input symbols and m output symbols (arrays)."""
         order = np.argsort(-n, kind="stable")
         sizes = m[order] + 1
         stops = np.cumsum(sizes)
@@ -75,7 +78,7 @@ class AlignmentGrid:
         return cls(pair, place, m[pair] - place, np.concatenate([[0], stops])[longer], ends)
 
     def arrivals(self, arcs: np.ndarray) -> np.ndarray:
-        """Return the arcs by the place where they end: row 0 for the longest chunks, and so on."""
+        """Return arc values by the place where arcs end, (lengths, places), longest first."""
         arrived = np.full(arcs.shape[::-1], -np.inf)
         for row, k in enumerate(range(arcs.shape[1] - 1, -1, -1)):
             arrived[row, k:] = arcs[: len(arcs) - k, k]
@@ -92,7 +95,7 @@ def log_sum(values: np.ndarray, axis: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Lattice:
-    """Every way of cutting the outputs of a set of pairs into chunks, one for each input symbol.
+    """All segmentations of the outputs into chunks, one chunk for each input symbol.
 
     The recursions treat all pairs at once, input symbol by input symbol, in logarithms.
 
@@ -121,7 +124,7 @@ class Lattice:
 
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
-        """Collect the distinct (symbol, chunk) types of all pairs, and give each a number."""
+        """Return the lattice of pairs; number the distinct (input symbol, chunk) types."""
         n, m = source.lengths, target.lengths
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest
@@ -160,7 +163,7 @@ class Lattice:
         return sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
 
     def initial_weights(self, separators: Separators | None = None) -> np.ndarray:
-        """Return the initial weight of each type: small if its length is far from the mean.
+        """Return the initial EM weight of each type, smaller if its length is far from the mean.
 
         Types in which either the symbol or the chunk is a separator, but not both, have less too.
         """
@@ -177,12 +180,12 @@ class Lattice:
         return np.any([inside[digit] for digit in digits], axis=0)
 
     def _logarithms(self, probability: np.ndarray) -> np.ndarray:
-        """Return log-probabilities of all types, and -inf for cells without a type."""
+        """Return the log-probability of each type, followed by -inf for impossible chunks."""
         with np.errstate(divide="ignore"):
             return np.append(np.log(probability), -np.inf)
 
     def expected_counts(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return how often each type is expected over all cuts, and the log-likelihood."""
+        """Return the expected count of each type (E step of EM), and the log-likelihood."""
         logp, grid = self._logarithms(probability), self.grid
         before = [np.where(grid.place == 0, 0.0, -np.inf)]
         for cells, size in zip(self.cells, grid.active, strict=True):
@@ -204,7 +207,7 @@ class Lattice:
         return counts[:-1], float(gained.sum())
 
     def best_lengths(self, probability: np.ndarray) -> np.ndarray:
-        """Return the chunk lengths of the most probable cut of every pair."""
+        """Return the chunk lengths of the most probable segmentation of every pair."""
         logp, grid = self._logarithms(probability), self.grid
         values, choices = np.where(grid.place == 0, 0.0, -np.inf), []
         for cells, size in zip(self.cells, grid.active, strict=True):
@@ -220,7 +223,7 @@ class Lattice:
         return out
 
     def from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
-        """Return the probabilities that another lattice of the same outputs has for each type.
+        """Return the probability that a lattice with coarser input symbols gives each type.
 
         Each symbol here stands for one of the other's symbols.
         """
@@ -231,7 +234,10 @@ class Lattice:
         return probability[np.searchsorted(known, own)]
 
     def learn(self, start: np.ndarray, prior: Any = 0.0) -> tuple[np.ndarray, list[float]]:
-        """Return the probabilities of types by EM, and the log-likelihood before each round."""
+        """Return type probabilities by EM from `start`, and the log-likelihood before each round.
+
+        `prior` is added to the expected counts.
+        """
         probability, history = self.normalise(start), list[float]()
         for _ in range(ROUNDS):
             counts, gained = self.expected_counts(probability)
@@ -242,14 +248,14 @@ class Lattice:
         return probability, history
 
     def normalise(self, counts: np.ndarray) -> np.ndarray:
-        """Divide the counts of types by the total of their symbol."""
+        """Return p(chunk | symbol) of each type: its count divided by the total of its symbol."""
         totals = np.bincount(self.symbols, weights=counts)
         return counts / np.maximum(totals[self.symbols], np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Pairs of sequences with their outputs cut into chunks, one for each input symbol.
+    """Pairs of sequences with each output segmented into one chunk per input symbol.
 
     Attributes
     ----------

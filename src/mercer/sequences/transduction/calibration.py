@@ -33,7 +33,7 @@ LISTED = 5
 
 @dataclass(frozen=True)
 class Calibration:
-    """The chosen temperature and weights, left-out accuracy with them, and probabilities."""
+    """The chosen temperature and model weights, their left-out accuracy, and the calibration."""
 
     temperature: float = 0.15
     weight: float = 0.1
@@ -44,7 +44,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class BestLists:
-    """The best outputs of left-out pairs, (pairs, `LISTED`).
+    """The best outputs of left-out inputs with their scores, arrays (inputs, `LISTED`).
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class BestLists:
     right: np.ndarray
 
     def _scores(self, weights: Weights) -> np.ndarray:
-        """Return the total scores of outputs with the given weights."""
+        """Return the sum of the local, language and joint scores with the given weights."""
         return self.local + weights[0] * self.language + weights[1] * self.joint
 
     def likelihood(self, weights: Weights) -> float:
-        """Return the mean log-probability of the right output in its list, at the best scale."""
+        """Return the mean log-probability of the true outputs in the lists, at the best scale."""
         some = self.right.any(axis=1)
         scores, right = self._scores(weights)[some], self.right[some]
         if not len(scores):
@@ -80,7 +80,7 @@ class BestLists:
         return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
     def accuracy_and_confidence(self, weights: Weights) -> tuple[float, Confidence]:
-        """Return the accuracy with the given weights, and the fitted map to probabilities."""
+        """Return the accuracy with the given weights, and the map from scores to probabilities."""
         scores = self._scores(weights)
         order = np.argsort(-scores, axis=1, kind="stable")
         scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
@@ -94,7 +94,7 @@ LeftOut = list[tuple[Model, np.ndarray]]
 
 
 def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
-    """Choose temperature and weights by the likelihood of left-out pairs."""
+    """Choose the temperature and the model weights by the likelihood of left-out pairs."""
     labels = np.unique(pairs.labels, return_inverse=True)[1].reshape(-1)
     groups = int(labels.max()) + 1
     if model.folds is None or groups < 2:  # nothing can be left out
@@ -108,14 +108,17 @@ def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
 
 
 def number_of_folds(folds: int | str, groups: int) -> int:
-    """Return the number of folds; "auto" makes many folds of few pairs."""
+    """Return the number of folds; "auto" means more folds if there are few groups."""
     if not isinstance(folds, str):
         return folds
     return next((many for most, many in FOLDS if groups <= most), FEWEST_FOLDS)
 
 
 def _fit_left_out_models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
-    """Fit a model without each fold, until enough pairs were left out."""
+    """Fit a model without each fold, until enough pairs were left out; return both.
+
+    `deal` is the fold of each pair.
+    """
     models: LeftOut = []
     for fold in folds:
         if sum(len(words) for _, words in models) >= ENOUGH:
@@ -127,7 +130,7 @@ def _fit_left_out_models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int])
 
 
 def _choose_weights(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
-    """Choose the temperature by likelihood, and then the weights at this temperature."""
+    """Choose the temperature by likelihood, then the model weights at this temperature."""
     gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
     temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
     decoded = steps(models, "decoding left-out pairs")
@@ -144,7 +147,7 @@ def _best_lists(
     weight: float,
     beam: int | None,
 ) -> BestLists:
-    """Decode left-out pairs; return their best outputs with all scores."""
+    """Decode the left-out pairs of each model; return the best outputs with their scores."""
     parts = []
     beam = None if beam is None else max(beam, 2 * LISTED)
     for model, words in models:

@@ -61,7 +61,10 @@ def check_option(value: Any, name: str, allowed: tuple[str, ...]) -> None:
 
 
 def alignable_pairs(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.ndarray:
-    """Return the numbers of the pairs whose m output symbols fit into n chunks."""
+    """Return the indices of pairs whose m output symbols fit into n chunks of at most `longest`.
+
+    If `otherwise` is "raise", a pair that does not fit is an error.
+    """
     fits = m <= n * longest
     if not fits.all() and otherwise == "raise":
         i = int(np.argmin(fits))

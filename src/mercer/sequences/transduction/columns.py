@@ -19,7 +19,7 @@ Columns = dict[str, np.ndarray]
 def input_columns(
     inputs: EncodedInputs, tiers: Tiers | None, ends: int, backward: bool, words: bool
 ) -> Columns:
-    """Return the columns that all templates read, by name."""
+    """Return all columns of position attributes, by name, that templates can combine."""
     codes = inputs.source
     columns = {"symbol": codes.flat, "class": inputs.classes}
     columns |= place_columns(inputs) | end_columns(inputs, ends, backward)
@@ -36,7 +36,7 @@ def input_columns(
 
 
 def place_columns(inputs: EncodedInputs) -> Columns:
-    """Return where positions are: distances to the ends, the number of the word, place in it.
+    """Return columns with the location of each position: distances to the ends, word, and letter.
 
     Labels and marks of the ends are not inside the input.
     """
@@ -58,7 +58,7 @@ def place_columns(inputs: EncodedInputs) -> Columns:
 
 
 def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
-    """Return the first and the last n symbols of the input at each position."""
+    """Return columns with the first and the last n symbols of the input of each position."""
     codes, rows = inputs.source, inputs.source.rows
     columns = {}
     for end, from_last in (("last", not backward), ("first", backward)):
@@ -72,7 +72,7 @@ def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
 
 
 def context_columns(inputs: EncodedInputs) -> Columns:
-    """Return the keys of the context at each position."""
+    """Return columns with the hash keys of the context of each position's input."""
     from ._feature_loops import ABSENT
 
     keys = np.where(inputs.context == 0, ABSENT, inputs.context.view(np.int64))[inputs.source.rows]
@@ -80,7 +80,7 @@ def context_columns(inputs: EncodedInputs) -> Columns:
 
 
 def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
-    """Return the nearest members of class c, and the symbols with all others as one."""
+    """Return columns with the nearest members of class c, and with the members only."""
     codes, member = inputs.source, tiers.members(inputs.source, c)
     nearest = nearest_values(inputs, codes.flat, member).T
     names = [f"tier {c} {side} {j}" for side in ("left", "right") for j in range(DEPTH)]
@@ -92,7 +92,7 @@ def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
 
 
 def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
-    """Return the harmony classes of the nearest symbols that have one, on either side."""
+    """Return columns with the harmony class of the nearest symbol that has one, left and right."""
     harmony = tiers.source_harmony[inputs.source.flat]
     found = np.zeros((2, len(harmony)), dtype=np.int64)
     for factor in (1, 3):  # the two partitions
@@ -103,7 +103,10 @@ def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
 
 
 def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Return the values of the nearest members, as `nearest_members` writes them; -2 for none."""
+    """Return the values at the nearest two members on either side, (positions, 4); -2 for none.
+
+    `member` is a mask of the positions in the class.
+    """
     from ._feature_loops import nearest_members
 
     nearest = np.full((len(values), 2 * DEPTH), -2)
@@ -112,7 +115,7 @@ def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray
 
 
 def word_columns(inputs: EncodedInputs) -> Columns:
-    """Return the words of inputs, those next to them, and the place of each position."""
+    """Return columns with the word of each position, the words next to it, and the place in it."""
     words = WordPositions(inputs)
     return {
         "place": words.place,

@@ -20,7 +20,7 @@ PULL = 0.3 * np.array([1.0, 1.0, 0.1, 100.0, 25.0])
 
 @dataclass(frozen=True)
 class Confidence:
-    """Probabilities of the best outputs of an input, from their scores s_1 ≥ s_2 ≥ ….
+    """Map from the scores s_1 ≥ s_2 ≥ … of the best outputs of an input to probabilities.
 
         p_k ∝ exp(β (s_k - s_1)),
         p(none of them) ∝ exp(γ + δ s_1 / (n + 1) + ε s_1 + ζ min(s_1 - s_2, FAR)),
@@ -45,7 +45,7 @@ class Confidence:
             finite(value, name)
 
     def log_probabilities(self, scores: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return log-probabilities of the outputs and, in the last column, of any other output.
+        """Return log-probabilities of the listed outputs and, in the last column, of any other.
 
         Scores of outputs that are not there are -inf.
         """
@@ -59,7 +59,7 @@ class Confidence:
 
     @classmethod
     def fitted(cls, scores: np.ndarray, lengths: np.ndarray, right: np.ndarray) -> Confidence:
-        """Fit on lists of outputs by penalised maximum likelihood.
+        """Fit the map to left-out lists by penalised likelihood; `right` is the true index.
 
         `right` is the index of the true output in each list, or the number of outputs if it is none
         of them.
@@ -79,9 +79,10 @@ class Confidence:
 def replace_scores_by_probabilities(
     ranked: list[Ranked], confidence: Confidence, lengths: list[int], closed: bool
 ) -> list[Ranked]:
-    """Replace the scores of ranked outputs by probabilities.
+    """Replace the scores of ranked outputs by calibrated probabilities.
 
-    If a list is `closed`, no other output is possible, and its probabilities sum to one.
+    `lengths` are those of the inputs. If a list is `closed`, no other output is possible, and
+    its probabilities sum to one.
     """
     found = []
     for row, length in zip(ranked, lengths, strict=True):

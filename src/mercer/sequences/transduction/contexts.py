@@ -25,7 +25,7 @@ MOST = 64
 
 @dataclass(frozen=True)
 class PositionFeatures:
-    """Features of positions.
+    """Hashed features of the positions of inputs.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class PositionFeatures:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The features of positions: a key each, and a weight for each template.
+    """The feature map of positions, which gives hash keys and weights of all templates.
 
     The windows of `LocalWindow`; the nearest members of each tier, alone and with the windows that
     reach one symbol at most; windows in which all symbols but the members of a tier are one; the
@@ -81,7 +81,7 @@ class Contexts:
     coordinates: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the windows and the length of the history."""
+        """Check the kernel and the sizes of a loaded feature map."""
         must(isinstance(self.kernel, LocalWindow), "kernel is not a LocalWindow")
         bounded(self.history, "history", 0, MOST)
         bounded(self.ends, "ends", 0, MOST)
@@ -89,7 +89,7 @@ class Contexts:
 
     @cached_property
     def templates(self) -> Templates:
-        """The templates of the features that the input alone has."""
+        """The templates of the features that depend on the input only."""
         decay = float(self.kernel.decay)
         found = made.window_templates(self.kernel)
         near = made.near_windows(found)
@@ -112,12 +112,12 @@ class Contexts:
 
     @cached_property
     def shared_templates(self) -> Templates:
-        """The templates of the features that do not name the letter at a position."""
+        """The templates of the features that leave out the letter at the position."""
         return Templates(made.shared_templates(self.coordinates))
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The (history, template) of each feature of the output so far, and its weight."""
+        """The (output history, template) pairs that are combined to features, and their weights."""
         last = [(h, h) for h in range(1, self.history + 1)]
         if self.tiers is not None:  # the output tier follows the last symbols
             last += [(self.history + kind, REACH[kind]) for kind in self.tiers.kinds]
@@ -128,7 +128,7 @@ class Contexts:
         return np.ascontiguousarray(table[:, :2]), weights
 
     def features(self, inputs: EncodedInputs) -> PositionFeatures:
-        """Return the features that inputs alone have."""
+        """Return the features of all positions that depend on the input only."""
         if inputs.context.shape[1] != self.coordinates:
             raise ValueError(
                 f"contexts must have {self.coordinates} coordinates, got {inputs.context.shape[1]}."
@@ -142,7 +142,7 @@ class Contexts:
         )
 
     def _values(self, inputs: EncodedInputs) -> np.ndarray:
-        """Return the values of features: coordinates of the context, and 1 for all others."""
+        """Return the values of the features: coordinates of the context, and 1 for all others."""
         if inputs.values is None:
             return np.ones((1, len(self.templates)), dtype=np.float32)
         ones = np.ones((len(inputs.values), 1))
@@ -150,7 +150,7 @@ class Contexts:
         return by_context.astype(np.float32)[inputs.source.rows]
 
     def histories(self, last: np.ndarray) -> np.ndarray:
-        """Return keys of the last h symbols, h = 1, …, history; 0 if there are fewer."""
+        """Return hash keys of the last 1, …, `history` symbols in each row; 0 for none."""
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
         for h in range(1, self.history + 1):
             key = np.full(len(last), seed(h))
@@ -160,7 +160,7 @@ class Contexts:
         return keys
 
     def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return keys of the output before each place, and the states of its tier.
+        """Return hash keys of the output symbols before each place, and the tier states there.
 
         The rows are those of `preceding_symbols`; `mark` stands for the start of an output.
         """
@@ -172,7 +172,7 @@ class Contexts:
     def history_features(
         self, features: PositionFeatures, outputs: Codes, places: np.ndarray, mark: int
     ) -> np.ndarray:
-        """Return keys of the features of the output so far, (positions, pairs); 0 for none.
+        """Return hash keys of the features with the output so far, (positions, pairs); 0 for none.
 
         `places` has the place of the output that each position has reached.
         """

@@ -13,7 +13,7 @@ from ..._base.arrays import Items, take
 from ..._base.checks import Limits, bounded, finite, must
 from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, as_given, as_sequences
-from .inputs import InputCoder, oriented
+from .inputs import InputCoder, reverse_if_backward
 from .model import NO_TRIE, Model
 from .side_information import take_context
 from .trie import prefix_tree
@@ -53,29 +53,31 @@ class Decoding:
     joint_weight: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the numbers of a file: a search with them must end."""
+        """Check the search settings of a loaded model, so that a search with them ends."""
         must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
         finite(self.weight, "weight")
         finite(self.joint_weight, "joint_weight")
         bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
 
     def prepared(self, X: np.ndarray, context: Items) -> Batch:
-        """Encode inputs and compute their local scores."""
+        """Encode inputs with their context, and compute the scores that do not need outputs."""
         coded = self.coder.encode(X, context)
         return Batch(self, self.model.prepare(coded, self.temperature), coded.new)
 
     def trie(self, words: np.ndarray) -> np.ndarray:
-        """Return the prefix tree of all words without unknown symbols."""
+        """Return the prefix tree of the words that consist of known output symbols."""
         targets = self.coder.targets
         known = [w for w in words if all(symbol in targets.number for symbol in w)]
         if not known:
             raise ValueError("no output of the lexicon consists of symbols met in training.")
-        return prefix_tree(oriented(targets.encode(known), self.coder.backward), len(targets))
+        return prefix_tree(
+            reverse_if_backward(targets.encode(known), self.coder.backward), len(targets)
+        )
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs that are decoded together.
+    """Encoded inputs that are decoded together.
 
     Attributes
     ----------
@@ -93,11 +95,11 @@ class Batch:
 
     @cached_property
     def targets(self) -> Alphabet:
-        """The symbols that outputs may have."""
+        """The alphabet of outputs, with the new symbols that can be copied from these inputs."""
         return Alphabet([*self.decoding.coder.targets.symbols, *self.new])
 
     def search(self, k: int, trie: np.ndarray, times: int) -> list[Scores]:
-        """Return the best outputs of each input; the beam is `times` times as wide as usual."""
+        """Return the `k` best outputs of each input; the beam is `times` as wide as usual."""
         fitted = self.decoding
         many = max(k, LISTED) if fitted.joint_weight else k
         beam = None if fitted.beam is None else max(fitted.beam, 2 * many) * times
@@ -115,12 +117,12 @@ class Batch:
         ]
 
     def _symbols(self, codes: np.ndarray) -> tuple:
-        """Return the symbols of an output, from its first to its last."""
+        """Convert the symbol numbers of an output to symbols, in reading order."""
         symbols = self.targets.symbols
         return tuple(symbols[c] for c in (codes[::-1] if self.decoding.coder.backward else codes))
 
     def add_scores(self, known: list[Scores], lists: list[Any]) -> None:
-        """Add the scores of those outputs in the list of each input that are not known yet."""
+        """Add to `known` the scores of the outputs in `lists` that are missing there, per input."""
         missing = [
             (i, output)
             for i, (own, outputs) in enumerate(zip(known, lists, strict=True))
@@ -136,7 +138,7 @@ class Batch:
     def _scores(self, owners: tuple[int, ...], outputs: tuple) -> np.ndarray:
         """Return the scores of outputs; output i belongs to input owners[i]."""
         fitted, numbers = self.decoding, np.array(owners, dtype=np.int64)
-        codes = oriented(self.targets.encode(outputs), fitted.coder.backward)
+        codes = reverse_if_backward(self.targets.encode(outputs), fitted.coder.backward)
         exact = fitted.beam is None
         scores = fitted.model.score(self.inputs, fitted.weight, codes, numbers, exact)
         if fitted.joint_weight:
@@ -167,7 +169,7 @@ def best_outputs(
             lists: list[Any] = [_candidate_list(candidates, i) for i in rows]
         else:
             scores = [b.search(many, trie, times) for b, trie in zip(batches, tries, strict=True)]
-            lists = [_found(own, models[0].sample) for own in zip(*scores, strict=True)]
+            lists = [_found_outputs(own, models[0].sample) for own in zip(*scores, strict=True)]
         if words is not None:  # a beam can lose all words, and some are longer than any output
             lists = [outputs or list(words) for outputs in lists]
         for batch, own in zip(batches, scores, strict=True):
@@ -177,13 +179,13 @@ def best_outputs(
     return ranked
 
 
-def _found(scores: tuple[Scores, ...], sample: Any) -> list:
-    """Return the outputs that any model has found, in the container of a sample."""
+def _found_outputs(scores: tuple[Scores, ...], sample: Any) -> list:
+    """Return all distinct outputs that some model has found, in the container type of `sample`."""
     return [as_given(symbols, sample) for symbols in dict.fromkeys(chain(*scores))]
 
 
 def _candidate_list(candidates: Items, i: int) -> np.ndarray:
-    """Return the candidates of input i."""
+    """Return the candidate outputs of input i after a check."""
     outputs = as_sequences(candidates[i], f"candidates[{i}]")
     if not len(outputs):
         raise ValueError(f"input {i} has an empty list of candidates.")
@@ -191,7 +193,7 @@ def _candidate_list(candidates: Items, i: int) -> np.ndarray:
 
 
 def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
-    """Return distinct outputs with their mean scores, best first."""
+    """Return the distinct outputs with their mean scores over all models, best first."""
     distinct = {tuple(output): output for output in outputs}
     means = {key: sum(own[key] for own in scores) / len(scores) for key in distinct}
     order = sorted(means, key=means.__getitem__, reverse=True)
@@ -201,7 +203,7 @@ def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
 def check_prediction_arguments(
     coder: InputCoder, X: np.ndarray, context: Items, candidates: Items, lexicon: Items
 ) -> None:
-    """Check that context, candidates and lexicon fit the model and the inputs."""
+    """Check that context, candidates and lexicon suit the model and the inputs."""
     if coder.context is not None and context is None:
         raise ValueError("the model was fitted with a context: pass context=… here too.")
     if coder.context is None and context is not None:
@@ -216,7 +218,7 @@ def check_prediction_arguments(
 
 
 def _blocks(X: np.ndarray) -> list[np.ndarray]:
-    """Split inputs into blocks of about `SYMBOLS` symbols, at least one input each."""
+    """Split the indices of inputs into blocks of about `SYMBOLS` symbols."""
     total = np.cumsum([len(x) + 1 for x in X])
     cuts = np.flatnonzero(np.diff(total // SYMBOLS)) + 1
     return np.split(np.arange(len(X)), cuts)

@@ -28,7 +28,7 @@ RARE = 1e-4
 
 @dataclass(frozen=True)
 class Chunks:
-    """The distinct chunks of an alignment.
+    """The distinct chunks of an alignment; a chunk is the output that one input symbol emits.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Chunks:
     lengths: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that symbols agree with lengths."""
+        """Check that the symbols of loaded chunks agree with their lengths."""
         n, longest = array(self.symbols, "symbols", np.int64, None, None).shape
         indices(self.lengths, "lengths", 0, longest + 1, n)
         filled = np.arange(longest) < self.lengths[:, None]
@@ -69,7 +69,7 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Emissions:
-    """The fitted local map: scores of the chunks of each symbol, as flat arrays.
+    """The fitted linear map from features of a position to scores of the chunks of its symbol.
 
     Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
     the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for
@@ -101,7 +101,7 @@ class Emissions:
     shared: Any
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that features, chunks and coefficients agree."""
+        """Check that the arrays of a loaded map have matching sizes."""
         features, symbols = len(self.keys), len(self.width)
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
@@ -117,12 +117,12 @@ class Emissions:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table by which keys are found."""
+        """The hash table of `keys`."""
         return make_hash_table(self.keys)
 
     @cached_property
     def layout(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first chunk and number of chunks of each symbol; lengths and symbols of chunks."""
+        """The (first chunk, number of chunks) of symbols, and (length, symbols …) of chunks."""
         chunks = np.column_stack([self.chunks.lengths, self.chunks.symbols])
         return np.column_stack([self.first, self.width]), chunks[self.chunk]
 
@@ -134,7 +134,7 @@ class Emissions:
         values: np.ndarray,
         shared_keys: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all chunks at all positions, and where those of a position begin.
+        """Return the scores of all chunks at all positions, and the start index of each position.
 
         Features are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds),
         and the keys of what letters share.
@@ -153,14 +153,14 @@ class Emissions:
         return scores, starts
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the priors of all chunks at all positions, in the order of `scores`."""
+        """Return the log-priors of all chunks at all positions, in the order of `scores`."""
         width = self.width[symbols]
         return self.prior[
             np.arange(starts[-1]) + np.repeat(self.first[symbols] - starts[:-1], width)
         ]
 
     def chunk_indices(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return the index of each chunk among those of its symbol; -1 if the symbol lacks it."""
+        """Return the index of each chunk in the list of its symbol; -1 if it is not in the list."""
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
         asked = symbols * len(self.chunks.lengths) + numbers
@@ -170,7 +170,7 @@ class Emissions:
 
 @dataclass(frozen=True)
 class NumberedFeatures:
-    """The features of training positions as numbers of distinct keys.
+    """The features of training positions, with each distinct hash key numbered.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class NumberedFeatures:
     values: np.ndarray
 
     def repeated_features(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the sparse matrix of features that repeat at some positions, and their keys.
+        """Return the sparse design matrix of features that occur twice or more, and their keys.
 
         `places` are the positions of one input symbol. A feature that occurs at only one of them
         is left out.
@@ -229,7 +229,7 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Fit the scores of the chunks of every symbol, on features that occur at least twice.
+    """Fit the chunk scores of every input symbol by ridge regression on repeated features.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def fit_emissions(
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the operator on chunks, which are one-hot vectors.
+    """Return the diagonal of the output operator on chunks, which are one-hot vectors V.
 
     Their covariance is the diagonal of their frequencies, and every operator made of it is
     diagonal too.
@@ -293,7 +293,7 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
 
 
 def _common_chunks(numbers: np.ndarray) -> np.ndarray:
-    """Return the numbers of the chunks of a symbol, without those that are very rare.
+    """Return the distinct chunk numbers of a symbol, without very rare ones.
 
     Rare chunks are left out because their number would grow with the number of pairs.
     """
@@ -304,7 +304,7 @@ def _common_chunks(numbers: np.ndarray) -> np.ndarray:
 def _assemble_emissions(
     blocks: list, lists: list, priors: list, chunks: Chunks, shared: Any
 ) -> Emissions:
-    """Concatenate the solutions of all symbols, with their features sorted by key."""
+    """Concatenate the solutions of all symbols into one map, with features sorted by key."""
     offsets, total = [], 0
     for keys, coef in blocks:
         offsets.append(total + np.arange(len(keys)) * coef.shape[1])

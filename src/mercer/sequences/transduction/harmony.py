@@ -20,7 +20,7 @@ SWEEPS = 5
 
 
 def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the harmony classes of each symbol as one number, first + 3 × second, 0 to 8.
+    """Return two harmony classes of each symbol as one number, first + 3 × second.
 
     Each of two partitions puts a symbol into class 1 or 2, or into 0 if harmony ignores it, because
     it is not a member or is transparent. The classes are the signs of an eigenvector of how much
@@ -45,7 +45,7 @@ def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
 
 
 def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the class of vowels: the given members, or all other symbols if only those agree.
+    """Return the mask of vowels: `member`, or its complement if only that one shows harmony.
 
     Vowels and consonants alternate, which does not say which of the two classes are the vowels.
     """
@@ -54,13 +54,16 @@ def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
 
 
 def _agreement_above_chance(codes: Codes, member: np.ndarray) -> float:
-    """Return how far the fraction of members that agree with their neighbour exceeds chance."""
+    """Return the fraction of neighbouring members in one harmony class, minus that by chance."""
     classes = harmony_classes(codes, member) % 3
     return _agreement(codes.flat, codes.rows, classes).above
 
 
 def _leading_eigenvectors(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Return the leading eigenvectors of the association of neighbours, (PARTITIONS, symbols)."""
+    """Return the leading eigenvectors of the association matrix of neighbouring symbols.
+
+    `rows` is the word of each symbol and n the number of symbols; the result is (PARTITIONS, n).
+    """
     next_to = rows[1:] == rows[:-1]
     a, b = symbols[:-1][next_to], symbols[1:][next_to]
     counts = np.bincount(a * n + b, minlength=n * n).reshape(n, n).astype(float)
@@ -96,7 +99,7 @@ def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.nda
 def _different_neighbours(
     symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of different symbols that follow each other in a word, of those kept."""
+    """Return the pairs of different symbols that are neighbours in a word, among those kept."""
     symbols, rows = symbols[kept], rows[kept]
     pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
     return symbols[:-1][pairs], symbols[1:][pairs]
@@ -105,7 +108,7 @@ def _different_neighbours(
 def _drop_transparent_members(
     symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray, vector: np.ndarray
 ) -> np.ndarray:
-    """Return the classes, with 0 for transparent members: neighbours agree more without them.
+    """Return the classes with 0 for members whose removal raises the agreement of neighbours.
 
     Members are left out one after the other, those with the weakest association first. Agreement
     is the number of pairs of neighbours that agree less the number expected by chance: it rises
@@ -125,7 +128,7 @@ def _drop_transparent_members(
 
 
 class _Agreement(NamedTuple):
-    """How well neighbours agree: pairs, fraction that agrees, its excess and standard error."""
+    """Number of neighbour pairs, fraction in one class, its excess over chance, standard error."""
 
     pairs: int
     fraction: float
@@ -134,7 +137,7 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Count the neighbours that are in the same class, and compare with chance."""
+    """Compare the fraction of neighbours in the same class with that expected by chance."""
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)

@@ -19,7 +19,7 @@ SEPARATOR, LOWER, UPPER, DIGIT = range(4)
 
 @dataclass(frozen=True)
 class EncodedInputs:
-    """Encoded inputs.
+    """Inputs as numbers: tokens, context keys and character classes.
 
     Attributes
     ----------
@@ -51,12 +51,12 @@ class EncodedInputs:
 
     @property
     def inside(self) -> np.ndarray:
-        """Whether each token is one of the sequence itself."""
+        """A mask of the tokens that belong to the sequence, not to its marks or labels."""
         place, rows = self.source.positions, self.source.rows
         return (place >= self.first[rows]) & (place < self.last[rows])
 
     def take(self, rows: np.ndarray) -> EncodedInputs:
-        """Return the inputs with the given numbers."""
+        """Return the encoded inputs with the given indices."""
         values = None if self.values is None else self.values[rows]
         source, places = select_sequences(self.source, rows)
         return EncodedInputs(
@@ -66,7 +66,7 @@ class EncodedInputs:
 
 
 def select_sequences(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
-    """Return the sequences with the given numbers, and the indices of their symbols."""
+    """Return the sequences with the indices `words`, and the indices of their symbols."""
     lengths = codes.lengths[words]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     places = np.repeat(codes.starts[words] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -89,7 +89,7 @@ def preceding_symbols(codes: Codes, width: int, mark: int, outside: int = -1) ->
 
 @dataclass(frozen=True)
 class InputCoder:
-    """Encoder of inputs and their context.
+    """Encoder of input sequences and their context as numbers.
 
     Attributes
     ----------
@@ -112,23 +112,26 @@ class InputCoder:
     def of(
         cls, X: np.ndarray, targets: Alphabet, context: Any, given: Any, backward: bool
     ) -> InputCoder:
-        """Return the encoder whose alphabet is that of the training inputs."""
+        """Return the encoder with the alphabet of the training inputs X and contexts `given`."""
         bare = cls(Alphabet([]), targets, context, backward)
         return cls(Alphabet.of(bare.tokens(X, given)), targets, context, backward)
 
     @cached_property
     def copies(self) -> np.ndarray:
-        """The output symbol equal to each token, -1 where there is none."""
+        """The number of the output symbol that equals each token; -1 if there is none."""
         number = self.targets.number
         return np.array([number.get(s, -1) for s in self.symbols.symbols], dtype=np.int64)
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """The class of each token as a character."""
+        """The character class of each token, such as `DIGIT`."""
         return np.array([character_class(s) for s in self.symbols.symbols], dtype=np.int64)
 
     def _copies_and_classes(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
-        """Return the copy of each token as an output symbol, its class, and the new symbols."""
+        """Return the equal output symbol and the character class of each token; new symbols.
+
+        New symbols, which are not in the alphabet of outputs, have the numbers after it.
+        """
         copied = np.append(self.copies, -1)[codes.flat]
         classes = np.append(self.classes, LOWER)[codes.flat]
         new: dict[Any, int] = {}
@@ -142,7 +145,9 @@ class InputCoder:
         return copied, classes, list(new)
 
     def tokens(self, X: np.ndarray, given: Any) -> Any:
-        """Return sequences with marks of their ends and the labels of the context, if there is one.
+        """Return the sequences X with end marks and the labels of their contexts `given`.
+
+        Without a context, sequences are returned unchanged.
 
         Labels that were not met in training are left out.
         """
@@ -155,12 +160,12 @@ class InputCoder:
         ]
 
     def unknown_labels(self, given: Any) -> list:
-        """Return the labels of contexts that were not met in training."""
+        """Return the labels in the contexts `given` that are not in the training data."""
         labels = dict.fromkeys(label for own in self.context.tokens(given) for label in own)
         return [label for label in labels if (LABEL, label) not in self.symbols.number]
 
     def encode(self, X: np.ndarray, given: Any = None) -> EncodedInputs:
-        """Encode inputs and their context, if there is one."""
+        """Encode the sequences X and their contexts `given`."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
         first = np.full(len(n), ahead)
@@ -179,7 +184,7 @@ class InputCoder:
         return EncodedInputs(codes, first, first + n, keys, copied, classes, new, values)
 
     def display_token(self, number: int) -> Any:
-        """Return a token as it is shown to users: "<" and ">" for the ends, labels as they are."""
+        """Return the token with this number for display: "<" and ">" for the ends."""
         symbol = self.symbols.symbols[number]
         if symbol in (BEGIN, END):
             return "<" if symbol == BEGIN else ">"
@@ -188,7 +193,7 @@ class InputCoder:
 
 
 def character_class(symbol: Any) -> int:
-    """Return the class of a token as a character: separator, lower case, upper case or digit."""
+    """Return the character class of a token: separator, lower case, upper case or digit."""
     if not isinstance(symbol, str):
         return LOWER
     if symbol.isdigit():
@@ -202,13 +207,13 @@ def separates_words(alphabet: Alphabet) -> np.ndarray:
 
 
 def reversed_codes(codes: Codes) -> Codes:
-    """Reverse each sequence."""
+    """Return the batch with the symbols of each sequence in reverse order."""
     mirrored = codes.starts[codes.rows] + codes.lengths[codes.rows] - 1 - codes.positions
     return Codes(codes.flat[mirrored], codes.starts)
 
 
-def oriented(codes: Codes, backward: bool) -> Codes:
-    """Reverse each sequence if it is read backward."""
+def reverse_if_backward(codes: Codes, backward: bool) -> Codes:
+    """Reverse each sequence if `backward`; else return the batch unchanged."""
     return reversed_codes(codes) if backward else codes
 
 

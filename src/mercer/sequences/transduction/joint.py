@@ -23,7 +23,7 @@ CONTEXT, EVENT = 800, 801
 
 @dataclass(frozen=True)
 class JointNGram:
-    """An interpolated n-gram model of (symbol, chunk): log p of a pair that is cut into chunks.
+    """An interpolated n-gram model of sequences of (input symbol, chunk) events.
 
     Counts c of an n-gram are discounted, and what that leaves goes to shorter contexts (Kneser and
     Ney): with u the number of distinct events after a context h, and h' the context without its
@@ -50,7 +50,7 @@ class JointNGram:
     number: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that there is a value for each key."""
+        """Check that a loaded model has a value for each key."""
         array(self.keys, "keys", np.uint64, None)
         finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
@@ -59,12 +59,12 @@ class JointNGram:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table by which keys are found."""
+        """The hash table of `keys`."""
         return make_hash_table(self.keys)
 
     @classmethod
     def of(cls, codes: Codes, number: np.ndarray) -> JointNGram:
-        """Count the n-grams of sequences; `number` has the event of each (symbol, chunk)."""
+        """Fit the model to sequences; `number` maps each (symbol, chunk) to its event."""
         codes = Codes(number[codes.flat], codes.starts)
         rows, keys, values = _ngram_rows(codes), [], []
         size = len(np.unique(codes.flat)) + 1
@@ -89,7 +89,7 @@ class JointNGram:
 def outline_events(
     emissions: Emissions, copies: np.ndarray, tiers: Tiers | None
 ) -> np.ndarray | None:
-    """Return the event of each (symbol, chunk) in a model that distinguishes only vowels.
+    """Return the event of each (symbol, chunk) when all symbols except vowels are merged.
 
     Any other symbol is one, and of a chunk remain its vowels and whether it is empty. None where
     there are no vowels.
@@ -108,14 +108,14 @@ def outline_events(
 
 
 def _ngram_rows(codes: Codes) -> np.ndarray:
-    """Return each event, the end included, after the events before it: (events, ORDER)."""
+    """Return each event with the ORDER - 1 events before it, (events, ORDER), ends included."""
     events = Codes(codes.flat + 2, codes.starts)
     last = np.insert(events.flat, events.starts[1:], END)
     return np.column_stack([preceding_symbols(events, ORDER - 1, BEGIN, BEGIN), last])
 
 
 def _row_keys(rows: np.ndarray, kind: int) -> np.ndarray:
-    """Return a hash of each row, of its last column first; `kind` is the seed."""
+    """Return a hash key of each row, with the last column first; `kind` is the seed."""
     keys = np.full(len(rows), seed(kind))
     for column in rows.T[::-1]:
         keys = mix(keys, column)

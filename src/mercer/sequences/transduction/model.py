@@ -23,7 +23,7 @@ NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 
 
 class Prepared(NamedTuple):
-    """Inputs in the form that compiled loops read: `Places` and `LocalScores`."""
+    """Inputs in the tuples that compiled loops read: `Places` and `LocalScores`."""
 
     places: Any
     local: Any
@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class FoundOutputs:
-    """The best outputs of inputs.
+    """The k best outputs of each input, as arrays.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class FoundOutputs:
 
     @property
     def codes(self) -> Codes:
-        """The outputs, end to end."""
+        """All outputs that were found, concatenated."""
         there = np.isfinite(self.values)
         sizes, symbols = self.sizes[there], self.symbols[there]
         flat = symbols[np.arange(symbols.shape[1]) < sizes[:, None]].astype(np.int64)
@@ -56,7 +56,10 @@ class FoundOutputs:
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted model of one direction: Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
+    """A fitted model that scores outputs in one reading direction.
+
+    The score of an output that is cut into the chunks c_1, c_2, … of the symbols of the input x is
+    Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
     The first part is the softmax of the ridge scores over a temperature, the second the n-gram
     model of outputs. The best few are compared by joint n-gram models too: one of all symbols, and
@@ -71,11 +74,11 @@ class Model:
 
     @cached_property
     def _histories(self) -> np.ndarray:
-        """The keys of the last output symbols in each state of the n-gram model."""
+        """The hash keys of the last output symbols in each state of the n-gram model."""
         return self.contexts.histories(self.ngram.last)
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Return the n-gram model, the output tier and the trie in the form of compiled loops."""
+        """Return n-gram model, output tier and trie as the tuple that compiled loops read."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
@@ -88,7 +91,7 @@ class Model:
         )  # fmt: skip
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
-        """Return the positions of inputs and their local scores in the form of compiled loops."""
+        """Return the positions of inputs and their chunk scores as tuples for compiled loops."""
         from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
@@ -113,7 +116,7 @@ class Model:
         beam: int | None,
         trie: np.ndarray = NO_TRIE,
     ) -> FoundOutputs:
-        """Return the `k` best outputs of each input."""
+        """Return the `k` best outputs of each input, by beam search."""
         from ._search_loops import search_all
 
         lengths = np.diff(inputs.places.starts)
@@ -134,7 +137,7 @@ class Model:
         owner: np.ndarray,
         exact: bool,
     ) -> np.ndarray:
-        """Return the scores of given outputs; output i belongs to input owner[i].
+        """Return the score of each given output for the input with index owner[i].
 
         Unless they must be exact, cuts far behind the best are dropped: they could only win by
         two chunks that were never seen.
@@ -152,7 +155,7 @@ class Model:
         return values
 
     def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
-        """Return log-probabilities of outputs with their inputs, summed over the joint models."""
+        """Return the sum of the joint models' log-probabilities of each output with its input."""
         from ._joint_loops import Counts, joint_scores
 
         total = np.zeros(len(owner))
@@ -164,7 +167,7 @@ class Model:
         return total
 
     def joint_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
-        """Return the scores of found outputs by the joint models, (inputs, k); 0 for none."""
+        """Return the joint scores of the outputs that were found, (inputs, k); 0 for none."""
         owner, rank = np.nonzero(np.isfinite(found.values))
         scores = np.zeros(found.values.shape)
         scores[owner, rank] = self.joint_scores(inputs, found.codes, owner)

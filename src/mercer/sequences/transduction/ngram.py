@@ -46,7 +46,7 @@ class NGram:
     start: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that states and symbols exist."""
+        """Check that the states and symbols of a loaded model exist."""
         states, symbols = array(self.logp, "logp", np.float64, None, None).shape
         indices(self.next, "next", 0, states, states, symbols - 1, dtype=np.int32)
         indices(self.last, "last", -1, symbols, states, None)
@@ -54,7 +54,7 @@ class NGram:
 
     @classmethod
     def of(cls, codes: Codes, symbols: int, order: int) -> NGram:
-        """Count the n-grams of sequences of the symbols 0, …, symbols - 1.
+        """Fit the model to sequences of the symbols 0, …, symbols - 1.
 
         Contexts of one more symbol are numbered by that symbol and the shorter context, whose
         probabilities and transitions they have where nothing else was met.
@@ -87,7 +87,7 @@ class NGram:
         return cls(np.log(P), nexts, last, start)
 
     def log_probability(self, codes: Codes) -> np.ndarray:
-        """Return the log-probability of each sequence.
+        """Return the log-probability of each sequence, with that of its end.
 
         Symbols beyond the alphabet, which were copied from an input, have the uniform probability
         and leave no context; negative ones are impossible to write and cost `UNSEEN`.
@@ -100,12 +100,12 @@ class NGram:
 
     @property
     def end(self) -> int:
-        """The column of `logp` that ends a sequence."""
+        """The column of `logp` for the end of a sequence."""
         return self.logp.shape[1] - 1
 
 
 def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return all sequences end to end with marks around each, and the place of each token."""
+    """Concatenate all sequences with end marks around each; return tokens and places."""
     starts = codes.starts[:-1] + 2 * np.arange(len(codes.lengths))
     tokens = np.full(len(codes.flat) + 2 * len(starts), symbols, dtype=np.int64)
     place = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
@@ -115,14 +115,14 @@ def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return p(token | context): counts after the context, interpolated with the shorter P."""
+    """Return p(token | context), interpolated with P, the probabilities of the shorter context."""
     counts = np.bincount(states * P.shape[1] + tokens, minlength=P.size).reshape(P.shape)
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     return (counts + distinct * P) / (counts.sum(axis=1, keepdims=True) + distinct)
 
 
 def _check_table_size(states: int, symbols: int, order: int) -> None:
-    """Refuse tables that are larger than `LARGEST`."""
+    """Raise an error if the n-gram tables would take more than `LARGEST` bytes."""
     if states * (symbols + 1) * 12 > LARGEST:
         raise MemoryError(
             f"an n-gram model of order {order} over {symbols} symbols has {states} states or more, "

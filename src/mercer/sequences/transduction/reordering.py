@@ -36,7 +36,7 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True)
 class PieceOrder:
-    """The order of the pieces of inputs, by a ranking model of the forms that inputs have.
+    """A ranking model of the order in which the pieces of an input occur in the output.
 
     The form of an input is its sequence of pieces: letters, symbols, short numbers, and longer
     numbers by their length, with the characters between them, such as "A 9, 9999".
@@ -74,7 +74,7 @@ class PieceOrder:
 
     @classmethod
     def of(cls, X: Any, y: Any) -> PieceOrder | None:
-        """Learn the order; return None if few pairs change it, or if they are not strings."""
+        """Fit the model; None if few outputs change the order, or if the pairs are not strings."""
         if not all(isinstance(text, str) for text in (*X, *y)):
             return None
         seen = observed_orders(X, y)
@@ -86,7 +86,7 @@ class PieceOrder:
         return cls(model, _predict_orders(model, list(forms)))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return inputs with their pieces in order; what separates them stays where it is."""
+        """Return the inputs with pieces in output order; separators stay where they are."""
         forms = [form_of(x) if isinstance(x, str) else "" for x in X]
         new = [form for form in dict.fromkeys(forms) if form not in self.orders]
         orders = self.orders | _predict_orders(self.model, new)
@@ -99,14 +99,14 @@ class PieceOrder:
 
 
 def _reorder_pieces(x: str, order: Order) -> str:
-    """Return a text with its pieces in the given order."""
+    """Return the text x with its pieces in the given order, and separators unchanged."""
     pieces = PIECES.findall(x)
     rest = iter([pieces[i] for i in order])
     return PIECES.sub(lambda _: next(rest), x)
 
 
 def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
-    """Fit the ranking model to the order of each form, which counts as often as it occurs."""
+    """Fit the ranking model to the order of each form, weighted by the count of the form."""
     rows: list[dict[str, Any]] = []
     signs, weights = [], []
     for form, (order, n) in forms.items():
@@ -120,7 +120,7 @@ def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
 
 
 def _pair_kernel() -> Any:
-    """Return the kernel of pairs of pieces: what is next to both, summed over all views."""
+    """Return the kernel on pairs of pieces, which compares the tokens around both pieces."""
     full, short, bare = (
         On(f"first, {view}", LocalWindow(1)) * On(f"second, {view}", LocalWindow(1))
         for view in ("full", "short", "bare")
@@ -129,7 +129,7 @@ def _pair_kernel() -> Any:
 
 
 def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
-    """Return the ordered pairs of pieces of a form, as the kernel compares them.
+    """Return the ordered pairs of pieces of a form, as inputs of the ranking model.
 
     A piece is seen in three views: among all tokens of the form, among tokens with short numbers
     only, and among these without separators.
@@ -149,7 +149,7 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
 
 
 def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
-    """Return the order of each form: pieces by the sum of their signs, the largest first."""
+    """Predict the order of the pieces of each form: by the sum of pairwise signs (Borda)."""
     orders: dict[str, Order] = {}
     pairs = {form: _pairs_of_pieces(form) for form in forms}
     rows = [row for own in pairs.values() for row in own]
@@ -163,7 +163,7 @@ def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Orde
 
 
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
-    """Return the order that the pieces of each form have in the outputs of training pairs."""
+    """Return, for each form, the order in which its pieces occur in the training outputs."""
     split = [(x, PIECES.findall(x), PIECES.findall(out)) for x, out in zip(X, y, strict=True)]
     together = piece_association((pieces, written) for _, pieces, written in split)
     groups: dict[tuple[str, int], list[np.ndarray]] = defaultdict(list)
@@ -190,7 +190,7 @@ def form_of(x: str) -> str:
 def piece_association(
     pairs: Iterable[tuple[list[str], list[str]]],
 ) -> Callable[[str, str], float]:
-    """Return a function of a piece of an input and a piece of an output: how alike they are.
+    """Return a function that scores how alike an input piece and an output piece are.
 
     It is high if they look alike, or if they occur in the same pairs (Dice's coefficient), as
     *March* and *03* do.
@@ -209,7 +209,7 @@ def piece_association(
 
 
 def _similarity(a: str, b: str) -> float:
-    """Return how similar two pieces look, from 0 to 1."""
+    """Return the similarity of two pieces as strings, from 0 to 1."""
     if a == b:
         return 1.0
     if a.lstrip("0") == b.lstrip("0"):
@@ -220,7 +220,9 @@ def _similarity(a: str, b: str) -> float:
 
 
 def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
-    """Return the order that pieces have in the output, from their similarity to its pieces.
+    """Return the order of input pieces in the output, by optimal assignment.
+
+    `similarity` is (input pieces, output pieces).
 
     A piece without a counterpart there follows the piece that it followed.
     """
@@ -234,7 +236,7 @@ def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
 
 
 def has_crossings(X: Any, y: Any) -> bool:
-    """Return whether many symbols of the inputs are in another order in the outputs."""
+    """Return whether many symbols occur in a different order in inputs and outputs."""
     discordant = total = 0
     for x, output in list(zip(X, y, strict=True))[:PAIRS]:
         x, output = list(x), list(output)

@@ -24,7 +24,7 @@ OFTEN = 2
 
 @dataclass(frozen=True)
 class SharedMap:
-    """Scores of chunks that do not depend on the letter at the position.
+    """A linear map to chunk scores that is shared by all letters.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class SharedMap:
     column: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that there is a row of coefficients for each key, and that columns exist."""
+        """Check that the arrays of a loaded map have matching sizes."""
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         width = array(self.coef, "coef", np.float32, len(self.keys), None).shape[1]
@@ -47,16 +47,16 @@ class SharedMap:
 
     @property
     def chunks(self) -> np.ndarray:
-        """The numbers of the chunks that have a score."""
+        """The numbers of the chunks that the map scores."""
         return np.flatnonzero(self.column < self.coef.shape[1] - 1)
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The hash table by which keys are found."""
+        """The hash table of `keys`."""
         return make_hash_table(self.keys)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """Return the scores of all columns at positions with the given features."""
+        """Return the scores, (positions, columns), of positions with the given feature keys."""
         from ._search_loops import local_scores
 
         n, width = len(keys), self.coef.shape[1]
@@ -71,7 +71,7 @@ class SharedMap:
 def fit_shared_map(
     keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
 ) -> SharedMap | None:
-    """Fit the shared map; return None if most letters are not copied.
+    """Fit the map that all letters share; None if most letters are not copied to the output.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ ALL = 1 << 40
 
 @dataclass(frozen=True)
 class LabelContext:
-    """Sets of labels: the kernel counts common labels, and one more where sets are equal.
+    """Encoder of contexts that are label sets. The kernel counts common labels.
 
     Attributes
     ----------
@@ -38,22 +38,22 @@ class LabelContext:
     width: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the labels."""
+        """Check the labels of a loaded encoder."""
         must(isinstance(self.labels, Alphabet), "labels is not an alphabet")
         bounded(self.width, "width", 0, limits.steps)
 
     @classmethod
     def of(cls, context: Items) -> LabelContext:
-        """Return the encoder of the labels of training pairs."""
+        """Return the encoder of the labels in the contexts of the training pairs."""
         sets = label_lists(context)
         return cls(Alphabet.of(sets), max(map(len, sets), default=0))
 
     def tokens(self, context: Items) -> list[tuple]:
-        """Return the labels of each input."""
+        """Return the labels of each context."""
         return label_lists(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, None]:
-        """Return keys of labels and, in the last column, of the whole set: (inputs, width + 1)."""
+        """Return hash keys of the labels of each context and, in the last column, of the set."""
         codes = self.labels.encode(self.tokens(context))
         keys = np.zeros((len(codes.lengths), self.width + 1), dtype=np.uint64)
         inside = codes.positions < self.width
@@ -67,7 +67,7 @@ class LabelContext:
 
 @dataclass(frozen=True)
 class KernelContext:
-    """Items with a kernel, by coordinates of low rank; label sets are tokens as well.
+    """Encoder of contexts with a kernel, by low-rank coordinates.
 
     Attributes
     ----------
@@ -84,24 +84,24 @@ class KernelContext:
     labels: bool
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the feature map and the scale."""
+        """Check the feature map and the scale of a loaded encoder."""
         must(isinstance(self.features, FeatureMap), "features is not a feature map")
         finite(self.scale, "scale")
 
     @classmethod
     def of(cls, context: Items, kernel: Kernel, labels: bool) -> KernelContext:
-        """Fit a copy of the kernel, and choose landmarks among the contexts of training pairs."""
+        """Fit a low-rank feature map of the kernel to the contexts of the training pairs."""
         kernel = clone(kernel).fit(context)
         features = IncompleteCholesky(min(RANK, len(context)))
         U = host(features.fit_transform(kernel, kernel.check(context, "context")))
         return cls(features, 1.0 / max(np.sqrt((U**2).sum(axis=1).mean()), 1e-300), labels)
 
     def tokens(self, context: Items) -> list[tuple]:
-        """Return the labels of each input; no labels for items that are not label sets."""
+        """Return the labels of each context; none if contexts are not label sets."""
         return label_lists(context) if self.labels else [()] * len(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Return a key for each coordinate, and the coordinates."""
+        """Return a hash key for each low-rank coordinate, and the coordinates of each context."""
         try:
             checked = self.features.kernel_.check(context, "context")
         except (TypeError, ValueError) as problem:
@@ -114,7 +114,7 @@ class KernelContext:
 
 
 def fit_context_coder(context: Items, kernel: Any) -> Any:
-    """Return the encoder of contexts, fitted on training pairs; None if there is no context."""
+    """Return the encoder fitted to the training contexts; None if there is no context."""
     if context is None:
         if kernel is not None:
             raise ValueError("context_kernel is given but no context: pass fit(…, context=…).")
@@ -137,12 +137,12 @@ def check_context(context: Items, n: int) -> Items:
 
 
 def label_lists(context: Items) -> list[tuple]:
-    """Return the labels of each context."""
+    """Return the labels of each context as a tuple."""
     return [_label_list(item, i) for i, item in enumerate(context)]
 
 
 def _label_list(item: Any, i: int) -> tuple:
-    """Return the labels of one context; those of a set are sorted."""
+    """Return the labels of context i as a tuple, sorted if it is a set."""
     if isinstance(item, Hashable) and not isinstance(item, tuple | frozenset):
         return (item,)
     if isinstance(item, set | frozenset):
@@ -156,5 +156,5 @@ def _label_list(item: Any, i: int) -> tuple:
 
 
 def take_context(context: Items, rows: np.ndarray) -> Items:
-    """Return the contexts with the given numbers; None if there is no context."""
+    """Return the contexts with the given indices; None if there is no context."""
     return None if context is None else take(context, rows)

@@ -17,7 +17,7 @@ from .aligned import Aligned
 from .alignment import align
 from .checks import alignable_pairs
 from .contexts import Contexts
-from .inputs import InputCoder, oriented, select_sequences, separates_words
+from .inputs import InputCoder, reverse_if_backward, select_sequences, separates_words
 from .side_information import fit_context_coder
 from .tiers import make_tiers
 from .words import has_words, letters_in_words
@@ -57,12 +57,12 @@ class Task:
     operator: Operator
 
     def aligned(self, backward: bool) -> Aligned:
-        """Encode and align the pairs; those that cannot be aligned are refused or skipped."""
+        """Encode and align the training pairs; raise an error for others, or skip them."""
         model = self.model
         context = fit_context_coder(self.context, model.context_kernel)
         targets = Alphabet.of(self.y)
         coder = InputCoder.of(self.X, targets, context, self.context, backward)
-        target = oriented(targets.encode(self.y), backward)
+        target = reverse_if_backward(targets.encode(self.y), backward)
         inputs = coder.encode(self.X, self.context)
         lengths = inputs.source.lengths, target.lengths
         keep = alignable_pairs(*lengths, model.max_chunk, model.unalignable)
@@ -84,16 +84,16 @@ class Task:
         )  # fmt: skip
 
     def _more_outputs(self, targets: Alphabet, backward: bool) -> Codes | None:
-        """Return the additional outputs that have no unknown symbol."""
+        """Return the encoded additional outputs without unknown symbols; None if there are none."""
         if self.outputs is None:
             return None
-        codes = oriented(targets.encode(self.outputs), backward)
+        codes = reverse_if_backward(targets.encode(self.outputs), backward)
         unknown = np.bincount(codes.rows[codes.flat < 0], minlength=len(codes.lengths))
         return select_sequences(codes, np.flatnonzero(unknown == 0))[0]
 
 
 def check_features(contexts: Contexts, source: Codes) -> None:
-    """Refuse features that do not fit into memory."""
+    """Raise an error if the features of all positions do not fit into memory."""
     kinds = len(contexts.templates) + len(contexts.shared_templates) + len(contexts.pairs[1])
     need, free = BYTES * len(source.flat) * kinds, SHARE * available()
     if need > free:
@@ -105,7 +105,7 @@ def check_features(contexts: Contexts, source: Codes) -> None:
 
 
 def groups_of_equal_inputs(X: np.ndarray, context: Items | None) -> np.ndarray:
-    """Return the group of each pair: pairs with equal inputs and contexts share a group."""
+    """Return a group number for each pair; pairs with equal input and context share it."""
     labels = Sequences().unique(X)[1]
     if context is None:
         return labels

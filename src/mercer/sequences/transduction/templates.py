@@ -24,7 +24,7 @@ DEPTH = 2
 
 
 class Template(NamedTuple):
-    """One kind of feature: the combination of some values around a position.
+    """A feature template: a combination of attribute values around a position.
 
     Attributes
     ----------
@@ -45,22 +45,22 @@ class Template(NamedTuple):
 
     @property
     def columns(self) -> tuple[Part, ...]:
-        """The parts, with the column of the template's own coordinate of the context."""
+        """The parts, with the placeholder for the context replaced by its column."""
         own = (f"context {self.context}", 0)
         return tuple(own if part == CONTEXT else part for part in self.parts)
 
     def combined_with(self, *parts: Part, weight: float = 1.0) -> Template:
-        """Return the template with more values, and its weight multiplied."""
+        """Return the template with more parts, and with its weight multiplied by `weight`."""
         return Template((*self.parts, *parts), self.weight * weight)
 
 
 def window(name: str, a: int, b: int) -> tuple[Part, ...]:
-    """Return the parts from distance a to distance b of one column."""
+    """Return the parts (name, distance) from distance a to b of the column `name`."""
     return tuple((name, d) for d in range(a, b + 1))
 
 
 def window_templates(kernel: LocalWindow) -> list[Template]:
-    """Return the windows of the kernel; those near the position are paired with outputs."""
+    """Return one template for each window of symbols that the kernel compares."""
     ends, weights = kernel.windows()
     return [
         Template((HERE, *window("symbol", a, b)), w, paired=-NEAR <= a <= 0 <= b <= NEAR)
@@ -69,12 +69,15 @@ def window_templates(kernel: LocalWindow) -> list[Template]:
 
 
 def near_windows(templates: list[Template]) -> list[Template]:
-    """Return the windows near the position, the position alone first."""
+    """Return the templates of short windows around the position, the shortest first."""
     return sorted((t for t in templates if t.paired), key=lambda t: len(t.parts))
 
 
 def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]:
-    """Return the nearest members of class c: left (first), right, both, and with near windows."""
+    """Return templates of the nearest members of class c, alone and with short windows.
+
+    The first is the nearest member to the left.
+    """
     left, right = (
         [(f"tier {c} {side} {j}", 0) for j in range(DEPTH)] for side in ("left", "right")
     )
@@ -91,7 +94,7 @@ def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]
 
 
 def outline_templates(c: int) -> list[Template]:
-    """Return windows around the position that distinguish only the members of class c."""
+    """Return templates of windows in which all symbols except members of class c are merged."""
     ends, weights = OUTLINE.windows()
     return [
         Template((HERE, *window(f"outline {c}", a, b)), w / 2.0)
@@ -101,14 +104,14 @@ def outline_templates(c: int) -> list[Template]:
 
 
 def harmony_templates(near: list[Template], decay: float) -> list[Template]:
-    """Return the harmony classes to either side: alone (first), and with near windows."""
+    """Return templates of the harmony class on either side, alone and with short windows."""
     one = decay**0.5
     sides = [("harmony left", 0), ("harmony right", 0)]
     return [t.combined_with(side, weight=one) for t in near for side in sides]
 
 
 def end_templates(n: int, decay: float) -> list[Template]:
-    """Return the last 1, …, n symbols of the input (first), and its first symbols."""
+    """Return templates of the last 1, …, n symbols of the input, then of its first ones."""
     return [
         Template((HERE, *((f"{end} {j}", 0) for j in range(size))), decay ** (size / 2.0))
         for end in ("last", "first")
@@ -117,7 +120,7 @@ def end_templates(n: int, decay: float) -> list[Template]:
 
 
 def word_templates(decay: float) -> list[Template]:
-    """Return the word with the place in it, alone and with words next to it.
+    """Return templates of the word and the place in it, alone and with neighbouring words.
 
     The next word counts as much as the symbol at the position.
     """
@@ -130,7 +133,7 @@ def word_templates(decay: float) -> list[Template]:
 
 
 def context_templates(templates: Iterable[Template], coordinates: int) -> list[Template]:
-    """Return the product of some templates with each coordinate of the context.
+    """Return the product of each template with each coordinate of the context.
 
     The first of the templates is paired with the last output symbols too.
     """
@@ -142,7 +145,7 @@ def context_templates(templates: Iterable[Template], coordinates: int) -> list[T
 
 
 def shared_templates(coordinates: int) -> list[Template]:
-    """Return the features of positions that do not name their letter.
+    """Return the templates that leave out the letter at the position.
 
     They are the letters around the position, whether it is a vowel, the distance to the ends, the
     word and the place in it, the classes of characters around it, and products with the context.
@@ -161,7 +164,7 @@ def shared_templates(coordinates: int) -> list[Template]:
 
 
 class Templates:
-    """Templates as arrays, as the compiled loops read them.
+    """A list of templates as arrays, for the compiled loops.
 
     Attributes
     ----------
@@ -196,7 +199,9 @@ class Templates:
     def keys(
         self, columns: dict[str, np.ndarray], starts: np.ndarray, rows: np.ndarray
     ) -> np.ndarray:
-        """Return the key of each template at each position, (positions, templates); 0 for none.
+        """Return the hash key of each template at each position, (positions, templates).
+
+        The key is 0 where a value is absent.
 
         The positions of input p are starts[p]:starts[p + 1]; `rows` has the input of each position.
         """

@@ -16,7 +16,7 @@ LEARNT = "learnt"
 
 @dataclass(frozen=True)
 class Tiers:
-    """Classes of symbols whose nearest members are features at any distance.
+    """Classes of symbols, such as vowels, whose nearest members are features at any distance.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Tiers:
     source_harmony: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the shapes of the classes."""
+        """Check the shapes and ranges of loaded classes."""
         bounded(array(self.source, "source", bool, None, None).shape[1], "classes", 0, limits.steps)
         array(self.target, "target", bool, None)
         indices(self.harmony, "harmony", 0, 9, len(self.target))
@@ -49,21 +49,21 @@ class Tiers:
 
     @property
     def kinds(self) -> list[int]:
-        """The kinds of keys of the output tier, as `tier_key` numbers them."""
+        """The kinds of tier features in use, as numbered by `tier_key`."""
         kinds = [1, 2] if self.target.any() else []
         return [*kinds, 3] if self.harmony.any() else kinds
 
     def members(self, codes: Codes, c: int) -> np.ndarray:
-        """Return a mask of the symbols in class c; unknown symbols are those of the last row."""
+        """Return a mask of the symbols of all sequences that are in class c."""
         return self.source[np.where(codes.flat < 0, len(self.source) - 1, codes.flat), c]
 
     @property
     def is_vowel(self) -> np.ndarray:
-        """Whether each input symbol is in any class."""
+        """A mask of the input symbols that are in any class."""
         return np.any(self.source, axis=1)
 
     def states(self, outputs: Codes) -> np.ndarray:
-        """Return the state of the output tier before each place, as in `preceding_symbols`."""
+        """Return the tier state before each place of the outputs, as in `preceding_symbols`."""
         from ._feature_loops import tier_states
 
         states = np.empty(len(outputs.flat) + len(outputs.lengths), dtype=np.int64)
@@ -72,7 +72,7 @@ class Tiers:
 
 
 def find_vowels(codes: Codes, n: int) -> np.ndarray:
-    """Return a mask of those of n symbols that are vowels, by Sukhotin's algorithm.
+    """Return a mask of the vowels among n symbols, by Sukhotin's algorithm.
 
     Vowels are next to consonants rather than next to each other. All symbols begin as
     consonants. In each step, the symbol with the largest excess of consonants over vowels among
@@ -95,7 +95,7 @@ def find_vowels(codes: Codes, n: int) -> np.ndarray:
 def make_tiers(
     tiers: str | list, sources: Alphabet, targets: Alphabet, words: Codes, target: Codes
 ) -> Tiers | None:
-    """Return the tiers: classes given by the user, or learnt from inputs and outputs."""
+    """Return the tiers given by the user, or learnt from inputs `words` and outputs `target`."""
     if tiers == LEARNT:
         source = class_with_harmony(words, find_vowels(words, len(sources)))[:, None]
         members = class_with_harmony(target, find_vowels(target, len(targets)))

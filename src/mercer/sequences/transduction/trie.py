@@ -10,7 +10,7 @@ from .ngram import LARGEST
 
 
 def prefix_tree(codes: Codes, symbols: int) -> np.ndarray:
-    """Return the children of each prefix, (prefixes, symbols + 1); -1 where there is none.
+    """Return the child of each prefix for each symbol, (prefixes, symbols + 1); -1 for none.
 
     The last column is 0 where an output ends, -1 elsewhere. The root is row 0.
     """

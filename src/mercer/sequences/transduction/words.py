@@ -13,13 +13,13 @@ MANY = 0.5
 
 
 def has_words(inputs: EncodedInputs) -> bool:
-    """Return whether many inputs have more than one word."""
+    """Return whether a large fraction of the inputs has more than one word."""
     codes, between = inputs.source, inputs.inside & (inputs.classes == SEPARATOR)
     return len(np.unique(codes.rows[between])) > MANY * len(codes.lengths)
 
 
 def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
-    """Return the inputs in finer symbols: letters in their word, and with the next word too."""
+    """Return the inputs with letters numbered by their word, and also by the next word."""
     words = WordPositions(inputs)
     own = mix(words.neighbour(words.symbols, 0), words.place)
     return [
@@ -29,7 +29,7 @@ def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
 
 
 class WordPositions:
-    """The words of inputs; separators belong to the word that they follow.
+    """The word of each position; separators belong to the word that they follow.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class WordPositions:
         self.forms = self._word_keys(classes, begins | (classes == DIGIT))
 
     def _word_keys(self, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Return a key for each word, made of the values that are kept."""
+        """Return a hash key of each word, of its values at the positions in the mask `kept`."""
         sizes = np.diff(np.append(self.starts, len(values)))
         keys = np.full(len(sizes), seed(651))
         for j in range(int(sizes.max(initial=0))):
@@ -61,7 +61,10 @@ class WordPositions:
         return keys
 
     def neighbour(self, names: np.ndarray, distance: int) -> np.ndarray:
-        """Return the name of the word that is some words away from each position; 1 for none."""
+        """Return the key of the word at `distance` words from each position; 1 for none.
+
+        `names` are keys of all words.
+        """
         at = np.clip(self.number + distance, 0, len(names) - 1)
         there = (at == self.number + distance) & (self.rows[at] == self.rows[self.number])
         return np.where(there, names[at], np.uint64(1))
