@@ -274,7 +274,10 @@ class FieldGram(BlockGram):
         return self._level_times(C, None) + xp.concat(out)
 
     def _level_times(self, C: Array, bent: Array | None) -> Array:
-        """Return the matrix `level` times C, given `bent`, the matrix `bend` times C, if known."""
+        """Return the coefficients of I times C; `bent` is the matrix `bend` times C, if known.
+
+        A `level` that is a number stands for the matrix level · bend.
+        """
         if not isinstance(self.level, float):
             return self.level @ C
         return self.level * (self.bend @ C if bent is None else bent)

@@ -80,7 +80,7 @@ class OperatorSum(OperatorKernel):
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs: the common one, else that of the left term."""
+        """The scalar kernel that checks inputs: the common one, that of fields, or the left one."""
         if self.separable:
             return self.separated().inputs
         left, right = (term.inputs for term in self.terms)
