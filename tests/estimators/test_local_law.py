@@ -70,7 +70,7 @@ def test_left_out_errors_are_those_of_refits_with_the_same_landmarks(intercept):
     features = Nystroem(landmarks=map.law.landmarks).fit(map.law.kernel, map.law.landmarks)
     folds = np.arange(60) // 12
     fit = LawRegression(map.solver, features, LINE, Y, folds, intercept)
-    found, _ = fit.left_out(np.arange(60), [1e-4])
+    found, _ = fit.left_out_errors(np.arange(60), [1e-4])
     for fold in range(5):
         refit = fit.law(fit.moments(np.flatnonzero(folds != fold)), 1e-4)
         wanted, _ = fit.evaluate(np.flatnonzero(folds == fold), [refit])

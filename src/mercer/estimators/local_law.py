@@ -247,11 +247,11 @@ class LocalLaw(StructuredEstimator):
         """Choose the ridge by left-out errors; return the law of all fields, and its damping."""
         drawn = random.permutation(count(regression.X))
         alphas = self._ridges(len(drawn) * regression.stencil.points)
-        errors, _ = regression.left_out(np.sort(drawn[:SCORED]), alphas)
+        errors, _ = regression.left_out_errors(np.sort(drawn[:SCORED]), alphas)
         self.errors_ = np.minimum(errors, LOST).mean(axis=0)
         self._require_finite(bool(np.isfinite(errors).all(axis=0).any()))
         self.alpha_ = alphas[int(np.argmin(self.errors_))]
-        errors, violations = regression.left_out(np.sort(drawn[:CHECKED]), [self.alpha_])
+        errors, violations = regression.left_out_errors(np.sort(drawn[:CHECKED]), [self.alpha_])
         self.left_out_errors_ = errors[:, 0]
         self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
         law = regression.law(reduce(add, regression.by_fold), self.alpha_)

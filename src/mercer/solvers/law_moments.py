@@ -102,7 +102,7 @@ class LawRegression:
         """The moments of the regression rows of each fold."""
         return [self.moments(out) for _, out in fold_rows(self.folds)]
 
-    def left_out(
+    def left_out_errors(
         self, fields: np.ndarray, alphas: Sequence[float]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return errors and violations of laws fitted without a field's fold, (fields, alphas)."""
