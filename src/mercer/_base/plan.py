@@ -168,10 +168,10 @@ class Sizes:
     def _number_of_panels(self) -> float:
         """Return the number of n × rank matrices at the memory peak of a low-rank fit."""
         inputs = CHOICE_PANELS if self.choice else LOW_RANK_PANELS
-        return inputs if self._no_outputs() else inputs + OUTPUT_PANELS
+        return inputs if self._outputs_need_no_rank() else inputs + OUTPUT_PANELS
 
-    def _no_outputs(self) -> bool:
-        """Return whether the outputs need no low-rank coordinates."""
+    def _outputs_need_no_rank(self) -> bool:
+        """Return whether a low-rank fit needs no low-rank factor of the output Gram matrix."""
         return self.identity or self.q is not None
 
     def _width(self, otherwise: int) -> int:
@@ -219,7 +219,7 @@ class Sizes:
     def _low_rank_work(self, m: float) -> float:
         """Return the estimated number of multiplications of a fit at rank m."""
         n, q = float(self.n), float(self._width(int(m)))
-        sides = 1.0 if self._no_outputs() else 2.0
+        sides = 1.0 if self._outputs_need_no_rank() else 2.0
         cholesky = self.identity and not self.choice
         moments = n * m * (sides * (self.p + ENTRY + 1.5 * m) + q)
         return moments + self._operators(q) + (1 / 6 if cholesky else EIGH) * m**3

@@ -257,7 +257,7 @@ class LeafMeans(FeatureMap):
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> Any:
-        """Return this object if it is `map` itself, else None."""
+        """Return this object if the model keeps it as its `map` anyway, else None."""
         return self if map is self else None
 
 

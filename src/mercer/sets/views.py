@@ -188,16 +188,16 @@ def view_of(model: Any, y: Items, listed: bool = False) -> View:
     if own is not None:
         return own
     if is_search(model):
-        return view_of(model.best_estimator_, y)
+        return view_of(model.best_estimator_, y, listed)
     if is_pipeline(model) and isinstance(model[-1], StructuredEstimator):
         return ModelView(model[-1], None if len(model) == 1 else model[:-1])
     if hasattr(model, "predict_top"):  # a third-party model may rank outputs too
         return RankedView.of_outputs(model, y)
-    return ThirdPartyView(_points_reader(model, y), model)
+    return ThirdPartyView(_points_converter(model, y), model)
 
 
-def _points_reader(model: Any, y: Items) -> RegressorDependency:
-    """Return a `RegressorDependency` that converts a third-party model's predictions to points."""
+def _points_converter(model: Any, y: Items) -> RegressorDependency:
+    """Return a converter of third-party predictions to points, fitted to classes or to y."""
     if not is_classifier(model):
         return RegressorDependency().fit_outputs(y)
     if not isinstance(model.classes_, np.ndarray):

@@ -109,7 +109,10 @@ def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
 def factor_spanned(
     problem: Problem, inputs: InputSpectrum, method: Method | None = None
 ) -> Factorization:
-    """Return the factorisation for outputs without coordinates; the operator is a multiple of I."""
+    """Factor a problem whose outputs are known by kernel values only; the operator must be c I.
+
+    Predictions are weights on the training outputs.
+    """
     side, n = problem.outputs, problem.n
     frame, mean = SpanFrame(side.kernel, side.items), None
     # No other step of a fit computes kernel values of outputs, and so finds that they are NaN.

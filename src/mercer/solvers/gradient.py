@@ -205,11 +205,14 @@ class RidgeObjective:
         return _divided_differences(-flat, sums.slope_in_operator(a, e), self.b, unit)
 
 
-def _divided_differences(rise: Array, slope: Array, at: Array, unit: float) -> Array:
-    """Return -rise_ij / (at_i - at_j), or slope_ij where at_i and at_j are close."""
+def _divided_differences(rise: Array, slope: Array, at: Array, floor: float) -> Array:
+    """Return -rise_ij / (at_i - at_j), or slope_ij if at_i - at_j is small.
+
+    Small is next to at_i + at_j + floor: the quotient of nearly equal entries loses its digits.
+    """
     xp = namespace(at)
     step = at[:, None] - at[None, :]
-    near = xp.abs(step) <= CLOSE * (at[:, None] + at[None, :] + unit)
+    near = xp.abs(step) <= CLOSE * (at[:, None] + at[None, :] + floor)
     return xp.where(near, slope, -rise / xp.where(near, xp.ones_like(step), step))
 
 

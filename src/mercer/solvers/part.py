@@ -326,9 +326,10 @@ class Part:
         return [E @ (self.projected * self._residual_factors(alpha)) + outside for alpha in alphas]
 
     def residual_blocks(self, alphas: Sequence[float], members: np.ndarray, E: Array) -> Array:
-        """Return the blocks of I - H over groups, (groups, alphas, directions, size, size).
+        """Return the diagonal blocks of I - H of groups, (groups, alphas, directions, size, size).
 
-        There is one direction if all have the same eigenvalue. E holds the rows of the basis.
+        H is the hat matrix, `members` are the training rows of each group, (groups, size), and E
+        holds these rows of the basis. There is one direction if all have the same eigenvalue.
         """
         xp, (groups, size) = namespace(self.b), members.shape
         d = xp.concat([self._residual_factors(alpha) for alpha in alphas], axis=1)

@@ -110,7 +110,8 @@ def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Precondi
     rounding = 10 * len(index) * EPS * float(xp.max(xp.linalg.diagonal(core)))
     core = PositiveDefinite.of(add_ridge(core + alpha * W, rounding))
 
-    def apply(D: Array) -> Array:
-        return (D - C @ core.solve(Ct @ D)) / alpha
+    def apply(R: Array) -> Array:
+        """Return the preconditioner times the columns of R."""
+        return (R - C @ core.solve(Ct @ R)) / alpha
 
     return apply

@@ -155,7 +155,7 @@ def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) ->
 def moments(
     expected: Expected, gatherings: list[Gathering], number: int, start: int, block: Any
 ) -> list[Moments]:
-    """Return the moments of one block for each of the gatherings."""
+    """Return the moments of block number `number` for each gathering; `start` is not used."""
     X, y, w = expected.checked(number, block)
     with naming_block(number):
         return [gathering.moments_of(X, y, w) for gathering in gatherings]

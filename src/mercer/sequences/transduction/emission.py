@@ -229,7 +229,7 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Fit the chunk scores of every input symbol by ridge regression on repeated features.
+    """Fit each input symbol's chunk scores by ridge regression on features that occur twice.
 
     Parameters
     ----------
@@ -246,8 +246,8 @@ def fit_emissions(
     operator, alpha
         The operator on chunks, and the ridge.
     shared, base
-        The map that all letters share, with its scores at the positions: symbols are fitted to
-        what it leaves. The unknown symbol emits the chunks that it scores.
+        A map that was fitted to all symbols together, and its scores at the positions. Each symbol
+        is fitted to the residual; the unknown symbol has the scores of `shared` alone.
     """
     spread = np.bincount(numbers, minlength=len(chunks.lengths))
     common = np.flatnonzero(spread)
