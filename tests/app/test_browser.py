@@ -84,6 +84,7 @@ def test_a_word_is_read(server, wide, monkeypatch, tmp_path):
 
 
 def test_the_keyboard_is_enough(server, wide):
+    wide.on("filechooser", lambda chooser: None)  # from now on: a later start may miss a quick one
     wide.goto(server.address)
     wide.focus("[role=tab][aria-selected=true]")
     opened = []
