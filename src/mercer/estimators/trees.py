@@ -262,6 +262,6 @@ class LeafMeans(FeatureMap):
 
 
 def features_of(kernel: Kernel, A: Items) -> np.ndarray:
-    """Return the finite features of items A as a dense NumPy array, one row for each item."""
+    """Return the finite-dimensional features of items A, a dense array, one row per item."""
     features: Any = kernel.features
     return host(dense(features(A)))

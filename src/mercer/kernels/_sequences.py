@@ -64,7 +64,7 @@ class Alphabet:
             return cls(symbols)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Assign numbers to the symbols of a file again: compiled loops do not check them."""
+        """Check that loaded symbols are a list without repeats, and number them anew."""
         must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")

@@ -117,7 +117,7 @@ class Shared(CoupledKernel):
     output_shape_ = tuple[int, ...]()
 
     def _input_kernel(self) -> Kernel:
-        """Return the kernel that checks fields on the input grid."""
+        """Return a `FieldL2` kernel, whose `check` validates input fields."""
         return FieldL2(self.fields)
 
     @property

@@ -116,7 +116,7 @@ class InputSpectrum:
         return adjoint(self.E) @ T
 
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
-        """Return inputs factored for this alpha and operator eigenvalues b, or self."""
+        """Return inputs factored for one alpha and operator spectrum b where faster; here, self."""
         return self
 
     def without_rows(self) -> InputSpectrum:

@@ -147,7 +147,7 @@ def check_parameters(kernel: Kernel, items: Items) -> None:
 
 
 def _log_slope(totals: Any, gradient: Any, name: str, entry: tuple) -> np.ndarray:
-    """Return the finite-difference derivative of `totals` in the log of one parameter."""
+    """Return the finite difference of the function `totals` in the log of one parameter entry."""
 
     def at(step: float) -> np.ndarray:
         value = np.array(gradient.values[name], dtype=float)

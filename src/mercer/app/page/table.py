@@ -263,7 +263,7 @@ def _kinds(table: Table, name: Any) -> dict[str, str]:
 
 
 def _cell(value: Any, kind: str) -> Any:
-    """Convert a value of the form to a cell of a column of the given kind."""
+    """Convert an entry of the page's form to a table cell; blank is None, labels are split."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if kind == "labels" and isinstance(value, str):

@@ -56,9 +56,8 @@ def insert_hypothesis(v, event, past, values, pasts):
 def joint_scores(start, stop, places, model, y, y_starts, owner, out):
     """Write the log-probability of the best segmentation of each output, by beam search.
 
-    `KEPT` histories are kept at each place.
-
-    Each output is scored with the input that owns it.
+    `KEPT` histories are kept at each position of an output. `places` are the positions of the
+    inputs; output p is scored with input owner[p].
     """
     for p in range(start, stop):
         own = y[y_starts[p] : y_starts[p + 1]]
