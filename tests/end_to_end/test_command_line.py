@@ -182,7 +182,7 @@ def test_interrupted_process(tmp_path):
     running.send_signal(signal.SIGINT)
     try:
         _, shown = running.communicate(timeout=2)
-    except subprocess.TimeoutExpired:  # an import of another package may swallow it: press again
+    except subprocess.TimeoutExpired:  # seen once in many runs, cause unknown: people press again
         running.send_signal(signal.SIGINT)
         _, shown = running.communicate(timeout=120)
     # A shell reports 130 for both: Python ends itself by the signal if an import was interrupted.

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 from mercer import ConformalSets, KernelDependency, SequenceTransducer, load, save
 from mercer.decoders import Candidates
@@ -25,9 +26,12 @@ def words(n, seed=0):
     return X + rng.normal(scale=0.8, size=X.shape), y, [sorted(some) for some in lists]
 
 
-def test_sets_are_drawn_from_the_list_of_each_input():
+@pytest.mark.parametrize("searched", [False, True])
+def test_sets_are_drawn_from_the_list_of_each_input(searched):
     X, y, lists = words(200)
     model = KernelDependency(RBF(2.0), Spectrum(2), 0.1)
+    if searched:
+        model = GridSearchCV(model, {"alpha": [0.1]}, scoring=lambda model, X, y: 0.0, cv=2)
     sets = ConformalSets(model, 0.8).fit(X[:150], y[:150], candidates=lists[:150])
     found = sets.predict(X[150:], candidates=lists[150:])
     assert all(set(some) <= set(own) for some, own in zip(found, lists[150:], strict=True))
