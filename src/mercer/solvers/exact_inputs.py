@@ -227,13 +227,18 @@ class ExactInputs(InputSpectrum):
     def at_ridge(self, b: Array, alpha: float) -> InputSpectrum:
         """Return a copy factored by Cholesky for one ridge; the operator is a multiple of I.
 
-        Return the object itself if a spectrum is known or needed.
+        Return the object itself if a spectrum is known or needed: with a very small ridge, the
+        residuals of a Cholesky factor lose digits that a spectrum keeps.
         """
         scale = float(b[0]) if b.shape[0] else 1.0
         if self.known is not None or not self.direct or scale <= 0:
             return self
+        gram = self.gram.reduced_gram()
+        if alpha <= REFINED * scale * float(abs(namespace(gram).linalg.trace(gram))):
+            self.gram.stored = gram
+            return self
         try:
-            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / scale)
+            factor = factor_with_ridge(gram, alpha / scale)
         except np.linalg.LinAlgError:
             return self  # α is lost in rounding
         L, reduction = factor.factor, self.gram.reduction
