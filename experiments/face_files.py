@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer._base.extras import require
+from mercer._base.errors import require
 from mercer._base.files import NO_ARCHIVE
 from mercer.datasets import DataNotFound, Faces, WrongData
 

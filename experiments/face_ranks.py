@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelDependency
-from mercer._base.extras import require
+from mercer._base.errors import require
 from mercer.features import IncompleteCholesky
 from mercer.operators import ConditionalCovariance, Identity
 

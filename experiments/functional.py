@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelDependencyCV
-from mercer._base.extras import require
+from mercer._base.errors import require
 from mercer.kernels import L2, Gaussian
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator
 

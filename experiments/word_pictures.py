@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._base.extras import require
+from mercer._base.errors import require
 
 from .ways import BEST, SHAPE
 

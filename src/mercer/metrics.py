@@ -14,7 +14,7 @@ import numpy as np
 
 from ._base import overlap as _overlap
 from ._base.arrays import Array, Items, count, host, refuse_empty, take
-from ._base.extras import require
+from ._base.errors import require
 from .embedding import Embedding
 from .kernels import Kernel, Labels
 from .kernels.rankings import Hamming, Kendall, Spearman

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._base.arrays import Items, count, host
-from ._base.extras import require
+from ._base.errors import require
 from .estimators import KernelDependencyCV
 from .sets import Ball, Band
 

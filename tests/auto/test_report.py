@@ -98,6 +98,6 @@ def test_a_saved_model_reports_what_it_still_knows(tmp_path):
 
 def test_a_report_names_the_extra_that_it_needs(tmp_path, monkeypatch):
     model = fitted("class")
-    monkeypatch.setattr("mercer._base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("mercer._base.errors.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "mercer\[plots\]"'):
         model.report(tmp_path / "r.html")

@@ -149,7 +149,7 @@ def test_bad_index():
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setattr("mercer._base.extras.find_spec", lambda module: None)
+    monkeypatch.setattr("mercer._base.errors.find_spec", lambda module: None)
     points = points_of(np.eye(3), Linear(), np.eye(3))
     with pytest.raises(ImportError, match=r'pip install "mercer\[faiss\]"'):
         Candidates(index="faiss").fit(Linear(), np.eye(3)).decode(points)

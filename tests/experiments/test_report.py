@@ -19,7 +19,7 @@ from experiments.__main__ import main
 from experiments.differences import interval
 from experiments.folder import output_folder
 from experiments.report import Report
-from mercer._base.extras import require
+from mercer._base.errors import require
 
 ROOT = Path(__file__).parents[2]
 PIXEL = bytes.fromhex(

@@ -77,9 +77,9 @@ def test_bad_parameters(kernel, message):
 
 
 def test_a_missing_extra_is_named(monkeypatch):
-    from mercer._base import extras as _extras
+    from mercer._base import errors as _errors
 
-    monkeypatch.setattr(_extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(_errors, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "mercer\[molecules\]"'):
         Fingerprint()(["CCCCCCCCCCCCCCN"])
 

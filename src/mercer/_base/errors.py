@@ -1,4 +1,13 @@
-"""The error of an ability that an object does not have."""
+"""Errors and warnings for users: missing abilities and packages, and where a problem is."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent.parent)
 
 
 class NotSupported(ValueError):
@@ -6,3 +15,21 @@ class NotSupported(ValueError):
 
     The message says what is not available and what to use instead.
     """
+
+
+class LocatedError(ValueError):
+    """Error with its location added to the message; the original error is the cause."""
+
+
+def require(module: str, extra: str) -> None:
+    """Raise an error that names the extra to install unless a module is installed."""
+    if find_spec(module) is None:
+        raise ImportError(f'{module} is needed for this: pip install "mercer[{extra}]".')
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that points to the user's line of code outside this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

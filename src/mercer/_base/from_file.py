@@ -14,6 +14,7 @@ from inspect import isfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .checks import DamagedModel
+from .errors import LocatedError
 
 MARK = "_file"
 """The attribute with the name of the file that an estimator came from; `fit` removes it."""
@@ -78,10 +79,6 @@ def _clearing_mark(fit: Callable) -> Callable:
         return fitted
 
     return call
-
-
-class LocatedError(ValueError):
-    """An error with its location added to the message; the original error is the cause."""
 
 
 def _is_sentence(problem: BaseException) -> bool:

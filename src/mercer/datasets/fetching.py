@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from .._base.extras import require
+from .._base.errors import require
 from .._base.files import replacing
 from ._files import WrongData, content_hash, data_folder
 from .faces import USPS_CONTENT

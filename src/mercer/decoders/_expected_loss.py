@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, dense, host, object_array, take
-from .._base.extras import require
+from .._base.errors import require
 from .._base.memory import ENTRIES
 from .._base.overlap import OVERLAPS
 from ..kernels import Kendall, Kernel, Labels, Spearman

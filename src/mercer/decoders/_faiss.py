@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, take
-from .._base.extras import require
+from .._base.errors import require
 from ..embedding import Frame
 
 ROWS = 65536

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._base.arrays import Items, blocks, host, object_array
 from .._base.checks import Limits, bounded
-from .._base.extras import require
+from .._base.errors import require
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel

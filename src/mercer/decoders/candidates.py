@@ -17,7 +17,7 @@ from .._base.arrays import (
     part,
     take,
 )
-from .._base.extras import require
+from .._base.errors import require
 from .._base.from_file import Reducible
 from .._base.parameters import parameters
 from ..embedding import Embedding, Frame

@@ -32,11 +32,11 @@ from .._base.arrays import (
     own_copy,
     part,
 )
+from .._base.errors import warn
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer
 from .._base.progress import WATCHERS, Observed, Steps, observed
-from .._base.user_warnings import warn
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected

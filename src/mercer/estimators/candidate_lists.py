@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, host, take
-from .._base.errors import NotSupported
-from .._base.user_warnings import warn
+from .._base.errors import NotSupported, warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
 from ..decoders.own_candidates import CANDIDATES, CandidateLists

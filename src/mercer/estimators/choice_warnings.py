@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from .._base.arrays import count, dense, host, is_array
+from .._base.errors import warn
 from .._base.parameters import fingerprint
-from .._base.user_warnings import warn
 from ..operators import OperatorKernel
 from ..problem import Problem
 from ..spaces import LabelSets

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, count, host, like, take
+from .._base.errors import warn
 from .._base.parameters import integer, parameters, positive
-from .._base.user_warnings import warn
 from ..decoders import Candidates, Decoder, natural
 from ..embedding import PointMap
 from ..kernels import Kernel, as_kernel

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, is_array, like, namespace
-from .._base.user_warnings import warn
+from .._base.errors import warn
 from ..kernels import FieldL2, Linear
 from ..kernels.wrapper import Wrapper
 from ..operators.shared import Shared

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, host, like, namespace, take
-from .._base.extras import require
+from .._base.errors import require
 from .._base.linalg import PositiveDefinite, add_ridge, eigh
 from ..kernels import Mapped
 from ..kernels.base import as_output_kernel

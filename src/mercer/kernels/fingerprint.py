@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded, is_whole
-from .._base.extras import require
+from .._base.errors import require
 from .._base.parameters import parameters
 from ..spaces import Molecules
 from ._bags import Bags, count_matrices, inner_products, sqnorms

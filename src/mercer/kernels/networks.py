@@ -9,7 +9,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, is_foreign
 from .._base.checks import must
-from .._base.extras import require
+from .._base.errors import require
 
 BATCH = 2048
 """Items that go through a network at once."""

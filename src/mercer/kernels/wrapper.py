@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, dense, host
-from .._base.extras import require
+from .._base.errors import require
 from .base import Kernel, as_kernel
 from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient, Values, added

@@ -8,9 +8,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count
+from .._base.errors import warn
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
-from .._base.user_warnings import warn
 from ..estimators.pairs import group_labels, refuse_unequal, rows_of
 from .calibration import (
     CalibrationResult,

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from .._base.arrays import Items, count, dtype_name, is_batch, is_foreign, refuse_scalar
-from .._base.from_file import LocatedError
+from .._base.errors import LocatedError
 from ..kernels import Kernel
 
 READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}

@@ -10,7 +10,7 @@ from uuid import uuid4
 import numpy as np
 
 from .._base.arrays import Items
-from .._base.extras import require
+from .._base.errors import require
 from .blocks import BadBlock
 
 

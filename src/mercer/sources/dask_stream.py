@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.extras import require
+from .._base.errors import require
 from ..kernels import Kernel
 from .base import Source
 from .blocks import BadBlock, Expected, number_of_pairs

@@ -12,7 +12,7 @@ from zipfile import is_zipfile
 import numpy as np
 
 from .._base.arrays import Items, blocks, object_array
-from .._base.extras import require
+from .._base.errors import require
 from .._base.files import NO_ARCHIVE
 
 BLOCK = 8192

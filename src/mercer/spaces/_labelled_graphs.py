@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, as_items
-from .._base.extras import require
+from .._base.errors import require
 from .graphs import is_networkx, read_graph
 
 ROUNDS = 50

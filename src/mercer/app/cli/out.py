@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ..._base.extras import require
+from ..._base.errors import require
 from ..._base.files import NO_ARCHIVE
 
 STDOUT = Path("-")

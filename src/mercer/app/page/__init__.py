@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..._base.extras import require
+from ..._base.errors import require
 
 if TYPE_CHECKING:
     from .server import Server

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._base.arrays import Items, object_array
-from ..._base.extras import require
+from ..._base.errors import require
 from ...spaces import Classes, Graphs, Molecules, Sequences, Space
 from ..tables.table import BadTable, Name, Table
 

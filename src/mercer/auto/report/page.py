@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.extras import require
+from ..._base.errors import require
 from ..._base.files import replacing
 from ..describe import round_numbers
 from ..measures import row_errors

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.extras import require
+from ..._base.errors import require
 from .content import check_unpacked
 from .separated import with_header
 from .table import BadTable, Table, check_names

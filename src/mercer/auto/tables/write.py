@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._base.extras import require
+from ..._base.errors import require
 from ..._base.files import replacing
 from .binary import write_sheet
 from .content import SUFFIXES, TEXT, by_suffix
