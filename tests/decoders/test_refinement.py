@@ -157,7 +157,7 @@ def test_the_natural_decoder():
 @pytest.mark.parametrize(
     ("decoder", "l", "message"),
     [
-        (Direct(), RBF(1.0), r"Direct needs an output kernel whose features can be undone"),
+        (Direct(), RBF(1.0), r"Direct needs an output kernel whose features can be inverted"),
         (FixedPoint(), Linear(), r"FixedPoint needs an output kernel of the distance"),
         (FixedPoint(), Laplacian(1.0), r"Use decoder=Candidates\(\)"),
         (Gradient(), Laplacian(1.0), r"Gradient needs an output kernel with a derivative"),

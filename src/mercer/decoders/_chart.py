@@ -1,4 +1,4 @@
-"""The best trees over a grammar, in order: a chart, and its derivations from the best on."""
+"""A chart parser that lists the trees of a grammar by falling value."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ The height counts the nodes in a row, from this one down, that have a single inn
 same symbols; it keeps such chains finite.
 """
 Edge = tuple[float, tuple[State, ...]]
-"""What a step adds, and the states that it joins: the children before, and the new child."""
+"""The gain of adding a child, and the states that are joined: the children before, the child."""
 Derivation = tuple[float, Edge, tuple[int, ...]]
-"""A value, the last step, and the rank of each state that it joins."""
+"""The value of a derivation, its last edge, and the rank of each state that the edge joins."""
 
 
 class Chart:
@@ -28,16 +28,17 @@ class Chart:
     Parameters
     ----------
     rules
-        The productions that may be used, and where.
+        The productions that may be used, and below which productions.
     symbols
         The symbols that the leaves must spell; None for trees of at most `size` nodes, where a
         span is a number of nodes.
     size
-        The largest number of nodes, where there are no symbols.
-    seen
-        Whether a production is allowed only where such a one was seen in a tree.
+        The largest number of nodes, if `symbols` is None.
+    only_seen
+        Whether a production is allowed only below productions that it was seen below in a
+        training tree.
     gains
-        What each feature adds to the value of a tree; the last is that of a pair never seen.
+        What each feature adds to the value of a tree; the last entry is for unseen pairs.
     """
 
     def __init__(
@@ -45,15 +46,15 @@ class Chart:
         rules: Rules,
         symbols: Sequence[Hashable] | None,
         size: int,
-        seen: bool,
+        only_seen: bool,
         gains: np.ndarray,
     ):
-        self.rules, self.symbols, self.seen, self.gains = rules, symbols, seen, gains
+        self.rules, self.symbols, self.only_seen, self.gains = rules, symbols, only_seen, gains
         self.grammar = rules.grammar
         self.length = size if symbols is None else len(symbols)
         self.value: dict[State, float] = {}
         self.ends: dict[tuple[int, int, int, int], list[int]] = {}
-        self.whole: dict[tuple[int, int], list[State]] = {}
+        self.complete: dict[tuple[int, int], list[State]] = {}
         self._best_child: dict[tuple[int, int, int, int], float] = {}
         self._pair_gains: dict[tuple[int, int], dict[int, float]] = {}
         self._ranked: dict[State, list[Derivation]] = {}
@@ -96,12 +97,12 @@ class Chart:
             return
         if place == len(self.grammar.productions[p].children):
             value += float(self.gains[p])
-            self.whole.setdefault((start, end), []).append(state)
+            self.complete.setdefault((start, end), []).append(state)
         self.value[state] = value
         self.ends.setdefault((start, p, place, height), []).append(end)
 
     def _values(self, state: State) -> Iterator[float]:
-        """Yield one value of a state per way to add its last child, over the best such child."""
+        """Yield the best value of a state for each position where its last child can begin."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
         for before, at in self._states_before(state):
@@ -113,7 +114,7 @@ class Chart:
                 yield value + self._best_child_value(self._span(at, end), p, place, height)
 
     def _states_before(self, state: State) -> list[tuple[State, int]]:
-        """Return the states before the last child of a state is added, with their end positions."""
+        """Return (state, end position) of all states that lack only the last child of `state`."""
         start, p, place, end, height = state
         if place == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -126,19 +127,19 @@ class Chart:
         return (at, end) if self.symbols is not None else (0, end - at)
 
     def _leaf_fits(self, p: int, place: int, at: int, end: int) -> bool:
-        """Return whether child number `place` of production p, a leaf, is the symbol at `at`.
+        """Return whether child number `place` of production p, a leaf, can span (at, end).
 
-        Without given symbols, any leaf fits; it must have length one in either case.
+        The span must have length one, and its symbol must be the leaf, if symbols are given.
         """
         name = self.grammar.productions[p].children[place - 1][1]
         return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
 
     def _best_child_value(self, span: tuple[int, int], p: int, place: int, height: int) -> float:
-        """Return the value of the best child number `place` of production p over a span."""
+        """Return the best value plus gain of a child number `place` of production p over a span."""
         key = (*span, p, place)
         if height or key not in self._best_child:
-            steps = self._children(span, p, place, height)
-            best = max((self.value[child] + gain for gain, child in steps), default=-np.inf)
+            children = self._children(span, p, place, height)
+            best = max((self.value[child] + gain for gain, child in children), default=-np.inf)
             if height:
                 return best
             self._best_child[key] = best
@@ -147,18 +148,18 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, place: int, height: int
     ) -> list[tuple[float, State]]:
-        """Return the states over a span that can be child `place` of production p, with gains."""
+        """Return (gain, state) of the states over a span that can be child `place` of p."""
         gains = self._gains_below(p, place)
         return [
             (gains[child[1]], child)
-            for child in self.whole.get(span, [])
+            for child in self.complete.get(span, [])
             if child[1] in gains and (not height or child[4] == height - 1)
         ]
 
     def _gains_below(self, p: int, place: int) -> dict[int, float]:
         """Return the gain of each production that may be child number `place` of production p."""
         if (p, place) not in self._pair_gains:
-            allowed, grammar = self.rules.below(p, place - 1, self.seen), self.grammar
+            allowed, grammar = self.rules.below(p, place - 1, self.only_seen), self.grammar
             gains = {q: float(self.gains[grammar.feature((p, place - 1, q))]) for q in allowed}
             self._pair_gains[p, place] = gains
         return self._pair_gains[p, place]
@@ -166,11 +167,11 @@ class Chart:
     # -- trees, best first --------------------------------------------------------------------
 
     def trees(self) -> Iterator[tuple[float, Any]]:
-        """Yield pairs (value, nested tree) of all trees in the chart, largest value first."""
+        """Yield (value, nested tree) of all trees in the chart, largest value first."""
         ends = [self.length] if self.symbols is not None else range(1, self.length + 1)
         roots = set(self.rules.roots)
         tops = [
-            state for end in ends for state in self.whole.get((0, end), []) if state[1] in roots
+            state for end in ends for state in self.complete.get((0, end), []) if state[1] in roots
         ]
         waiting = [(-self.value[state], i, 0) for i, state in enumerate(tops)]
         heapify(waiting)
@@ -185,19 +186,19 @@ class Chart:
         """Return all ways to add the last child to a state, each as an edge of the chart."""
         _, p, place, end, height = state
         leaf, _ = self.grammar.productions[p].children[place - 1]
-        own = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
-        found: list[Edge] = []
+        base = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
+        edges: list[Edge] = []
         for before, at in self._states_before(state):
             joined = () if place == 1 else (before,)
             if leaf:
-                found.extend([(own, joined)] if self._leaf_fits(p, place, at, end) else [])
+                edges.extend([(base, joined)] if self._leaf_fits(p, place, at, end) else [])
                 continue
             for gain, child in self._children(self._span(at, end), p, place, height):
-                found.append((own + gain, (*joined, child)))
-        return found
+                edges.append((base + gain, (*joined, child)))
+        return edges
 
     def _derivation(self, state: State, rank: int) -> Derivation | None:
-        """Return the derivation of a state with the `rank`-th largest value, or None."""
+        """Return the derivation of a state at a rank by falling value; None if there are fewer."""
         ranked = self._ranked.setdefault(state, [])
         if state not in self._waiting:
             self._waiting[state] = []
@@ -214,9 +215,9 @@ class Chart:
         return ranked[rank]
 
     def _push_following(self, state: State, last: Derivation) -> None:
-        """Queue the successors of a derivation: one joined state moves to its next rank.
+        """Queue the successors of a derivation: in each, one joined state has its next rank.
 
-        Only states from the last one of rank above 0 on are advanced, so that none comes twice.
+        No rank before the last non-zero one is raised, so that no derivation is queued twice.
         """
         _, edge, ranks = last
         for i in reversed(range(len(ranks))):
@@ -231,27 +232,22 @@ class Chart:
         """
         value, waiting = edge[0], self._waiting[state]
         for joined, rank in zip(edge[1], ranks, strict=True):
-            part = self.value[joined] if rank == 0 else self._value_of(joined, rank)
-            if part is None:
+            derivation = self._derivation(joined, rank) if rank else (self.value[joined],)
+            if derivation is None:
                 return
-            value += part
+            value += derivation[0]
         heappush(waiting, (-value, len(waiting), edge, ranks))
 
-    def _value_of(self, state: State, rank: int) -> float | None:
-        """Return the `rank`-th largest value of a derivation of a state, or None."""
-        found = self._derivation(state, rank)
-        return None if found is None else found[0]
-
     def _tree(self, state: State, rank: int) -> Any:
-        """Return the nested tree of the derivation of a state with the `rank`-th largest value."""
+        """Return the derivation of a state at a rank by falling value, as a nested tree."""
         children: list[Any] = []
-        made = self.grammar.productions[state[1]]
+        production = self.grammar.productions[state[1]]
         while state[2]:
             place = state[2]
             _, (_, joined), ranks = self._derivation(state, rank)  # type: ignore[misc]
-            leaf, name = made.children[place - 1]
+            leaf, name = production.children[place - 1]
             children.append(name if leaf else self._tree(joined[-1], ranks[-1]))
             if place == 1:
                 break
             state, rank = joined[0], ranks[0]
-        return (made.label, *reversed(children))
+        return (production.label, *reversed(children))

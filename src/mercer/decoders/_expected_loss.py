@@ -1,4 +1,4 @@
-"""Losses of structured outputs: of all pairs, and the output of the least weighted sum of them."""
+"""Expected losses of structured outputs: their values, and the outputs that minimise them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..kernels._sequences import as_given
 from .rankings import Borda, Kemeny
 
 PRICES = tuple(sorted(np.round(np.linspace(-0.6, 0.6, 49), 3).tolist(), key=abs))
-"""What calibration chooses from."""
+"""The prices per label that calibration tries, smallest absolute value first."""
 
 
 class ExpectedLoss:
     """The loss Δ(y, y_i) of an output y against training outputs y_i, a given function.
 
-    Children know more of their loss: how to find the best y for weights on the training outputs.
+    Subclasses for known losses also find the best y for given weights on the training outputs.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class ExpectedLoss:
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
         """Return Σ_i c_i Δ(y_t, y_i) for each row c of C and its output y_t."""
-        found = []
+        values = []
         for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
             some = take(outputs, np.arange(rows.start, rows.stop))
-            found.append((C[rows] * self.pairs(some)).sum(axis=1))
-        return np.concatenate(found)
+            values.append((C[rows] * self.pairs(some)).sum(axis=1))
+        return np.concatenate(values)
 
 
 class LabelLoss(ExpectedLoss):
@@ -58,12 +58,12 @@ class LabelLoss(ExpectedLoss):
 
     Notes
     -----
-    Hamming: label by label, Σ_i c_i (2Y_ij - 1) > 0. F1: among sets of s labels the gains
-    Σ_i 2 c_i Y_ij / (s + |y_i|) add up, so that the best s labels are those of the largest gains,
-    for every s. Subset: a training output, or with the sum of all weights any other set.
+    Hamming: label j is in the best set if Σ_i c_i (2Y_ij - 1) > 0. F1: the gain of a set of s
+    labels is the sum over its labels j of Σ_i 2 c_i Y_ij / (s + |y_i|), so that for every s the
+    best set has the s labels of the largest gains. Subset: the best set is a training output.
 
-    A `price` is added to the expected loss for each label of a set, over the number of labels for
-    Hamming. It makes up for a ridge that draws weights towards the mean.
+    A `price` is added to the expected loss for each label of a set, divided by the number of
+    labels for Hamming. It compensates for a ridge, which shrinks the weights.
     """
 
     searches = True
@@ -88,16 +88,14 @@ class LabelLoss(ExpectedLoss):
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
         """Return the label set of least expected loss for each row of C, and that loss."""
-        found = self.labels.decoded(self._best_sets(C, [self.price])[0], self.sample)
-        return found, self.values(C, found)
+        best = self.labels.decoded(self._best_sets(C, [self.price])[0], self.sample)
+        return best, self.values(C, best)
 
     def calibrate(self, C: np.ndarray, y: Items) -> None:
-        """Choose the price per label with the least loss of the sets found for weights C.
+        """Choose the price per label with which the best sets for weights C have the least loss.
 
-        Row t of C has the weights of an example that was left out, and y[t] is its true
-        set.
-
-        The price stays 0 unless another one lowers the loss by more than one standard error.
+        Row t of C has the left-out weights of example t, and y[t] is its true set. The price
+        stays 0 unless another one lowers the loss by more than one standard error.
         """
         true = self._indicators(y)
         losses = []
@@ -128,17 +126,17 @@ class LabelLoss(ExpectedLoss):
         sizes = np.arange(1, labels + 1)
         gains = np.zeros((len(C), labels, labels))  # point, label, size
         for size in np.unique(self.sizes[self.sizes > 0]).astype(int):
-            own = self.sizes == size
-            gains += (C[:, own] @ self.Y[own])[:, :, None] * (2.0 / (sizes + size))
-        order, worth = best_by_size(gains)
-        empty, found = C[:, self.sizes == 0].sum(axis=1), []
+            rows = self.sizes == size
+            gains += (C[:, rows] @ self.Y[rows])[:, :, None] * (2.0 / (sizes + size))
+        order, totals = _best_by_size(gains)
+        empty, chosen = C[:, self.sizes == 0].sum(axis=1), []
         for price in prices:
-            priced = worth - price * sizes
+            priced = totals - price * sizes
             best = priced.argmax(axis=1)
             ranks = np.argsort(order[np.arange(len(C)), :, best], axis=1)
-            found.append(ranks <= best[:, None])
-            found[-1][empty > priced.max(axis=1)] = False
-        return found
+            chosen.append(ranks <= best[:, None])
+            chosen[-1][empty > priced.max(axis=1)] = False
+        return chosen
 
     def _subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
         """Return for each price the training label sets with the largest weights minus prices."""
@@ -149,10 +147,10 @@ class LabelLoss(ExpectedLoss):
         return [rows[(votes - price * sizes).argmax(axis=1)] > 0 for price in prices]
 
 
-def best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels by falling gain for each set size, and the sum of the best s gains.
+def _best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each set size s the labels by falling gain, and the sum of the s largest gains.
 
-    The gains and the labels have the shape (points, labels, sizes).
+    The gains and the labels have the shape (points, labels, sizes), the sums (points, sizes).
     """
     order = np.argsort(-gains, axis=1, kind="stable")
     summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
@@ -162,7 +160,8 @@ def best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class RankingLoss(ExpectedLoss):
     """The loss (1 - τ) / 2 of Kendall's τ or (1 - ρ) / 2 of Spearman's ρ; searches are exact.
 
-    Both are inner products of embeddings, so that weighted sums are points of these.
+    τ and ρ are inner products of feature vectors, so that a weighted sum of them is the inner
+    product with a weighted sum of feature vectors, which `Kemeny` and `Borda` decode.
     """
 
     searches = True
@@ -181,24 +180,25 @@ class RankingLoss(ExpectedLoss):
 
         `Kemeny` warns if a ranking is not proved to be the best.
         """
-        found = self.decoder._ranks(C @ self.F).astype(self.decoder.dtype_)
-        return found, self.values(C, found)
+        best = self.decoder._ranks(C @ self.F).astype(self.decoder.dtype_)
+        return best, self.values(C, best)
 
 
 class EditLoss(ExpectedLoss):
-    """The edit distance of sequences; the search is local, with a lower bound of the optimum.
+    """The edit distance of sequences, with a local search and a lower bound of the minimum.
 
     Notes
     -----
-    Only the `SUPPORT` outputs of the largest weights count. The best of them is improved by single
-    insertions, deletions and replacements while that helps. With c⁺ and c⁻ the parts of the
-    weights, C⁺ and C⁻ their sums and π = c⁺ / C⁺, the triangle inequality gives for every y
+    Only the `SUPPORT` outputs of the largest absolute weights count. The best of them is improved
+    by single insertions, deletions and replacements while that helps. With c⁺ and c⁻ the positive
+    and negative parts of the weights, C⁺ and C⁻ their sums, π = c⁺ / C⁺ and d_ij the distance of
+    y_i and y_j, the triangle inequality gives for every y
 
         Σ_i c_i d(y, y_i) ≥ (1 - C⁻/C⁺) Σ_{i<j} c⁺_i c⁺_j d_ij / C⁺ - Σ_k c⁻_k Σ_i π_i d_ik.
     """
 
     searches = True
-    SUPPORT, STARTS, ROUNDS = 48, 24, 8
+    SUPPORT, ROUNDS = 48, 8
 
     def __init__(self, name: str, kernel: Kernel, y: Items):
         require("rapidfuzz", "strings")
@@ -216,29 +216,30 @@ class EditLoss(ExpectedLoss):
         return _distances([self._as_text(item) for item in outputs], self.texts)
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return a locally best sequence for each row of C, and a bound of the least loss."""
-        found, bounds = [], np.empty(len(C))
+        """Return a locally best sequence for each row of C, and a lower bound of the least loss."""
+        best, bounds = [], np.empty(len(C))
         for t, weights in enumerate(C):
             text, bounds[t] = self._search(weights)
-            found.append(as_given([self.symbol[code] for code in text], self.y[0]))
-        return object_array(found), bounds
+            best.append(as_given([self.symbol[code] for code in text], self.y[0]))
+        return object_array(best), bounds
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
         """Return Σ_i c_i Δ(y_t, y_i) for each row c of C, over the largest weights c_i only."""
-        found = []
+        values = []
         for weights, output in zip(C, outputs, strict=True):
-            own = _largest(weights, self.SUPPORT)
-            distances = _distances([self._as_text(output)], [self.texts[i] for i in own])[0]
-            found.append(float(distances @ weights[own]))
-        return np.array(found)
+            support = _largest_weights(weights, self.SUPPORT)
+            distances = _distances([self._as_text(output)], [self.texts[i] for i in support])[0]
+            values.append(float(distances @ weights[support]))
+        return np.array(values)
 
     def _search(self, weights: np.ndarray) -> tuple[str, float]:
-        """Return a locally best string for one row of weights, and a bound of the least loss."""
-        own = _largest(weights, self.SUPPORT)
-        texts, c = [self.texts[i] for i in own], weights[own]
+        """Return a locally best string for weights, and a lower bound of the least loss."""
+        support = _largest_weights(weights, self.SUPPORT)
+        texts, c = [self.texts[i] for i in support], weights[support]
         D = _distances(texts, texts)
-        starts = np.argsort(D @ c, kind="stable")[: self.STARTS]
-        best, value = texts[starts[0]], float((D @ c)[starts[0]])
+        values = D @ c
+        start = int(values.argmin())
+        best, value = texts[start], float(values[start])
         letters = sorted({code for text, weight in zip(texts, c, strict=True)
                           for code in text if weight > 0})  # fmt: skip
         for _ in range(self.ROUNDS):
@@ -251,7 +252,7 @@ class EditLoss(ExpectedLoss):
         return best, min(value, _lower_bound(D, c))
 
 
-def _largest(weights: np.ndarray, number: int) -> np.ndarray:
+def _largest_weights(weights: np.ndarray, number: int) -> np.ndarray:
     """Return the positions of the `number` weights with the largest absolute values."""
     return np.argsort(-np.abs(weights), kind="stable")[:number]
 
@@ -274,10 +275,10 @@ def _one_edit_away(text: str, letters: list[str]) -> list[str]:
 
 
 def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
-    """Return a lower bound of min_y Σ_i c_i d(y, y_i), given the distances D of the y_i."""
-    up, down = np.maximum(c, 0.0), np.maximum(-c, 0.0)
-    most, least = up.sum(), down.sum()
-    if not most > least:
+    """Return a lower bound of min_y Σ_i c_i d(y, y_i), with D_ij = d(y_i, y_j) (see `EditLoss`)."""
+    positive, negative = np.maximum(c, 0.0), np.maximum(-c, 0.0)
+    gain, loss = positive.sum(), negative.sum()
+    if not gain > loss:
         return -np.inf
-    apart = 0.5 * float(up @ D @ up) / most
-    return (1.0 - least / most) * apart - float(down @ D @ up) / most
+    spread = 0.5 * float(positive @ D @ positive) / gain
+    return (1.0 - loss / gain) * spread - float(negative @ D @ positive) / gain

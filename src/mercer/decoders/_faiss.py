@@ -1,4 +1,4 @@
-"""Millions of candidates behind an index of the faiss library."""
+"""The search for the best of millions of candidates with an index of the faiss library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .._base.errors import require
 from ..embedding import Frame
 
 ROWS = 65536
-"""Candidates that are put into coordinates at once."""
+"""The number of candidates whose coordinates are computed at once."""
 SPARE = 16
 """Candidates beyond the requested ones that are scored again in double precision."""
 UNIT = 2.0**-24
-"""The rounding of a float32."""
+"""The largest relative rounding error of a float32."""
 NEIGHBOURS, EFFORT = 32, 128
-"""Of HNSW: links of a candidate, and candidates that are kept in view of a search."""
+"""Parameters M (links of a candidate) and efSearch (length of the search queue) of HNSW."""
 
 
 class FaissIndex:
@@ -25,18 +25,19 @@ class FaissIndex:
 
     Notes
     -----
-    Flat: rows (e, l(y, y) - m) against (2g, -1), where m is the mean of l(y, y), which changes no
-    order and keeps digits. HNSW finds neighbours by distance, which is the same question:
-    ‖g - Φ(y)‖² = ‖g - e‖² + (l(y, y) - ‖e‖²), the last term as the square of one more coordinate.
+    Let e be the coordinates of Φ(y). The flat index has rows (e, l(y, y) - m), and the query for a
+    point g is (2g, -1). Subtracting m, the mean of l(y, y), does not change the order and keeps
+    digits. HNSW searches by distance, which gives the same order: ‖g - Φ(y)‖² = ‖g - e‖² +
+    (l(y, y) - ‖e‖²), where the last term is the square of one more coordinate.
     """
 
     def __init__(self, frame: Frame, outputs: Items, hnsw: bool = False):
         require("faiss", "faiss")
         if not frame.compact:
             raise ValueError(
-                "an index needs outputs in finite coordinates, and this model writes its points "
-                "as weights on the training outputs: give it output_features, such as "
-                "mercer.features.RandomPivotedCholesky(rank=500), or leave index at None."
+                "an index needs outputs in finite coordinates, but the points of this model are "
+                "weights on the training outputs. Pass output_features to the model, such as "
+                "mercer.features.RandomPivotedCholesky(rank=500), or use index=None."
             )
         self.frame, self.outputs, self.hnsw = frame, outputs, hnsw
         self.longest = 0.0
@@ -45,31 +46,31 @@ class FaissIndex:
         self.unit = 2.0 ** round(np.log2(self.mean) / 2) if self.mean > 0 else 1.0
         self.index = self._build()
 
-    def _rows(self) -> Any:
-        """Yield coordinates and squared norms of the candidates, block by block."""
+    def _coordinate_blocks(self) -> Any:
+        """Yield (coordinates, squared norms) of blocks of candidates."""
         for rows in blocks(count(self.outputs), ROWS):
             some = part(self.outputs, rows)
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
 
     def _mean_norm(self) -> float:
-        """Return the mean squared norm of the candidates, estimated from up to 1,000."""
+        """Return the mean squared norm of the candidates, estimated from 1,000 of them."""
         some = take(self.outputs, np.linspace(0, count(self.outputs) - 1, 1000).astype(int))
         return float(np.mean(host(self.frame.sqnorms(some))))
 
     def _build(self) -> Any:
         """Build the faiss index and add all candidates to it."""
         index: Any = None
-        for E, norms in self._rows():
+        for E, norms in self._coordinate_blocks():
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
             flat = (norms - self.mean) / self.unit**2
             last = flat if rest is None else np.sqrt(np.maximum(rest, 0.0)) / self.unit
             E = with_column(E / self.unit, last)
-            index = index or self._empty(E.shape[1])
+            index = index or self._empty_index(E.shape[1])
             self.longest = max(self.longest, float(np.sqrt((E * E).sum(axis=1).max())))
             index.add(np.ascontiguousarray(E, dtype=np.float32))
         return index
 
-    def _empty(self, width: int) -> Any:
+    def _empty_index(self, width: int) -> Any:
         """Return an empty faiss index for vectors of length `width`."""
         import faiss
 
@@ -80,10 +81,10 @@ class FaissIndex:
         return index
 
     def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return indices and scores of the best `k` candidates per point, and if that is certain.
+        """Return indices and scores of the best `k` candidates per point, and whether that is sure.
 
-        C has the coordinates of one point per row. The third array is False where
-        rounding in the flat index may hide a better candidate; it is True for HNSW.
+        C has the coordinates of one point per row. The third array is False where rounding in the
+        flat index may hide a better candidate; with HNSW it is not checked and always True.
         """
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
@@ -106,7 +107,7 @@ class FaissIndex:
     def _exact_scores(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
         """Return the scores of candidates `found[t]` at each point t, in double precision.
 
-        The score is 2⟨g, Φ(y)⟩ - l(y, y) + m with m the mean squared norm.
+        The score is 2⟨g, Φ(y)⟩ - l(y, y) + m with m the mean squared norm; -inf for index -1.
         """
         numbers, place = np.unique(found, return_inverse=True)
         some = take(self.outputs, np.maximum(numbers, 0))
@@ -120,7 +121,7 @@ class FaissIndex:
 
 
 def with_column(A: Array, last: Array | float) -> Array:
-    """Return a matrix with `last` appended as its last column."""
+    """Return the matrix A with a last column of the entries of `last`, or of this number."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)

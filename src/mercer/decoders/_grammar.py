@@ -1,4 +1,4 @@
-"""A grammar read off trees: the productions that occur, and which of them occur below which."""
+"""The grammar of training trees: their productions, and which of them occur below which."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ class Production:
 class Grammar:
     """The productions of training trees, and the pairs (production, production of a child).
 
-    Productions and pairs are the features of a tree, numbered in this order. They have the hashes
-    that the kernel `Productions` gives them, so that points written as sums over flat trees are
-    read as well.
+    Productions and pairs are the features of a tree, numbered in this order. Their hashes are those
+    of the kernel `Productions`, so that the features of flat trees can be counted as well.
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ class Grammar:
         self.sizes = np.array([size for _, size, _ in read])
         self.chains = np.array([_longest_chain(nested(tree, "y")) for tree in trees])
         self.by_label: dict[Hashable, list[int]] = {}
-        for p, made in enumerate(self.productions):
-            self.by_label.setdefault(made.label, []).append(p)
+        for p, rule in enumerate(self.productions):
+            self.by_label.setdefault(rule.label, []).append(p)
         pairs = [pair_hashes(self._hash[p], place, self._hash[q]) for p, place, q in self.below]
         self._keys = np.array([*self._hash, *pairs], dtype=np.uint64)
         self._order = np.argsort(self._keys)
@@ -90,7 +89,7 @@ class Grammar:
         return int(number[-1]), len(hashes), bag
 
     def _count_matrix(self, bags: list[Counter]) -> sparse.csr_array:
-        """Return feature counters as a sparse matrix, one row per counter."""
+        """Return the counts of features in each bag as a sparse matrix, one row per bag."""
         entries = [
             (row, self.feature(f), count)
             for row, bag in enumerate(bags)
@@ -109,30 +108,30 @@ class Grammar:
 
     def counts_of(self, trees: Iterable[FlatTree]) -> sparse.csr_array:
         """Return the feature counts of flat trees, one row each; unseen features are ignored."""
-        found = []
+        entries = []
         for row, tree in enumerate(trees):
             inner = tree.productions()[np.diff(tree.pointer) > 0]
             keys = np.concatenate([inner, tree.pairs()])
             at = np.searchsorted(self._keys, keys, sorter=self._order)
             columns = self._order[np.minimum(at, len(self._order) - 1)]
             columns = columns[self._keys[columns] == keys]
-            found.append((np.full(len(columns), row), columns))
-        rows, columns = (np.concatenate(part) for part in zip(*found, strict=True))
-        shape = (len(found), len(self._keys))
+            entries.append((np.full(len(columns), row), columns))
+        rows, columns = (np.concatenate(part) for part in zip(*entries, strict=True))
+        shape = (len(entries), len(self._keys))
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
         """Return the feature counts of a tree, and the sum of squared counts of unseen pairs."""
         bag: Counter = Counter()
-        top: list[Any] = [(tree, None)]
-        while top:
-            node, above = top.pop()
+        waiting: list[Any] = [(tree, None)]
+        while waiting:
+            node, above = waiting.pop()
             if is_inner(node):
                 p = self.number[production(node)]
                 bag[p] += 1
                 if above is not None:
                     bag[*above, p] += 1
-                top.extend((child, (p, place)) for place, child in enumerate(node[1:]))
+                waiting.extend((child, (p, place)) for place, child in enumerate(node[1:]))
         counts, others = np.zeros(len(self._keys)), 0.0
         for f, c in bag.items():
             at = self.feature(f)
@@ -155,9 +154,9 @@ class Rules:
     grammar
         The grammar.
     known
-        Which features occur in the trees that the search may know.
+        A mask of the features that occur in the training trees that the search may use.
     rows
-        Those trees.
+        The positions of those training trees.
     """
 
     def __init__(self, grammar: Grammar, known: np.ndarray, rows: np.ndarray):
@@ -172,23 +171,22 @@ class Rules:
         self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
-        """Return the label of a production if all its children are leaves, else its number.
+        """Return the label of production p if all its children are leaves, else its number p.
 
-        Productions of the same kind may replace each other below a production.
+        Where a production was seen below another one, all of its kind are allowed.
         """
-        made = self.grammar.productions[p]
-        return made.label if made.only_leaves else p
+        rule = self.grammar.productions[p]
+        return rule.label if rule.only_leaves else p
 
-    def below(self, p: int, place: int, seen: bool) -> list[int]:
+    def below(self, p: int, place: int, only_seen: bool) -> list[int]:
         """Return the productions that may be child number `place` of production p.
 
-        With `seen`, only those seen there in a training tree; else all with the right
-        label.
+        With `only_seen` these are the kinds seen there in a training tree, else all productions
+        with the label of the child.
         """
-        grammar = self.grammar
-        own = grammar.by_label.get(grammar.productions[p].children[place][1], [])
-        own = [q for q in own if q in self._allowed]
-        return [q for q in own if not seen or (p, place, self._kind(q)) in self._seen]
+        label = self.grammar.productions[p].children[place][1]
+        allowed = [q for q in self.grammar.by_label.get(label, []) if q in self._allowed]
+        return [q for q in allowed if not only_seen or (p, place, self._kind(q)) in self._seen]
 
 
 def is_inner(node: Any) -> bool:
@@ -203,7 +201,7 @@ def production(node: Sequence[Any]) -> Production:
 
 
 def _longest_chain(tree: Any) -> int:
-    """Return the largest number of nested nodes whose only child is an inner node."""
+    """Return the length of the longest path of nodes whose only child is an inner node."""
     longest, waiting = 0, [(tree, 0)]
     while waiting:
         node, above = waiting.pop()

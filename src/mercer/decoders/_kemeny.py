@@ -1,4 +1,4 @@
-"""Best orders for given preferences: compiled subset programme, integer programme."""
+"""Best orders of labels for pairwise preferences, by dynamic or integer programming."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from scipy.sparse.csgraph import connected_components
 from .._base.loops import compiled, parallel
 
 SUBSETS = 16
-"""The number of labels up to which all subsets are enumerated."""
+"""The largest number of labels for which all subsets are enumerated."""
 PROGRAMME = 300
-"""Up to this many labels that beat each other in a circle the integer programme is solved."""
+"""The largest number of labels, preferred to each other in a cycle, for an integer programme."""
 TOLERANCE = 1e-10
-"""Of the sum of all preferences: what rounding may take from the value of an order."""
+"""The allowed rounding error of the value of an order, relative to the sum of preferences."""
 
 
 def subset_orders(W: np.ndarray) -> np.ndarray:
     """Return for each (m, m) matrix the order of the labels with the largest Σ_{i before j} W_ij.
 
-    best[S], the most that the labels of S win among themselves, is the best over the label that
-    comes last in S. What S wins against a label is looked up in two halves: O(2^m m) in all.
+    Dynamic programming over subsets: best[S], the largest such sum over the orders of a subset S,
+    is the maximum over the label that comes last. Sums over S of preferences to a label come from
+    tables for the two halves of the labels, so that the cost is O(2^m m).
     """
     orders = np.empty(W.shape[:2], dtype=np.int64)
     _subset_orders(W, orders)
@@ -32,7 +33,7 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
 
 @parallel
 def _subset_orders(start, stop, W, orders):
-    """Write the best orders of matrices start, …, stop - 1, by programming over subsets."""
+    """Write the best order for each of W[start:stop] into orders[start:stop]."""
     m = W.shape[1]
     half = m // 2
     mask = (1 << half) - 1
@@ -67,12 +68,10 @@ def _subset_sums(rows: np.ndarray) -> np.ndarray:
 
 
 def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels by number of pairwise wins, and whether that order is proved best.
+    """Return for each W[t] the labels by number of pairwise wins, and whether that order is best.
 
-    W[t, i, j] > 0 says that label i beats label j at point t.
-
-    An order that wins every duel is the best. Without a cycle among the duels the number of wins
-    gives one.
+    Label i wins against label j if W[t, i, j] > 0. An order in which no label loses against a later
+    one is the best. If the wins have no cycle, the order by number of wins is such an order.
     """
     orders = np.argsort(-(W > 0).sum(axis=2), axis=1, kind="stable")
     rows = np.arange(len(W))[:, None, None]
@@ -84,35 +83,35 @@ def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
     """Return the order with the largest Σ_{i before j} W_ij, and whether that is proved.
 
-    Labels that beat each other in a circle belong together; the circles themselves have an order
-    that wins every duel between them, so each is solved on its own, exactly.
+    The strong components of the graph of wins (W_ij > 0) have an order in which no component loses
+    against a later one, so that each component can be ordered on its own.
     """
     count, member = connected_components(csr_array(W > 0), directed=True, connection="strong")
-    circles = [np.flatnonzero(member == c) for c in range(count)]
+    components = [np.flatnonzero(member == c) for c in range(count)]
     inside = np.eye(count)[member]
-    beats = inside.T @ (W > 0) @ inside > 0
-    parts, proved = [], True
-    for circle in (circles[c] for c in _unbeaten_first(beats)):
-        order, sure = _cycle_order(W[np.ix_(circle, circle)], time_limit)
-        parts.append(circle[order])
-        proved &= sure
-    return np.concatenate(parts), proved
+    wins = inside.T @ (W > 0) @ inside > 0
+    parts, all_proved = [], True
+    for component in (components[c] for c in _unbeaten_first(wins)):
+        order, proved = _cycle_order(W[np.ix_(component, component)], time_limit)
+        parts.append(component[order])
+        all_proved &= proved
+    return np.concatenate(parts), all_proved
 
 
-def _unbeaten_first(beats: np.ndarray) -> list[int]:
-    """Return an order in which i comes before j wherever beats[i, j] is True."""
-    np.fill_diagonal(beats, False)
-    rivals = beats.sum(axis=0)
+def _unbeaten_first(wins: np.ndarray) -> list[int]:
+    """Return an order in which i comes before j wherever wins[i, j] is True, for i ≠ j."""
+    np.fill_diagonal(wins, False)
+    losses = wins.sum(axis=0)
     order: list[int] = []
-    while len(order) < len(beats):
-        order.append(int(np.flatnonzero(rivals == 0)[0]))
-        rivals -= beats[order[-1]]
-        rivals[order[-1]] = -1
+    while len(order) < len(wins):
+        order.append(int(np.flatnonzero(losses == 0)[0]))
+        losses -= wins[order[-1]]
+        losses[order[-1]] = -1
     return order
 
 
 def _cycle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order of labels that beat each other in cycles, and whether it is proved."""
+    """Return the best order of the labels of a strong component, and whether that is proved."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
     return integer_order(W, time_limit)
@@ -121,28 +120,28 @@ def _cycle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, b
 def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
     """Return the best order by integer linear programming, and whether that is proved.
 
-    x_ij = 1 where i is before j, and no three labels make a circle. Only the circles that a
-    solution has are forbidden, round by round: first with fractions allowed, then without. An
-    order that reaches the value of a relaxed programme is optimal.
+    The variables are x_ij = 1 where i is before j, and no three labels may make a cycle. Cycles are
+    forbidden one by one, as solutions contain them, first with real variables, then with integers.
+    An order that reaches the value of a relaxed programme is optimal.
     """
     best = np.argsort(W.sum(axis=0), kind="stable")
     if len(W) > PROGRAMME:
         return best, False
     end = np.inf if time_limit is None else time.monotonic() + time_limit
-    program, whole = _Programme(W), False
+    programme, integral = _Programme(W), False
     while (left := end - time.monotonic()) > 0:
-        found = program.solve(whole, left)
-        if found is None:
+        solution = programme.solve(integral, left)
+        if solution is None:
             break
-        X, bound = found
+        X, bound = solution
         order = np.argsort(-X.sum(axis=1), kind="stable")
         best = max(best, order, key=lambda order: order_value(W, order))
         if order_value(W, best) >= bound - TOLERANCE * np.abs(W).sum():
             return best, True
-        if not program.forbid_circles(X):
-            if whole:
+        if not programme.forbid_cycles(X):
+            if integral:
                 return best, True
-            whole = True
+            integral = True
     return best, False
 
 
@@ -158,24 +157,24 @@ class _Programme:
         self.gain = W[self.pairs] - W.T[self.pairs]
         self.triples = np.zeros((0, 3), dtype=int)
 
-    def solve(self, whole: bool, seconds: float) -> tuple[np.ndarray, float] | None:
-        """Solve the programme; return the solution and an upper bound, or None if out of time.
+    def solve(self, integral: bool, seconds: float) -> tuple[np.ndarray, float] | None:
+        """Return the optimal variables X and their value, or None if out of time.
 
-        With `whole`, the variables are integers; else the programme is relaxed.
+        With `integral` the variables are integers, else real numbers in [0, 1].
         """
-        found = milp(
+        solution = milp(
             -self.gain,
-            integrality=np.full(len(self.gain), int(whole)),
+            integrality=np.full(len(self.gain), int(integral)),
             bounds=Bounds(0, 1),
             constraints=self._constraints() if len(self.triples) else (),
             options={"mip_rel_gap": 0.0} | ({"time_limit": seconds} if seconds < np.inf else {}),
         )
-        if found.status != 0:
+        if solution.status != 0:
             return None
         X = np.zeros((self.m, self.m))
-        X[self.pairs] = found.x
-        X.T[self.pairs] = 1.0 - found.x
-        return X, self.least - found.fun
+        X[self.pairs] = solution.x
+        X.T[self.pairs] = 1.0 - solution.x
+        return X, self.least - solution.fun
 
     def _constraints(self) -> LinearConstraint:
         """Return the linear constraints that forbid the 3-cycles found so far."""
@@ -185,20 +184,20 @@ class _Programme:
         signs = np.tile([1.0, 1.0, -1.0], len(a))
         return LinearConstraint(csr_array((signs, (rows, columns.ravel())), shape), 0.0, 1.0)
 
-    def forbid_circles(self, X: np.ndarray) -> int:
-        """Forbid the worst 3-cycle of a solution X for each pair of labels; return how many.
+    def forbid_cycles(self, X: np.ndarray) -> int:
+        """Forbid the worst 3-cycle (a, b, c) of a solution X for each pair a < c; return how many.
 
-        For a < b < c there is none where 0 ≤ x_ab + x_bc - x_ac ≤ 1.
+        Labels a < b < c make no cycle if 0 ≤ x_ab + x_bc - x_ac ≤ 1.
         """
-        found = []
+        cycles = []
         for a in range(self.m - 2):
             after, rest = X[a, a + 1 :], X[a + 1 :, a + 1 :]
             sums = after[:, None] + rest - after[None, :]
             excess = np.triu(np.maximum(-sums, sums - 1.0), 1)
             b = excess.argmax(axis=0)
             c = np.flatnonzero(excess.max(axis=0) > 1e-6)
-            found.append(np.column_stack([np.full(len(c), a), a + 1 + b[c], a + 1 + c]))
-        new = np.concatenate(found)
+            cycles.append(np.column_stack([np.full(len(c), a), a + 1 + b[c], a + 1 + c]))
+        new = np.concatenate(cycles)
         self.triples = np.concatenate([self.triples, new])
         return len(new)
 

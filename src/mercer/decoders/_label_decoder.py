@@ -17,14 +17,14 @@ class LabelDecoder(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Any:
         """Store one training output, whose form (array or list) predictions will have."""
-        known = kernel.multiple.kernel
-        own = isinstance(known, Labels)
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        if not (undone and (kernel.on_vectors or own)):
+        core = kernel.multiple.kernel
+        on_labels = isinstance(core, Labels)
+        invertible = kernel.features is not None and kernel.features.inverse is not None
+        if not (invertible and (kernel.on_vectors or on_labels)):
             raise unsuited_kernel(
                 self, kernel, "linear in the labels, such as Labels() or Linear()"
             )
-        self.labels_: Any = known if own else Labels().fit(Labels().as_outputs(y))
+        self.labels_: Any = core if on_labels else Labels().fit(Labels().as_outputs(y))
         self.kernel_: Any = kernel
         self.sample_ = take(y, [0])
         return self

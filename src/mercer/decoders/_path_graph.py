@@ -1,4 +1,4 @@
-"""The strings that a path decoder walks through: contexts, and the symbols that may follow."""
+"""The graph of strings that `NGramPath` searches: contexts, and the symbols that may follow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._base.checks import Limits, indices, must, offsets
 from ..kernels._ngrams import NGrams
 
 LARGEST = 2_000_000
-"""More n-grams than this are not enumerated."""
+"""The largest number of n-grams that are enumerated."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,18 @@ class PathGraph:
     Attributes
     ----------
     starts, target
-        The edges of state a are starts[a], …, starts[a + 1] - 1; an edge leads to target.
+        The edges of state a are starts[a], …, starts[a + 1] - 1; edge e leads to state target[e].
     roots
         The first state of each length of context 0, …, n - 1; state 0 is the empty context.
     symbols
         The symbol of each edge.
     chain
-        For each edge and length m the edge of the m-gram that it ends; -1 where it is shorter.
+        chain[e, m - 1] is the edge of the last m symbols of edge e's n-gram; -1 if that is shorter.
     known
-        For each edge the number of its own n-gram among those given; -1 where it is none of them.
+        The index of each edge's n-gram among the n-grams of the kernel; -1 if it is not one.
     level, suffix
-        For each edge the length of its n-gram less one, and the edge without the first symbol.
+        The length of each edge's n-gram minus one, and the edge of that n-gram without its first
+        symbol.
     """
 
     starts: np.ndarray
@@ -63,17 +64,19 @@ class PathGraph:
         size, n = len(ngrams.alphabet), ngrams.n
         if not seen and size**n > LARGEST:
             raise ValueError(
-                f"{size} symbols have {size**n} {n}-grams, too many to go through: use "
-                'ngrams="seen", or a shorter n.'
+                f"{size} symbols have {size**n} {n}-grams, which are too many to search: use "
+                'ngrams="seen", or a smaller n.'
             )
         keys = ngrams.keys if seen else [np.arange(size**m) for m in range(1, n + 1)]
         shorter = _suffixes(keys, size)
-        known = _numbers(keys, ngrams.keys, size)
+        known = _indices_among(keys, ngrams.keys, size)
         counts = np.array([1, *[len(level) for level in keys]])
         roots = np.concatenate([[0], np.cumsum(counts[:-1])[: n - 1]]).astype(np.int64)
         sources = np.concatenate([roots[m] + level // size for m, level in enumerate(keys)])
         targets = [roots[m] + np.arange(len(level)) for m, level in enumerate(keys[:-1], start=1)]
-        first = np.concatenate([[0, 0], np.cumsum(counts[1:])])[:n]  # edge of the level below
+        first = np.concatenate([[0, 0], np.cumsum(counts[1:])])[
+            :n
+        ]  # first edge of the length before
         states = int(counts[:n].sum())
         level = np.repeat(np.arange(n), [len(grams) for grams in keys])
         suffix = np.concatenate([below + ids for below, ids in zip(first, shorter, strict=True)])
@@ -91,14 +94,17 @@ class PathGraph:
 
 
 def _suffixes(keys: list[np.ndarray], size: int) -> list[np.ndarray]:
-    """Return for each m-gram the index of the (m-1)-gram that lacks its first symbol."""
+    """Return for each m-gram the index of the (m-1)-gram without its first symbol.
+
+    keys[m - 1] has the m-grams, and `size` is the number of symbols.
+    """
     shorter = [np.zeros(len(keys[0]), dtype=np.int64)]
     for level, below in zip(keys[1:], keys[:-1], strict=True):
         shorter.append(np.searchsorted(below, shorter[-1][level // size] * size + level % size))
     return shorter
 
 
-def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list[np.ndarray]:
+def _indices_among(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list[np.ndarray]:
     """Return the index of each n-gram in `keys` among the n-grams `given`; -1 if absent.
 
     Both are lists over the lengths 1, 2, …; `size` is the number of symbols.
@@ -106,16 +112,16 @@ def _numbers(keys: list[np.ndarray], given: list[np.ndarray], size: int) -> list
     parents, numbers = np.zeros(1, dtype=np.int64), []
     for level, known in zip(keys, given, strict=True):
         parent = parents[level // size]
-        wanted = parent * size + level % size
-        place = np.searchsorted(known, wanted)
-        there = np.append(known, -1)[place] == wanted
-        parents = np.where((parent >= 0) & there, place, -1)
+        key = parent * size + level % size
+        position = np.searchsorted(known, key)
+        present = np.append(known, -1)[position] == key
+        parents = np.where((parent >= 0) & present, position, -1)
         numbers.append(parents)
     return numbers
 
 
 def _edges_by_length(level: np.ndarray, suffix: np.ndarray, n: int) -> np.ndarray:
-    """Return for each edge and each length the edge of its last n-gram of that length, else -1."""
+    """Return `PathGraph.chain` for edges with the given levels and suffixes, up to n symbols."""
     chain, edges = np.full((len(level), n), -1, dtype=np.int64), np.arange(len(level))
     for length in range(n - 1, -1, -1):
         ends = level[edges] == length

@@ -1,4 +1,4 @@
-"""The searches for the best sequence, compiled; imported when one is first decoded."""
+"""Compiled searches for the best sequence; imported when one is first decoded."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import numpy as np
 from .._base.loops import compiled, parallel
 
 Paths = namedtuple("Paths", "starts target chain roots worth kappa bonus")
-"""The graph that is searched, as in `PathGraph`; the price w_m of n-grams of m symbols, the
-part of it that two equal n-grams pay by their distance, and the bonus of a symbol."""
+"""The arrays of a `PathGraph`, and the parameters of the score.
+
+These are the weight of n-grams by length, the similarity `kappa` of two positions by distance, and
+the bonus of a symbol.
+"""
 
 
 @parallel
-def viterbi(start, stop, scores, table, wanted, codes, ends):
+def viterbi(start, stop, scores, table, required, codes, ends):
     """Write the best sequence of points start, …, stop - 1 into `codes`, lengths into `ends`.
 
-    table[context, c] scores symbol c after a context, c = |alphabet| being the end; a context is a
-    number in base |alphabet| + 1 whose digits are the symbols before, the border symbol at first.
-    A length of -1 leaves the length open.
+    scores[t, p, c] is the score of symbol c at position p of point t, and table[context, c] that of
+    c after a context; c = |alphabet| stands for the end. A context is a number in base
+    |alphabet| + 1 whose digits are the symbols before; at first each is |alphabet|. required[t] is
+    the length of sequence t, -1 if it is free.
     """
     _, places, size = scores.shape
     states = table.shape[0]
@@ -31,9 +35,9 @@ def viterbi(start, stop, scores, table, wanted, codes, ends):
         best = -np.inf
         state = states - 1
         end = 0
-        if wanted[t] <= 0:
+        if required[t] <= 0:
             best = table[states - 1, size]
-        longest = places if wanted[t] < 0 else wanted[t]
+        longest = places if required[t] < 0 else required[t]
         for p in range(longest):
             after = np.full(states, -np.inf)
             for a in range(states):
@@ -47,7 +51,7 @@ def viterbi(start, stop, scores, table, wanted, codes, ends):
                         before[p, b] = a
                         symbol[p, b] = c
             value = after
-            if wanted[t] < 0 or p == longest - 1:
+            if required[t] < 0 or p == longest - 1:
                 for a in range(states):
                     if value[a] + table[a, size] > best:
                         best = value[a] + table[a, size]
@@ -73,12 +77,12 @@ def _add_windows(cells, width, value, late, out):
 
 @parallel
 def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cells, fronts, backs):
-    """Write the total score of the n-grams that end with each edge, for every point.
+    """Write the total score of the n-grams that end with each edge into `fronts` and `backs`.
 
-    fronts[t, e, i] has those that depend on the position i of the edge's symbol, and
-    backs[t, e, b] those that depend on the number b of symbols after it. With width 0 positions do
-    not count. An edge ends its own n-gram and all that the edge of its suffix ends, which comes
-    before it.
+    fronts[t, e, i] has the part for point t that depends on the position i of the symbol of edge e,
+    and backs[t, e, b] the part that depends on the number b of symbols after it. With width 0
+    positions do not count. The n-grams that end with an edge are its own one and those of the edge
+    suffix[e], which comes before e.
     """
     longest = fronts.shape[2]
     for t in range(start, stop):
@@ -102,9 +106,9 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 @compiled
 def _look_ahead(front, back, graph, length, ahead):
-    """Write an upper bound of what symbols i, …, length - 1 add into ahead[i, state].
+    """Write bounds of the score of symbols i, …, length - 1 after a state to `ahead[i, state]`.
 
-    The penalty of repeated n-grams is left out.
+    These are upper bounds that ignore the penalty of repeated n-grams.
     """
     n, roots = len(graph.roots), graph.roots
     for state in range(ahead.shape[1]):
@@ -121,24 +125,25 @@ def _look_ahead(front, back, graph, length, ahead):
 
 
 @compiled
-def _repeats(edges, i, e, graph):
-    """Return the penalty of edge e at position i for n-grams that occurred earlier in the path."""
-    paid, chain = 0.0, graph.chain
+def _repeat_penalty(edges, i, e, graph):
+    """Return the penalty of edge e at position i for n-grams that end with earlier edges too."""
+    penalty, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]
         if gram < 0 or graph.worth[m] == 0.0:
             continue
         for j in range(i):
             if chain[edges[j], m] == gram:
-                paid += 2.0 * graph.worth[m] * graph.kappa[i - j]
-    return paid
+                penalty += 2.0 * graph.worth[m] * graph.kappa[i - j]
+    return penalty
 
 
 @compiled
-def _search(front, back, graph, length, ahead, best, budget, edges, found):
-    """Find the best path of a length by depth-first branch and bound.
+def _best_path(front, back, graph, length, ahead, best, budget, edges, found):
+    """Find the best path of a length by depth-first branch and bound, and write it into `found`.
 
-    Returns the best value, whether it improved on `best`, and the number of nodes visited.
+    Only paths of a value above `best` count. Returns the best value, whether it is above `best`,
+    and the number of nodes visited, at most `budget` + 1.
     """
     starts, target = graph.starts, graph.target
     position = np.zeros(length + 1, dtype=np.int64)
@@ -167,7 +172,7 @@ def _search(front, back, graph, length, ahead, best, budget, edges, found):
                 gain = front[e, i] + back[e, length - 1 - i] + graph.bonus
                 if value[i] + gain + ahead[i + 1, target[e]] <= best:
                     continue
-                gain -= _repeats(edges, i, e, graph)
+                gain -= _repeat_penalty(edges, i, e, graph)
                 bound = value[i] + gain + ahead[i + 1, target[e]]
                 if bound > best:
                     gains[i, count], order[i, count] = bound, e
@@ -189,9 +194,9 @@ def _search(front, back, graph, length, ahead, best, budget, edges, found):
 
 @parallel
 def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends, values, proved):
-    """Write the best path of points start, …, stop - 1 over all lengths into the outputs.
+    """Write the best path of points start, …, stop - 1 over all lengths into the last arguments.
 
-    The outputs are `paths`, `ends` (lengths), `values` and `proved`.
+    These are the `paths`, their lengths `ends`, their `values`, and whether they are `proved` best.
     """
     longest = fronts.shape[2]
     states = len(graph.starts) - 1
@@ -210,7 +215,7 @@ def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends,
         for length in np.argsort(-bounds):
             if length < 1 or bounds[length] <= best:
                 continue
-            value, improved, nodes = _search(
+            value, improved, nodes = _best_path(
                 front, back, graph, length, ahead[length], best, max(left, length + 1), edges, found
             )
             if nodes > max(left, length + 1):

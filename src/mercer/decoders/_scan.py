@@ -1,4 +1,4 @@
-"""Scores of candidates in blocks, and the best of them with a running list."""
+"""Scores of candidates in blocks, and the best candidates over all blocks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from array_api_compat import device
 from .._base.arrays import Array, blocks, host, is_foreign, like, namespace
 
 POINTS, CANDIDATES = 1024, 2048
-"""Scores that are in memory at once: 16 MiB of them, enough for full speed of the product."""
+"""Rows and columns of a block of scores: 16 MiB, enough for full speed of the product."""
 Change = Callable[[slice, slice], Array]
-"""From some points and some candidates to what is added to their scores; -inf rules out."""
+"""A function of slices of points and candidates that returns an array to add to their scores.
+
+-inf excludes a candidate.
+"""
 
 
 def score_blocks(
@@ -29,13 +32,13 @@ def score_blocks(
     Parameters
     ----------
     C
-        A row of numbers for each point.
+        One row for each point.
     coordinates
-        From some of the candidates to as many rows.
+        A function from a slice of candidates to their rows.
     n, size
-        The number of candidates, and how many are looked at together.
+        The number of candidates, and how many of them a block has.
     changes
-        What is added to the scores.
+        Functions whose values are added to the scores.
     """
     for columns in blocks(n, size or CANDIDATES):
         E = coordinates(columns)
@@ -54,12 +57,12 @@ def best_of_blocks(
     held: dict[int, Best] = {}
     for rows, columns, S in parts:
         held[rows.start] = merge_best(held.get(rows.start), S, columns.start, k)
-    numbers, scores = ([host(best[j]) for best in held.values()] for j in (0, 1))
-    return np.concatenate(numbers), np.concatenate(scores)
+    indices, scores = ([host(best[j]) for best in held.values()] for j in (0, 1))
+    return np.concatenate(indices), np.concatenate(scores)
 
 
 Best = tuple[Array, Array]
-"""Numbers and scores of the best candidates so far, one row a point, best first."""
+"""Indices and scores of the best candidates so far, one row for each point, best first."""
 
 
 def merge_best(held: Best | None, S: Array, offset: int, k: int) -> Best:
@@ -73,25 +76,25 @@ def merge_best(held: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _merge_single(held: Best | None, S: Array, offset: int) -> Best:
-    """Return the best one of the candidates in `held` and in S; the first one of equal scores."""
+    """Return the best candidate of `held` and S for each point; of equal scores the first."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
     top = xp.max(S, axis=1) if is_foreign(S) else S[np.arange(len(S)), column]
-    number, top = (column + offset)[:, None], top[:, None]
+    index, top = (column + offset)[:, None], top[:, None]
     if held is None:
-        return number, top
+        return index, top
     better = top > held[1]
-    return xp.where(better, number, held[0]), xp.where(better, top, held[1])
+    return xp.where(better, index, held[0]), xp.where(better, top, held[1])
 
 
 def _merge_numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
-    """Return the best k of the candidates in `held` and in the numpy array S, without sorting."""
-    numbers, both = _masked_entries(S, _may_be_best(held, S, k), offset)
+    """Return the best k of the candidates in `held` and in S, a numpy array, by a partial sort."""
+    indices, both = _masked_entries(S, _may_be_best(held, S, k), offset)
     if held is not None:
-        numbers, both = np.hstack([held[0], numbers]), np.hstack([held[1], both])
+        indices, both = np.hstack([held[0], indices]), np.hstack([held[1], both])
     order = np.argsort(-both, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(numbers, order, axis=1), np.take_along_axis(both, order, axis=1)
+    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(both, order, axis=1)
 
 
 def _may_be_best(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
@@ -108,24 +111,24 @@ def _masked_entries(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
     """Return indices and scores of the masked entries of S, left-aligned and padded with -inf."""
     row, column = np.nonzero(hit)
     counts = np.bincount(row, minlength=len(S))
-    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers = np.zeros((len(S), counts.max(initial=0)), dtype=np.intp)
-    scores = np.full(numbers.shape, -np.inf)
-    numbers[row, place], scores[row, place] = column + offset, S[row, column]
-    return numbers, scores
+    slot = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    indices = np.zeros((len(S), counts.max(initial=0)), dtype=np.intp)
+    scores = np.full(indices.shape, -np.inf)
+    indices[row, slot], scores[row, slot] = column + offset, S[row, column]
+    return indices, scores
 
 
 def _merge_foreign(held: Best | None, S: Array, offset: int, k: int) -> Best:
     """Return the best k of the candidates in `held` and in S, an array of another library."""
     xp, (rows, columns) = namespace(S), S.shape
-    numbers = xp.arange(offset, offset + columns, device=device(S))[None, :]
-    numbers = xp.broadcast_to(numbers, (rows, columns))
+    indices = xp.arange(offset, offset + columns, device=device(S))[None, :]
+    indices = xp.broadcast_to(indices, (rows, columns))
     if held is not None:
-        numbers, S = xp.concat([held[0], numbers], axis=1), xp.concat([held[1], S], axis=1)
+        indices, S = xp.concat([held[0], indices], axis=1), xp.concat([held[1], S], axis=1)
     order = xp.argsort(S, axis=1, descending=True, stable=True)[:, : min(k, S.shape[1])]
     flat = order + xp.arange(rows, device=device(S))[:, None] * S.shape[1]
 
     def at(A: Array) -> Array:
         return xp.reshape(xp.take(xp.reshape(A, (-1,)), xp.reshape(flat, (-1,))), flat.shape)
 
-    return at(numbers), at(S)
+    return at(indices), at(S)

@@ -1,8 +1,9 @@
-"""Predicted points in the sparse features of an output kernel, some points at a time."""
+"""What decoders of sequences share: features of points in blocks, lengths, and calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from operator import eq
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,17 @@ from .._base.arrays import Items, blocks, host
 from ..embedding import Embedding
 
 POINTS = 256
-"""Points whose features, which may be many, are in memory at once."""
+"""The number of points whose features are in memory at once."""
 
 
-def targets(
+def feature_blocks(
     points: Embedding, kernel: Any, size: int = POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield blocks of points as (rows, features), in the features of the unscaled kernel.
+    """Yield (rows, F) for blocks of `size` points, with F the features of points[rows].
 
-    Points written as sums over outputs are read through the outputs' sparse features: thousands
-    of outputs by hundred thousands of features would not fit otherwise.
+    The features are those of the kernel without its scale. For points that are weighted sums of
+    outputs, F is the product of the weights and the outputs' sparse features, because dense
+    features of thousands of outputs would not fit into memory.
     """
     C = points.coordinates
     try:
@@ -38,56 +40,57 @@ def targets(
             yield rows, np.ascontiguousarray(host(weights) @ F)
 
 
-def lengths(points: Embedding, length: Any) -> np.ndarray | None:
-    """Return the length that the output of each point must have; None where any is allowed."""
+def required_lengths(points: Embedding, length: Any) -> np.ndarray | None:
+    """Return the length that the rule `length` sets for the output of each point; None if free."""
     if length is None:
         return None
     if length != "input" and not callable(length):
         raise ValueError(f'length must be None, "input" or a function of x, got {length!r}.')
     if points.inputs is None:
-        raise ValueError("lengths that depend on x need points that know their x.")
-    return np.array([_length(x, t, length) for t, x in enumerate(points.inputs)], dtype=np.int64)
+        raise ValueError(
+            f"length={length!r} needs points that know their x: predict from inputs, or use "
+            "length=None."
+        )
+    return np.array(
+        [_required_length(x, t, length) for t, x in enumerate(points.inputs)], dtype=np.int64
+    )
 
 
-def _length(x: Any, t: int, length: Any) -> int:
-    """Return the length of the output for input x, the t-th one, by the rule `length`."""
+def _required_length(x: Any, t: int, length: Any) -> int:
+    """Return the length that the rule `length` sets for the output of the t-th input, x."""
     try:
-        found = len(x) if length == "input" else int(length(x))
+        required = len(x) if length == "input" else int(length(x))
     except TypeError:
         raise ValueError(
-            f'length="input" needs inputs that have a length; input {t} is {x!r:.40}. Give a '
-            "function of x."
+            f'length="input" needs inputs that have a length, but input {t} is {x!r:.40}. Pass '
+            "a function of x as length."
         ) from None
-    if found < 0:
-        raise ValueError(f"the length of the output of input {t} is {found}: it must not be < 0.")
-    return found
+    if required < 0:
+        raise ValueError(f"length must not be negative, but that for input {t} is {required}.")
+    return required
 
 
-def agreement(y: Items, found: Items) -> float:
-    """Return the number of outputs in `found` that equal y, plus a tie-break below one.
+def agreement(y: Items, decoded: Items) -> float:
+    """Return the number of decoded sequences that equal those of y, plus a tie-break below one.
 
-    The tie-break is the mean fraction of equal symbols.
+    The tie-break is the mean fraction of equal symbols, times n / (n + 1) for n sequences.
     """
-    whole = sum(len(a) == len(b) and all(map(_same, a, b)) for a, b in zip(y, found, strict=True))
-    parts = sum(
-        sum(map(_same, a, b)) / max(1, len(a), len(b)) for a, b in zip(y, found, strict=True)
-    )
-    return whole + parts / (1.0 + len(y))
+    exact, partial = 0, 0.0
+    for a, b in zip(y, decoded, strict=True):
+        equal = sum(map(eq, a, b))
+        exact += len(a) == len(b) == equal
+        partial += equal / max(1, len(a), len(b))
+    return exact + partial / (1.0 + len(y))
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Return whether two symbols are equal."""
-    return bool(a == b)
-
-
-def best_of(grid: Any, decode: Callable[[float], Items], y: Items) -> float:
-    """Return the grid value whose decoded outputs agree best with y; of equals the nearest to 0."""
-    worth = {value: agreement(y, decode(value)) for value in sorted(grid, key=abs)}
-    return float(max(worth, key=lambda value: worth[value]))
+def best_value(values: Sequence[float], decode: Callable[[float], Items], y: Items) -> float:
+    """Return the value of which decode(value) agrees best with y; of ties the nearest to 0."""
+    scores = {value: agreement(y, decode(value)) for value in sorted(values, key=abs)}
+    return float(max(scores, key=lambda value: scores[value]))
 
 
 def is_automatic(value: Any, name: str) -> bool:
-    """Return whether a parameter is "auto"; raise an error for any other string."""
+    """Return whether the parameter `name` is "auto"; raise an error for any other string."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'{name} must be a number or "auto", got {value!r}.')

@@ -1,4 +1,4 @@
-"""The search for the best tree of a point: bounds that a chart maximises, one after the other."""
+"""The search for the best tree of a point, by charts that maximise upper bounds of the score."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ._chart import Chart
 from ._grammar import Grammar
 
 ROUNDS = 12
-"""Charts that are filled for one point."""
+"""The largest number of charts for one point."""
 TREES = 2000
-"""Trees of the last chart that are scored where the best one is not yet proved to be so."""
+"""The largest number of trees of the last chart that are scored to prove that one is best."""
 CLOSE = 1e-9
-"""The relative difference of scores that counts as none."""
+"""The relative difference up to which two scores count as equal."""
 
 
 @dataclass
@@ -29,11 +29,11 @@ class TreeSearch:
     grammar, g
         The grammar, and the point in its features.
     chart
-        From what each feature adds to the chart of that.
+        A function from the gains of the features to the chart with these gains.
     found
         The trees found so far with their scores.
     bound
-        No tree of the chart has a higher score.
+        An upper bound of the score of every tree of the grammar.
     """
 
     grammar: Grammar
@@ -54,8 +54,8 @@ class TreeSearch:
     def climb(self) -> tuple[Chart, float] | None:
         """Maximise upper bounds of the score in turn, until a tree repeats or is proved best.
 
-        Return the chart of the least bound, and what it adds to the values of its trees; None
-        where no tree can be derived.
+        Return the chart of the least bound, and the constant that makes the values of its trees
+        upper bounds of their scores; None if no tree can be derived.
         """
         w, below = self.grammar.weights, np.maximum(np.floor(self.g), 0.0)
         least = None

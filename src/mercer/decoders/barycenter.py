@@ -16,10 +16,10 @@ from .candidates import Candidates
 from .own_candidates import CandidateLists
 
 POINTS = 256
-"""Points whose proposals are compared with the training graphs at once."""
+"""The number of points whose proposed graphs are scored at once."""
 
 NUMBER = 1e-3
-"""The size of the feature that separates nodes by their number; other features are 0 or 1."""
+"""The value of the feature that marks the number of a node; other features are 0 or 1."""
 
 
 @parameters
@@ -36,7 +36,7 @@ class GromovWassersteinBarycenter(Decoder):
     Parameters
     ----------
     graphs : int, default=5
-        How many training graphs are averaged.
+        The number of training graphs that are averaged.
     trade_off : float, default=0.5
         The weight of structure against labels in FGW, between 0 and 1.
     thresholds : tuple of float, default=(0.3, 0.5, 0.7)
@@ -92,7 +92,8 @@ class GromovWassersteinBarycenter(Decoder):
         require("ot", "graphs")
         if not 0 <= self.trade_off <= 1 or self.graphs < 1 or not len(self.thresholds):
             raise ValueError(
-                f"trade_off must lie in [0, 1], graphs be positive, thresholds given: got {self}."
+                "trade_off must lie in [0, 1], graphs must be positive and thresholds must not be "
+                f"empty, got {self}."
             )
         self.kernel_ = kernel
         self.form_ = Form.of(y, self.node_label, self.edge_label)
@@ -137,12 +138,12 @@ class GromovWassersteinBarycenter(Decoder):
         chosen = [i for i in order if weights[i] > 0] or [int(order[0])]
         graphs = [self.read_[i] for i in chosen]
         c = np.maximum(weights[chosen], 0) if weights[chosen[0]] > 0 else np.ones(1)
-        made = []
+        proposals = []
         for size in dict.fromkeys(map(len, graphs)):
             X, C = self._barycentre(graphs, c / c.sum(), size)
             rounded = (self.alphabet_.rounded(X, C, threshold) for threshold in self.thresholds)
-            made += [self.form_.write(graph) for graph in rounded]
-        return made
+            proposals += [self.form_.write(graph) for graph in rounded]
+        return proposals
 
     def _barycentre(
         self, graphs: list[LabelledGraph], c: np.ndarray, size: int
@@ -160,14 +161,14 @@ class GromovWassersteinBarycenter(Decoder):
             return X, C
         import ot
 
-        share, width = c[full] / c[full].sum(), max(map(len, graphs))
+        fractions, width = c[full] / c[full].sum(), max(map(len, graphs))
         channels = [parts[i][1] for i in full]
         features = [_with_node_numbers(parts[i][0], width) for i in full]
         X, _, log = ot.gromov.fgw_barycenters(
             size,
             features,
             [part.sum(axis=0) for part in channels],
-            lambdas=share,
+            lambdas=fractions,
             alpha=self.trade_off,
             init_X=_with_node_numbers(X, width),
             init_C=C.sum(axis=0),
@@ -176,17 +177,20 @@ class GromovWassersteinBarycenter(Decoder):
             warmstartT=True,
             log=True,
         )
-        moved = [size * T for T in log["T"]]  # rows now sum to one
-        C = sum(s * (T @ A @ T.T) for s, T, A in zip(share, moved, channels, strict=True))
+        matchings = [size * T for T in log["T"]]  # rows now sum to one
+        weighted = zip(fractions, matchings, channels, strict=True)
+        C = sum(fraction * (T @ A @ T.T) for fraction, T, A in weighted)
         if not any(A.diagonal(axis1=1, axis2=2).any() for A in channels):
-            C[:, np.arange(size), np.arange(size)] = 0.0  # nodes that share their mass make no loop
+            C[:, np.arange(size), np.arange(size)] = (
+                0.0  # nodes that were averaged do not become loops
+            )
         return X[:, :-width], C
 
 
 def _with_node_numbers(X: np.ndarray, width: int) -> np.ndarray:
-    """Append a small one-hot code of the node number to the node features X.
+    """Return the node features X with a small one-hot code of the node's number appended.
 
-    POT starts at a matching of all nodes with all others, which is stationary for graphs whose
-    nodes are alike; with the numbers it is not.
+    POT starts with every node matched to all others, where the iteration would stay for graphs
+    whose nodes are alike. The numbers make the nodes differ.
     """
     return np.hstack([X, NUMBER * np.eye(len(X), width)])

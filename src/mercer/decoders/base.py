@@ -1,4 +1,4 @@
-"""What a decoder is: from a point of the output feature space back to an output."""
+"""The base class of decoders, which map points of the output feature space back to outputs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Ranked = list[tuple[Any, float]]
 
 @dataclass(frozen=True)
 class Found:
-    """Decoded outputs, their scores, and how much higher the best possible score can be.
+    """Decoded outputs, their scores, and bounds of how much higher the best possible scores are.
 
     Attributes
     ----------
     outputs, scores
         The outputs, and 2⟨g, Φ(y)⟩ - l(y, y) of each.
     gaps
-        No output that was searched scores higher by more: 0 where it is proved to be the best,
-        infinite or NaN where nothing is known.
+        An upper bound of the best possible score minus that of the output: 0 where the output is
+        proved to be the best, infinite or NaN where nothing is known.
     """
 
     outputs: np.ndarray
@@ -64,7 +64,7 @@ class Decoder(BaseEstimator):
         return self
 
     per_input: Any = False
-    """Whether every input has candidates of its own."""
+    """Whether the candidates depend on the input."""
     calibrates = False
     """Whether `calibrate` needs the left-out points of the training examples after `fit`."""
 
@@ -80,8 +80,8 @@ class Decoder(BaseEstimator):
     def calibrate(self, points: Embedding, y: Items) -> Decoder:
         """Choose open parameters (a threshold, a bonus) on left-out points and their outputs y.
 
-        The points are those that the model would predict for each training example (or group)
-        had it not seen it: what is chosen on them is chosen honestly.
+        Each point is predicted for a training example by the model fitted without that example
+        (or without its group), so that the choice is not biased towards the training data.
         """
         return self
 
@@ -92,8 +92,8 @@ class Decoder(BaseEstimator):
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return the best `k` outputs of each point with their scores."""
         raise ValueError(
-            f"{type(self).__name__} has one answer for each input: for a ranked list use "
-            "decoder=Candidates()."
+            f"{type(self).__name__} has only one answer for each input, not a ranked list. "
+            "Use decoder=Candidates() for a ranked list."
         )
 
 
@@ -108,8 +108,11 @@ def restore(vectors: Array, like: Items) -> Array:
 
 
 def unsuited_kernel(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
-    """Return the error that a decoder raises for an output kernel which is not `what` it needs."""
+    """Return the ValueError of a decoder for an output kernel that it does not support.
+
+    `what` describes the kernels that it supports, such as "on trees".
+    """
     return ValueError(
-        f"{type(decoder).__name__} needs an output kernel {what}; {kernel} is not one. "
+        f"{type(decoder).__name__} needs an output kernel {what}, got {kernel}. "
         "Use decoder=Candidates(), which works with every kernel."
     )

@@ -20,7 +20,7 @@ LOSSES: dict[str, tuple[type[Space], Callable[[str, Kernel, Items], ExpectedLoss
     **dict.fromkeys(("kendall", "spearman"), (Rankings, RankingLoss)),
     "edit": (Sequences, EditLoss),
 }
-"""The losses that have a name: the outputs that they are for, and what computes them.
+"""The named losses, each with the space of its outputs and its `ExpectedLoss`.
 
 The first loss of a space is its default.
 """
@@ -31,23 +31,23 @@ class ByLoss(Decoder):
     r"""A decoder that returns the output with the least expected loss.
 
     :math:`f(x) = \arg\min_y \sum_i c_i(x) \Delta(y, y_i)`. The weights :math:`c(x)` on the training
-    outputs are those of the prediction, `points.weights`: what the model says of an input is
-    decoded for any loss, whatever the output kernel.
+    outputs are those of the prediction, `points.weights`, so that the loss need not match the
+    output kernel.
 
     Parameters
     ----------
     loss : str, callable or None, default=None
         "f1", "hamming" or "subset" (one minus these) of label sets; "kendall" or "spearman" of
         rankings; "edit", the edit distance of sequences; a function of two outputs; or None for
-        that of the space: "f1", "kendall", "edit".
+        the default of the output space: "f1", "kendall" or "edit".
     candidates : outputs, "training" or None, default=None
         The outputs to choose from; "training" for the training outputs; None for all outputs by
         the search of the loss (exact for label sets and rankings, local for sequences), or for a
         function the training outputs.
     price : float or None, default=None
-        Of label sets that are searched for: what each label adds to the expected loss (over the
-        number of labels for "hamming"). 0 leaves the expected loss as it is; None chooses the
-        price of the least loss on left-out points.
+        For label sets without `candidates`: what each label of a set adds to the expected loss
+        (divided by the number of labels for "hamming"). None chooses the price of the least loss
+        on left-out points.
 
     Attributes
     ----------
@@ -111,9 +111,9 @@ class ByLoss(Decoder):
         """Return the output with the least expected loss at each point."""
         C = host(points.weights)
         if self.pool_ is None:
-            found, self.bounds_ = self.expected_.search(C)
-            self.values_ = self.expected_.values(C, found)
-            return found
+            best, self.bounds_ = self.expected_.search(C)
+            self.values_ = self.expected_.values(C, best)
+            return best
         outputs, size = self.pool_.outputs_, max(1, ENTRIES // C.shape[1])
 
         def losses(columns: slice) -> np.ndarray:
@@ -127,16 +127,16 @@ class ByLoss(Decoder):
 
 
 def _loss_for(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
-    """Return the expected loss for a name, a function, or None (the default of the outputs)."""
+    """Return the `ExpectedLoss` of a function, a named loss, or None for the space's default."""
     if callable(loss):
         return ExpectedLoss(loss, y)
     if loss is not None and loss not in LOSSES:
         raise ValueError(f"loss must be one of {sorted(LOSSES)} or a function, got {loss!r}.")
-    own = [name for name, (space, _) in LOSSES.items() if isinstance(kernel.space, space)]
-    if loss is None and not own:
+    defaults = [name for name, (space, _) in LOSSES.items() if isinstance(kernel.space, space)]
+    if loss is None and not defaults:
         raise ValueError(
-            f"{kernel.space.name} have no default loss: name one of {sorted(LOSSES)}, or pass a "
+            f"{kernel.space.name} have no default loss. Pass loss=, one of {sorted(LOSSES)} or a "
             "function of two outputs."
         )
-    name = own[0] if loss is None else loss
+    name = defaults[0] if loss is None else loss
     return LOSSES[name][1](name, kernel, y)

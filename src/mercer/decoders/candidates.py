@@ -37,8 +37,8 @@ class Candidates(Reducible, Decoder):
     Parameters
     ----------
     candidates : outputs, callable or None, default=None
-        The outputs to choose from; None for the training outputs; or a function that names, for
-        an input x, the list of its own candidates. Of equal scores the first candidate wins.
+        The outputs to choose from; None for the training outputs; or a function that returns the
+        list of candidates for an input x. Of equal scores the first candidate wins.
     index : {None, "faiss", "hnsw"}, default=None
         None; "faiss" to search millions of candidates at the speed of single precision, with the
         same answers; "hnsw" for an approximate search that looks at a few thousand of them
@@ -49,13 +49,13 @@ class Candidates(Reducible, Decoder):
     -----
     With an index, scores :math:`2 \langle g, \Phi(y) \rangle - l(y, y)` are inner
     products with :math:`l(y, y)` as one more coordinate. faiss ranks them in single precision; the
-    best k + 16 are scored again in double precision, and an answer stands if its last score exceeds
-    what any candidate beyond them could reach within the rounding of float32. Where it does not,
-    the point is searched in full: the answers are those without an index. Arrays on a device, and
-    left-out points, are always searched in full, where they are.
+    best k + 16 are scored again in double precision. The best k of these are returned if the last
+    of them scores higher than any other candidate can within the rounding of float32; otherwise
+    all candidates of the point are scored, so that the answers are those without an index. For
+    arrays on a device, and for left-out points, all candidates are always scored.
 
-    For leave-one-out points a training output is passed over where all its occurrences were left
-    out with the point: a refit without them would not have known it.
+    For left-out points a training output is not a candidate if all its occurrences were left out
+    with the point: a model fitted without them would not have known it.
 
     Examples
     --------
@@ -83,8 +83,8 @@ class Candidates(Reducible, Decoder):
         if callable(self.candidates):
             if self.index is not None:
                 raise ValueError(
-                    f"index={self.index!r} is for one set of candidates; these are named by each "
-                    "input: leave index at None."
+                    f"index={self.index!r} is for one set of candidates, and these depend on the "
+                    "input. Use index=None."
                 )
             self.own_ = OwnCandidates(self.candidates, kernel, kernel.space.keys(y))
             return self
@@ -132,15 +132,7 @@ class Candidates(Reducible, Decoder):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return indices and scores of the best `k` candidates, both of shape (points, k).
 
-        Parameters
-        ----------
-        points
-            The points.
-        k
-            How many candidates of each.
-        prior
-            Functions of some points (a slice) and some candidates (another one), whose values are
-            added to the scores; -inf rules a candidate out.
+        The values of the functions in `prior` are added to the scores.
         """
         k = min(k, count(self.outputs_))
         points, lost = points.about(self.outputs_)
@@ -155,9 +147,9 @@ class Candidates(Reducible, Decoder):
         index = self._faiss_index(points.frame)
         best, scores, certain = index.search(points.coordinates, k)
         if not certain.all():
-            again = np.flatnonzero(~certain)
-            some = Embedding(points.coordinates[again], points.frame)
-            best[again], scores[again] = self._scan(some, k)
+            doubtful = np.flatnonzero(~certain)
+            some = Embedding(points.coordinates[doubtful], points.frame)
+            best[doubtful], scores[doubtful] = self._scan(some, k)
         return best, scores
 
     def _scan(
@@ -171,11 +163,10 @@ class Candidates(Reducible, Decoder):
     def _score_blocks(
         self, points: Embedding, prior: Sequence[Change] = ()
     ) -> tuple[Iterator[tuple[slice, slice, Array]], float]:
-        """Return an iterator over blocks of shifted scores, and the shift.
+        """Return an iterator over blocks of scores plus a constant, and that constant.
 
-        The shift is the smallest l(y, y) of a candidate, which is added to all scores.
-
-        Added to l(y, y) itself, small inner products would be rounded away.
+        The constant is the smallest l(y, y) of a candidate: next to l(y, y) itself, small inner
+        products would be rounded away.
         """
         excess, least = self._norms(points.frame)
 
@@ -189,20 +180,19 @@ class Candidates(Reducible, Decoder):
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
     def _left_out_changes(self, points: Embedding) -> list[Change]:
-        """Return the score change that excludes the candidates left out with each point."""
+        """Return score changes that exclude the candidates left out with each point."""
         owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []
         groups = points.left_out
         return [
-            lambda rows, columns: _minus_infinity_where(groups[rows, None] == owners[None, columns])
+            lambda rows, columns: np.where(
+                groups[rows, None] == owners[None, columns], -np.inf, 0.0
+            )
         ]
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
-        """Return l(y, y) of each candidate minus the smallest one, and the smallest one.
-
-        Added to l(y, y) itself, small inner products would be rounded away.
-        """
+        """Return l(y, y) of each candidate minus the smallest one, and the smallest one."""
         n = count(self.outputs_)
         parts = [frame.sqnorms(part(self.outputs_, columns)) for columns in blocks(n, CANDIDATES)]
         norms = namespace(*parts).concat(parts)
@@ -218,31 +208,29 @@ class Candidates(Reducible, Decoder):
     def recall(self, points: Embedding, k: int = 10) -> float:
         """Return the fraction of the exact best `k` candidates that `decode_top` finds.
 
-        1 without an index and with index="faiss"; what index="hnsw" loses.
+        It is 1 without an index and with index="faiss", and may be lower with index="hnsw".
 
         Parameters
         ----------
         points : Embedding
-            The points to compare; each is searched in full.
+            The points, at which all candidates are scored for comparison.
         k : int, default=10
-            How many candidates of each.
+            The number of candidates for each point.
         """
         k = min(k, count(self.outputs_))
         points = points.about(self.outputs_)[0]
-        found, wanted = self._best_indices(points, k)[0], self._scan(points, k)[0]
-        return float(np.mean([np.isin(w, f).mean() for f, w in zip(found, wanted, strict=True)]))
+        found, exact = self._best_indices(points, k)[0], self._scan(points, k)[0]
+        return float(np.mean([np.isin(e, f).mean() for e, f in zip(exact, found, strict=True)]))
 
     def __getstate__(self) -> dict:
         state = super().__getstate__()
-        return {**state, "indexed_": None} if "indexed_" in state else state  # made again on use
+        return {**state, "indexed_": None} if "indexed_" in state else state  # built again on use
 
     def _owners(self, points: Embedding) -> np.ndarray | None:
-        """Return the only left-out group that has each candidate; -1 if several groups have it."""
+        """Return for each candidate the only group of examples that has it; -1 if several have it.
+
+        Groups are those that are left out together; None if the points are not left-out points.
+        """
         if points.left_out is None or self.numbers_ is None:
             return None
         return sole_groups(self.numbers_, points.left_out, count(self.outputs_))
-
-
-def _minus_infinity_where(ruled_out: np.ndarray) -> np.ndarray:
-    """Return an array that is -inf where the mask `ruled_out` is True, else 0."""
-    return np.where(ruled_out, -np.inf, 0.0)

@@ -1,4 +1,4 @@
-"""Decoders in closed form: features undone, and projections on probabilities."""
+"""Decoders in closed form: the inverse of the feature map, and projections onto the simplex."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ class Direct(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Direct:
         """Store one training output, whose shape predictions will have."""
-        undone = kernel.features is not None and kernel.features.inverse is not None
-        if not undone:
-            raise unsuited_kernel(self, kernel, "whose features can be undone, such as Linear()")
+        if kernel.features is None or kernel.features.inverse is None:
+            raise unsuited_kernel(self, kernel, "whose features can be inverted, such as Linear()")
         self.kernel_ = kernel
         self.sample_ = take(y, [0])
         return self
@@ -39,7 +38,7 @@ class Direct(Decoder):
 
 
 TOLERANCE = 1e-6
-"""How far from one the sum of a training output may be."""
+"""The largest allowed difference between one and the sum of a training output."""
 
 
 class Simplex(Decoder):
@@ -53,7 +52,7 @@ class Simplex(Decoder):
 
     Notes
     -----
-    The result is optimal: :math:`\tau` comes from one sort (Held, Wolfe and Crowder 1974).
+    The projection is exact: :math:`\tau` comes from one sort (Held, Wolfe and Crowder 1974).
 
     Examples
     --------
@@ -102,9 +101,8 @@ def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     array([[0.7, 0.3, 0. ]])
     """
     w = np.ones(V.shape[1]) if w is None else w
-    V = V - V.max(
-        axis=1, keepdims=True
-    )  # the same y, and 1 is not rounded away next to large entries
+    # The shift does not change y, and 1 is not rounded away next to large entries.
+    V = V - V.max(axis=1, keepdims=True)
     order = np.argsort(-V, axis=1, kind="stable")
     top = np.take_along_axis(V, order, axis=1)
     mass = np.cumsum(w[order], axis=1)
@@ -117,11 +115,11 @@ def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
 def on_sphere(F: np.ndarray) -> np.ndarray:
     """Return argmax_s ⟨f, s⟩ over vectors s ≥ 0 of norm one, for each row f of F.
 
-    Where no entry is positive, that is the largest entry alone.
+    Where no entry of f is positive, s is one at the largest entry of f and zero elsewhere.
     """
     S = np.maximum(F, 0.0)
-    lost = ~(F > 0).any(axis=1)
-    S[lost, F[lost].argmax(axis=1)] = 1.0
+    none = ~(F > 0).any(axis=1)
+    S[none, F[none].argmax(axis=1)] = 1.0
     S = S / S.max(axis=1, keepdims=True)  # squares of tiny entries would vanish
     return S / np.linalg.norm(S, axis=1, keepdims=True)
 
@@ -133,7 +131,7 @@ def _refuse_non_probabilities(rows: np.ndarray, w: np.ndarray) -> None:
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(
-            f"output {i} of y is not a probability: its entries sum to {totals[i]:.6g}, the "
-            f"least is {rows[i].min():.3g}. Divide each output by its sum (a density by its "
+            f"output {i} of y is not a probability vector: its entries sum to {totals[i]:.6g}, and "
+            f"the smallest is {rows[i].min():.3g}. Divide each output by its sum (a density by its "
             "integral), or use the decoder Direct()."
         )

@@ -43,19 +43,17 @@ class ExpectedF1(LabelDecoder):
         """Return for each point the `k` best sets of different sizes, with their expected F1."""
         order, values = self._by_size(points)
         sizes = np.argsort(-values, axis=1, kind="stable")[:, :k]
-        return [
-            list(
-                zip(
-                    self._as_label_sets(_first_labels(labels, best)),
-                    worth[best].tolist(),
-                    strict=True,
-                )
-            )
-            for labels, worth, best in zip(order[:, None], values, sizes, strict=True)
-        ]
+        ranked = []
+        for labels, f1, best in zip(order[:, None], values, sizes, strict=True):
+            sets = self._as_label_sets(_first_labels(labels, best))
+            ranked.append(list(zip(sets, f1[best].tolist(), strict=True)))
+        return ranked
 
     def _by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels by falling probability, and the expected F1 of the first s labels."""
+        """Return the labels by falling probability, and the expected F1 of the first 0, 1, ….
+
+        Both have one row for each point.
+        """
         P = np.clip(self._scores(points), 0.0, 1.0)
         order = np.argsort(-P, axis=1, kind="stable")
         falling = np.take_along_axis(P, order, axis=1)
@@ -72,15 +70,10 @@ def _first_labels(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def expected_f1(P: np.ndarray) -> np.ndarray:
     """Return the expected F1 of predicting the first s labels, for s = 0, …, number of labels.
 
-    Row t of P has the probabilities of the labels of point t.
-
-    Parameters
-    ----------
-    P
-        The probability of each label, (points, labels).
+    Row t of P has the probabilities of the labels at point t.
     """
     m, labels = P.shape
-    step = max(1, round(labels**0.5))  # distributions are kept at every step, and made again
+    step = max(1, round(labels**0.5))  # only every step-th distribution is stored, to save memory
     none = np.eye(1, labels + 1).repeat(m, axis=0)
     kept, parts = [none], list(blocks(labels, step))
     for part in parts:
@@ -94,15 +87,14 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
             k = np.arange(1, s + 1)
             true = counts[s - part.start][:, 1 : s + 1]
             values[:, s] = (2.0 * k * true * inverse[:, s + k - 1]).sum(axis=1)
-            p = P[
-                :, [s - 1]
-            ]  # inverse is E[1 / (a + number of true labels after s)], a = 1, 2, ...
+            # inverse is E[1 / (a + number of true labels after the first s)], a = 1, 2, ...
+            p = P[:, [s - 1]]
             inverse[:, :-1] = p * inverse[:, 1:] + (1.0 - p) * inverse[:, :-1]
     return values
 
 
 def _count_distributions(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
-    """Return the distributions of the number of true labels, with 0, 1, … labels added.
+    """Return the distributions of the number of true labels after 0, 1, … further labels.
 
     Parameters
     ----------
@@ -111,9 +103,10 @@ def _count_distributions(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
     P
         The probability of each further label, (points, labels).
     """
-    found = [first]
+    distributions = [first]
     for p in P.T[:, :, None]:
-        more = found[-1] * (1.0 - p)
-        more[:, 1:] += found[-1][:, :-1] * p
-        found.append(more)
-    return found
+        before = distributions[-1]
+        after = before * (1.0 - p)
+        after[:, 1:] += before[:, :-1] * p
+        distributions.append(after)
+    return distributions

@@ -20,13 +20,13 @@ from .candidates import Candidates
 
 BACKGROUNDS = tuple(np.round(np.linspace(0.0, 1.0, 11), 1).tolist())
 RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
-"""What calibration chooses from."""
+"""The values of `background` and `rarity` that calibration tries."""
 
 
-def likelihood(S: np.ndarray, own: np.ndarray) -> float:
-    """Return the mean log softmax of scores S at columns `own`, at the best temperature."""
+def _log_likelihood(S: np.ndarray, columns: np.ndarray) -> float:
+    """Return the mean log softmax of the rows of S at `columns`, at the best temperature."""
     scale = float(np.std(S[-np.inf < S])) or 1.0
-    true = S[np.arange(len(S)), own]
+    true = S[np.arange(len(S)), columns]
     return max(
         float(np.mean(beta * true - np.logaddexp.reduce(beta * S, axis=1)))
         for beta in np.logspace(-1.0, 2.0, 13) / scale
@@ -34,9 +34,9 @@ def likelihood(S: np.ndarray, own: np.ndarray) -> float:
 
 
 def _rarities(words: Items, y: Items) -> np.ndarray:
-    """Return for each word the sum over its symbols of -log frequency minus the entropy of y.
+    """Return for each word the sum over its symbols of -log f minus its mean in the outputs y.
 
-    A symbol that does not occur in y counts as if it occurred once.
+    f is the frequency of a symbol in y; a symbol that does not occur counts as if it occurred once.
     """
     counts = Counter(chain.from_iterable(y))
     n = max(counts.total(), 1)
@@ -49,7 +49,7 @@ class Lexicon(Decoder):
     r"""A decoder that returns the word of a lexicon with the highest score among suitable words.
 
     Scores :math:`2 \langle g(x), \Phi(w) \rangle - l(w, w)` of all words at once, hence exact;
-    words that `restrict` rules out for an input take no part.
+    words that `restrict` rules out for an input are ignored.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class Lexicon(Decoder):
 
     Notes
     -----
-    For leave-one-out points a training word is passed over where all its occurrences were left
-    out with the point, as in `Candidates`.
+    For left-out points a training word is ignored if all its occurrences were left out with the
+    point, as in `Candidates`.
 
     Examples
     --------
@@ -107,14 +107,16 @@ class Lexicon(Decoder):
 
     def fit(self, kernel: Kernel, y: Items) -> Lexicon:
         """Store the distinct words of the lexicon and the frequency of each training output."""
-        known = self.restrict is None or self.restrict == "length" or callable(self.restrict)
-        if not known:
+        valid = self.restrict is None or self.restrict == "length" or callable(self.restrict)
+        if not valid:
             raise ValueError(
                 'restrict must be None, "length" or a function of an input and a word, '
                 f"got {self.restrict!r}."
             )
         if self.rarity and not isinstance(kernel.space, Sequences):
-            raise ValueError(f"rarity needs outputs that are sequences of symbols, not {kernel}'s.")
+            raise ValueError(
+                f"rarity needs outputs that are sequences, got the output kernel {kernel}."
+            )
         self.pool_ = Candidates(self.words).fit(kernel, y)
         self.words_ = self.pool_.outputs_
         self.background_, self.rarity_ = (
@@ -130,20 +132,23 @@ class Lexicon(Decoder):
     def calibrate(self, points: Embedding, y: Items) -> Lexicon:
         """Choose the background and the rarity that maximise the likelihood of the outputs y.
 
-        Scores at some temperature as probabilities: smoother, hence surer, than counting words.
+        The probabilities of words are the softmax of their scores. Their likelihood is less noisy
+        than the number of right words.
         """
         S, mean = self._score_matrix(points), self._mean_scores(points)
         keys = self.kernel_.space.keys
         number = {key: j for j, key in enumerate(keys(self.words_))}
-        own = np.array([number.get(key, -1) for key in keys(y)])
-        known = np.flatnonzero((own >= 0) & (S[np.arange(len(S)), own] > -np.inf))
+        true = np.array([number.get(key, -1) for key in keys(y)])
+        known = np.flatnonzero((true >= 0) & (S[np.arange(len(S)), true] > -np.inf))
         if known.size:
-            S, mean, own = S[known], np.broadcast_to(mean, S.shape)[known], own[known]
+            S, mean, true = S[known], np.broadcast_to(mean, S.shape)[known], true[known]
             given = (self.background, BACKGROUNDS), (self.rarity, RARITIES)
             trials = product(*(grid if v == "auto" else (float(v),) for v, grid in given))
-            worth = {(b, r): likelihood(S - b * mean + r * self.gains_, own) for b, r in trials}
-            self.background_, self.rarity_ = max(worth, key=lambda choice: worth[choice])
-            self.likelihood_ = worth[self.background_, self.rarity_]
+            values = {
+                (b, r): _log_likelihood(S - b * mean + r * self.gains_, true) for b, r in trials
+            }
+            self.background_, self.rarity_ = max(values, key=lambda choice: values[choice])
+            self.likelihood_ = values[self.background_, self.rarity_]
         return self
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
@@ -164,7 +169,7 @@ class Lexicon(Decoder):
         return self.pool_._as_ranked(*self.pool_._search(points, k, self._prior(points)))
 
     def _prior(self, points: Embedding) -> list[Change]:
-        """Return the terms added to the scores of words: restriction, rarity and background."""
+        """Return the changes of the scores of words by restriction, rarity and background."""
         changes = self._restriction(points)
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])
@@ -173,23 +178,23 @@ class Lexicon(Decoder):
         return changes
 
     def _minus_background(self, points: Embedding) -> Change:
-        """Return the change that subtracts the score of each word at the mean training output."""
+        """Return the change that subtracts `background_` times the scores at the mean output."""
         weights = self._mean_weights(points)
-        block: dict[int, np.ndarray] = {}
+        cache: dict[int, np.ndarray] = {}
 
         def change(rows: slice, columns: slice) -> np.ndarray:
-            if columns.start not in block:  # the same for all points
-                block.clear()
-                block[columns.start] = host(self.kernel_(self.seen_, self.words_[columns]))
-            own = weights if len(weights) == 1 else weights[rows]
-            return -2.0 * self.background_ * (own @ block[columns.start])
+            if columns.start not in cache:  # the same for all points
+                cache.clear()
+                cache[columns.start] = host(self.kernel_(self.seen_, self.words_[columns]))
+            of_rows = weights if len(weights) == 1 else weights[rows]
+            return -2.0 * self.background_ * (of_rows @ cache[columns.start])
 
         return change
 
     def _restriction(self, points: Embedding) -> list[Change]:
-        """Return the change that excludes words which do not suit the input of a point.
+        """Return the change that excludes words which do not suit the input of a point, if any.
 
-        Where no word suits an input, all words are allowed.
+        If no word suits an input, all words are allowed, with a warning.
         """
         if self.restrict is None:
             return []
@@ -212,9 +217,9 @@ class Lexicon(Decoder):
         return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
 
     def _mean_weights(self, points: Embedding) -> np.ndarray:
-        """Return the weights of the distinct training outputs in the mean that suits an input.
+        """Return the weights of distinct training outputs in the mean of those that suit an input.
 
-        One row for all points where every output suits every input.
+        There is one row for each point, or one for all points without `restrict`.
         """
         if self.restrict is None:
             suitable: np.ndarray = np.ones((1, 1))
@@ -226,7 +231,10 @@ class Lexicon(Decoder):
     def _allowed(self, inputs: Items | None, words: Items) -> np.ndarray:
         """Return a boolean matrix (inputs, words): whether each word suits each input."""
         if inputs is None:
-            raise ValueError("words restricted by the input need points that know their x.")
+            raise ValueError(
+                f"restrict={self.restrict!r} needs points that know their x: predict from inputs, "
+                "or use restrict=None."
+            )
         if self.restrict == "length":
             lengths = np.array([len(word) for word in words])
             return np.array([len(x) for x in inputs])[:, None] == lengths[None, :]

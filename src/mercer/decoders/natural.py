@@ -15,7 +15,7 @@ from .threshold import Threshold
 EXACT: dict[type[Kernel], type[Decoder]] = {
     Kendall: Kemeny, Spearman: Borda, Hamming: Assignment, Positions: PerPosition,
 }  # fmt: skip
-"""Decoders that find the best of all outputs, by the kernels with finite features that allow it."""
+"""The exact decoder of each kernel that has one; the kernel must have finite features."""
 
 
 def natural(kernel: Kernel) -> Decoder:
@@ -28,9 +28,9 @@ def natural(kernel: Kernel) -> Decoder:
     >>> natural(Kendall()), natural(RBF(1.0))
     (Kemeny(), FixedPoint())
     """
-    own = kernel.space.decoder(kernel)
-    if own is not None:
-        return own
+    of_space = kernel.space.decoder(kernel)
+    if of_space is not None:
+        return of_space
     if isinstance(kernel.space, Records) and field_kernels(kernel) is not None:
         return PerField()
     plain, features = kernel.multiple.kernel, kernel.features

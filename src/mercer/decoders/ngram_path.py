@@ -13,16 +13,17 @@ from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
 from ._path_graph import PathGraph
-from ._targets import best_of, is_automatic, targets
+from ._targets import best_value, feature_blocks, is_automatic
 from .base import Decoder, Found, Ranked, unsuited_kernel
 
 POINTS = 32
-"""Points that are decoded at once: their scores by n-gram and position are in memory."""
+"""The number of points whose scores by n-gram and position are in memory at once."""
 CALIBRATED = 500
-"""Left-out points that a bonus is chosen on; more would not change it."""
-USUAL = 64
-"""The longest string that is searched for however many edges there are."""
+"""The largest number of left-out points on which a bonus is chosen."""
+SHORT = 64
+"""A loaded model may search for strings of this length, however many edges its graph has."""
 BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
+"""The values of `bonus` that calibration tries."""
 
 
 @parameters
@@ -45,7 +46,7 @@ class NGramPath(Decoder):
         Added for every symbol, in units of the weight of its n-grams;
         "auto" chooses it on left-out points (a ridge shrinks g, which favours short strings).
     max_nodes : int, default=100000
-        Prefixes that are looked at for one point before its search is given up.
+        The largest number of prefixes that are tried for one point.
 
     Attributes
     ----------
@@ -54,11 +55,11 @@ class NGramPath(Decoder):
 
     Notes
     -----
-    All of the objective but the price of repeated n-grams is a sum over symbols in their context.
-    A backward pass over the contexts therefore bounds what any prefix can still gain, exactly but
-    for repeats; the search follows the bound depth first, pays for repeats on the way, and cuts
-    whatever cannot beat the best so far. Where it ends within `max_nodes`, its string is the
-    optimum; `certify` says so for each point, and `decode` warns where it does not.
+    Except for the penalty of repeated n-grams, the objective is a sum over symbols in their
+    context. A backward pass over the contexts therefore gives an upper bound of what any prefix can
+    still gain. The search is depth first, subtracts the penalty of repeats on the way, and drops
+    prefixes that cannot beat the best string so far. If it ends within `max_nodes`, its string is
+    the optimum; `certify` says so for each point, and `decode` warns where it does not.
 
     Examples
     --------
@@ -91,8 +92,8 @@ class NGramPath(Decoder):
         must(isinstance(kernel, Spectrum), "kernel_ is not a multiple of a Spectrum")
         bounded(kernel.longest_, "longest_", 1, limits.steps)
         finite(self.bonus_, "bonus_")
-        # A search holds scores of edges by place, and of states by the square of the length.
-        places = max(USUAL, limits.size // 16 // len(graph.target))
+        # A search stores scores of edges by position, and of states by the square of the length.
+        places = max(SHORT, limits.size // 16 // len(graph.target))
         squares = int((limits.size / len(graph.starts)) ** 0.5)
         bounded(self.longest_, "longest_", 1, max(1, min(places, squares)))
 
@@ -121,8 +122,8 @@ class NGramPath(Decoder):
         """Choose the bonus that recovers most outputs y, on at most a few hundred points."""
         some = np.linspace(0, len(points) - 1, min(len(points), CALIBRATED)).astype(int)
         part = Embedding(points.coordinates[some], points.frame)
-        found = dict(zip(BONUSES, self._best_strings(part, BONUSES), strict=True))
-        self.bonus_ = best_of(BONUSES, lambda bonus: found[bonus].outputs, take(y, some))
+        strings = dict(zip(BONUSES, self._best_strings(part, BONUSES), strict=True))
+        self.bonus_ = best_value(BONUSES, lambda bonus: strings[bonus].outputs, take(y, some))
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
@@ -159,21 +160,21 @@ class NGramPath(Decoder):
         worth = np.zeros(self._spectrum.n)
         worth[np.array(list(lengths)) - 1] = list(lengths.values())
         n, graph = len(points), self.graph_
-        rooms = [
+        results = [
             (np.zeros((n, self.longest_), dtype=np.int64), np.zeros(n, dtype=np.int64),
              np.zeros(n), np.zeros(n, dtype=bool))
             for _ in bonuses
         ]  # fmt: skip
-        for rows, T in targets(points, self.kernel_, POINTS):
+        for rows, T in feature_blocks(points, self.kernel_, POINTS):
             scores = self._edge_scores(T, worth)
-            for room, bonus in zip(rooms, bonuses, strict=True):
+            for result, bonus in zip(results, bonuses, strict=True):
                 worths = worth, self._kappa(), float(bonus * worth.sum())
                 paths = Paths(graph.starts, graph.target, graph.chain, graph.roots, *worths)
                 limits = int(self.min_length), int(self.max_nodes)
-                best_paths(*scores, paths, *limits, *(part[rows] for part in room))
+                best_paths(*scores, paths, *limits, *(part[rows] for part in result))
         return [
             Found(self._as_strings(paths, ends), values, np.where(proved, 0.0, np.inf))
-            for paths, ends, values, proved in rooms
+            for paths, ends, values, proved in results
         ]
 
     def _as_strings(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -193,9 +194,10 @@ class NGramPath(Decoder):
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all edges by position from the start, and from the end.
+        """Return the scores of all edges by position from the start, and by position from the end.
 
-        Row t of T has the features of point t, and worth[m - 1] is the weight of m-grams.
+        Row t of T has the features of point t, and worth[m - 1] is the weight of m-grams. Both
+        results have the shape (points, edges, positions).
         """
         from ._path_loops import edge_scores
 
@@ -207,9 +209,9 @@ class NGramPath(Decoder):
         cells = kernel.cells(kernel.longest_) if width else 0
         shape = (len(T), len(graph.known), self.longest_)
         fronts, backs = np.empty(shape), np.empty(shape)
-        width_of_T = sum(sizes) * (2 * cells if width else 1)
-        if T.shape[1] != width_of_T:
-            raise ValueError(f"points must have {width_of_T} features, got {T.shape[1]}.")
+        expected = sum(sizes) * (2 * cells if width else 1)
+        if T.shape[1] != expected:
+            raise ValueError(f"points must have {expected} features, got {T.shape[1]}.")
         edges = graph.known, graph.level, graph.suffix
         edge_scores(T, *edges, worth, offsets, width, cells, fronts, backs)
         return fronts, backs

@@ -1,4 +1,4 @@
-"""Decoders of one-hot positions: the best symbol at each, alone or in its context."""
+"""Decoders of sequences under `Positions`: the best symbol at each position, or the best path."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
-from ._targets import best_of, is_automatic, lengths, targets
+from ._targets import best_value, feature_blocks, is_automatic, required_lengths
 from .base import Decoder, unsuited_kernel
 
 BONUSES = tuple(np.round(np.linspace(-1.0, 1.0, 21), 2).tolist())
 WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""What calibration chooses from."""
+"""The values of `bonus` and `weight` that calibration tries."""
 
 
 class PositionDecoder(Decoder):
@@ -26,7 +26,7 @@ class PositionDecoder(Decoder):
     Attributes
     ----------
     chosen, grid
-        The parameter that may be "auto", and what calibration chooses from.
+        The name of the parameter that may be "auto", and the values that calibration tries.
     """
 
     length: Any
@@ -45,27 +45,26 @@ class PositionDecoder(Decoder):
 
     def calibrate(self, points: Embedding, y: Items) -> PositionDecoder:
         """Choose the value of the parameter that recovers most of the outputs y."""
-        scores, fixed = self._scores(points), lengths(points, self.length)
-        self.value_ = best_of(self.grid, lambda value: self._best(scores, fixed, value), y)
+        scores, fixed = self._scores(points), required_lengths(points, self.length)
+        self.value_ = best_value(self.grid, lambda value: self._best(scores, fixed, value), y)
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
         """Return the sequence with the highest score at each point."""
-        return self._best(self._scores(points), lengths(points, self.length), self.value_)
+        return self._best(self._scores(points), required_lengths(points, self.length), self.value_)
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:
-        """Return the best sequences for scores (points, positions, symbols).
+        """Return the best sequences for scores of shape (points, positions, symbols).
 
-        The lengths are `fixed` or None, and `value` is the parameter that may be
-        calibrated.
+        The sequences have the lengths `fixed`, or free lengths if it is None; `value` is the value
+        of the parameter that may be calibrated.
         """
         raise NotImplementedError
 
     def fit(self, kernel: Kernel, y: Items) -> PositionDecoder:
         """Store the kernel and one training output, whose type predictions will have."""
         core = kernel.multiple.kernel
-        known = isinstance(core, Positions) and core.features is not None
-        if not known:
+        if not isinstance(core, Positions) or core.features is None:
             raise unsuited_kernel(self, kernel, "Positions() of symbols")
         self.kernel_: Any = kernel
         self.value_ = 0.0 if isinstance(self._value, str) else float(self._value)
@@ -73,7 +72,7 @@ class PositionDecoder(Decoder):
         return self
 
     @property
-    def _places(self) -> Any:
+    def _kernel(self) -> Any:
         """The fitted kernel `Positions`, without its scale."""
         return self.kernel_.multiple.kernel
 
@@ -82,17 +81,22 @@ class PositionDecoder(Decoder):
         known = vars(self).get("kernel_", Positions())
         must(isinstance(known, Kernel), "kernel_ is not a kernel")
         kernel = known.multiple.kernel
-        must(isinstance(kernel, Positions) and kernel.kernel is None, "kernel_ is another")
+        must(
+            isinstance(kernel, Positions) and kernel.kernel is None,
+            "kernel_ is not Positions() of symbols",
+        )
 
     def _scores(self, points: Embedding) -> np.ndarray:
         """Return the scores 2 g_pc - 1 as an array (points, positions, symbols)."""
-        shape = self._places.longest_, len(self._places.alphabet_)
-        parts = [2.0 * T.reshape(len(T), *shape) - 1.0 for _, T in targets(points, self.kernel_)]
+        shape = self._kernel.longest_, len(self._kernel.alphabet_)
+        parts = [
+            2.0 * T.reshape(len(T), *shape) - 1.0 for _, T in feature_blocks(points, self.kernel_)
+        ]
         return np.concatenate(parts)
 
     def _as_sequences(self, codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """Convert symbol codes to sequences of lengths `ends`, in the training outputs' form."""
-        spell = self._places.spell
+        spell = self._kernel.spell
         return object_array(
             [spell(row[:end], self.like_) for row, end in zip(codes, ends, strict=True)]
         )
@@ -102,14 +106,15 @@ class PositionDecoder(Decoder):
 class PerPosition(PositionDecoder):
     """A decoder that chooses the best symbol at each position independently.
 
-    For `Positions` the pre-image objective is a sum over positions of 2 g_pc - 1, so that the best
-    symbol is an argmax, and the best length the best prefix sum: exact, for every length rule.
+    For `Positions` the pre-image objective is a sum over positions p of 2 g_pc - 1, with c the
+    symbol at p. The best symbols are therefore found by an argmax at each position, and the best
+    length by the largest prefix sum, exactly.
 
     Parameters
     ----------
     length : "input", callable or None, default=None
         None for the best length under the objective; "input" for as many symbols as the input
-        has; or a function of x. Positions beyond the longest training output are left out.
+        has; or a function of x. Outputs are at most as long as the longest training output.
     bonus : float or "auto", default=0.0
         Added for every symbol where the length is open; "auto" chooses it on left-out points.
 
@@ -205,10 +210,13 @@ class Viterbi(PositionDecoder):
         """Raise `DamagedModel` unless transitions have a row per context, a column per symbol."""
         super().check_loaded(limits)
         if "transitions_" in vars(self):
-            size = len(self._places.alphabet_) + 1
+            size = len(self._kernel.alphabet_) + 1
             states = array(self.transitions_, "transitions_", np.float64, None, size).shape[0]
-            must(states == size ** bounded(self.order, "order", 0, 64), "order is another")
-            must(states * self._places.longest_ <= limits.size // 2, "there are too many contexts")
+            must(
+                states == size ** bounded(self.order, "order", 0, 64),
+                "order does not match transitions_",
+            )
+            must(states * self._kernel.longest_ <= limits.size // 2, "there are too many contexts")
 
     def fit(self, kernel: Kernel, y: Items) -> Viterbi:
         """Learn the transitions from the training outputs, unless they are given."""
@@ -220,8 +228,8 @@ class Viterbi(PositionDecoder):
         return self
 
     def _given_transitions(self) -> np.ndarray:
-        """Return the given transitions, with zeros added for the ends of sequences."""
-        size = len(self._places.alphabet_)
+        """Return the given transitions as (contexts, symbols), 0 at the ends of sequences."""
+        size = len(self._kernel.alphabet_)
         table = np.asarray(self.transitions, dtype=np.float64)
         if table.shape != (size,) * (self.order + 1):
             raise ValueError(
@@ -233,9 +241,9 @@ class Viterbi(PositionDecoder):
         return full.reshape(-1, size + 1)
 
     def _learnt_transitions(self, y: Items) -> np.ndarray:
-        """Return the log frequencies (smoothed) of symbols after their contexts in sequences y."""
-        size = len(self._places.alphabet_)
-        codes = self._places.alphabet_.encode(y)
+        """Return log-probabilities (contexts, symbols) of symbols after contexts in outputs y."""
+        size = len(self._kernel.alphabet_)
+        codes = self._kernel.alphabet_.encode(y)
         counts = np.full(((size + 1) ** self.order, size + 1), float(self.smoothing))
         for start, end in zip(codes.starts[:-1], codes.starts[1:], strict=True):
             state = len(counts) - 1  # every digit is the border symbol
@@ -249,9 +257,9 @@ class Viterbi(PositionDecoder):
         from ._path_loops import viterbi
 
         places = scores.shape[1]
-        wanted = np.full(len(scores), -1) if fixed is None else np.minimum(fixed, places)
+        required = np.full(len(scores), -1) if fixed is None else np.minimum(fixed, places)
         codes = np.zeros((len(scores), places), dtype=np.int64)
         ends = np.zeros(len(scores), dtype=np.int64)
         table = weight * self.transitions_
-        viterbi(scores + float(self.bonus), table, wanted.astype(np.int64), codes, ends)
+        viterbi(scores + float(self.bonus), table, required.astype(np.int64), codes, ends)
         return self._as_sequences(codes, ends)

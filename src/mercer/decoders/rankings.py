@@ -1,4 +1,4 @@
-"""From points of a ranking embedding back to full rankings, exactly."""
+"""Decoders of rankings."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from ._scan import merge_best
 from .base import Decoder, Ranked, features, unsuited_kernel
 
 ENUMERATED = 7
-"""Up to this many labels all rankings are scored, m! of them."""
+"""The largest number m of labels for which all m! rankings are scored."""
 POINTS = 1024
+"""The number of points that are scored at once."""
 
 
 class RankingDecoder(Decoder):
     """A decoder into full rankings: rows of ranks, with the dtype of the training outputs."""
 
     KERNELS: tuple[type[Kernel], ...] = (Ranking,)
-    wanted = "on rankings: Kendall(), Spearman() or Hamming()"
+    supported = "on rankings: Kendall(), Spearman() or Hamming()"
 
     def fit(self, kernel: Kernel, y: Items) -> RankingDecoder:
         """Store the fitted kernel and the dtype of the training rankings."""
         if not isinstance(kernel.multiple.kernel, self.KERNELS):
-            raise unsuited_kernel(self, kernel, self.wanted)
+            raise unsuited_kernel(self, kernel, self.supported)
         self.kernel_, self.dtype_ = kernel, np.asarray(host(y)[:1]).dtype
         self.m_ = int(kernel.check(y, "y").shape[1])
         return self
@@ -58,10 +59,10 @@ class RankingDecoder(Decoder):
 class Kemeny(RankingDecoder):
     """A decoder of the ranking that agrees most with the point under `Kendall`, exactly.
 
-    Up to 7 labels all rankings are compared. Beyond, where the pairwise preferences make no circle
-    their order is the answer; else up to 16 labels by dynamic programming over subsets, and beyond
-    by an integer programme for each circle of 17 to 300 labels. Larger circles are ordered as by
-    `Borda`, with a warning.
+    Up to 7 labels, all rankings are scored. With more labels, pairwise preferences without a cycle
+    give the ranking. With cycles it is found by dynamic programming over subsets of up to 16
+    labels, and by an integer programme for each cycle of 17 to 300 labels. Larger cycles are
+    ordered as by `Borda`, with a warning.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class Kemeny(RankingDecoder):
     Attributes
     ----------
     proved_
-        For the latest batch, whether each ranking is proved to be optimal.
+        Whether each ranking of the latest batch is proved to be optimal.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class Kemeny(RankingDecoder):
     """
 
     KERNELS = (Kendall,)
-    wanted = "that is Kendall()"
+    supported = "that is Kendall()"
 
     time_limit: float | None = 60.0
 
@@ -102,7 +103,7 @@ class Kemeny(RankingDecoder):
             warnings.warn(
                 f"{int((~self.proved_).sum())} of {len(F)} rankings are not proved optimal: the "
                 f"integer programme reached time_limit={self.time_limit} s, or more than "
-                f"{PROGRAMME} labels beat each other in a circle.",
+                f"{PROGRAMME} labels are preferred to each other in a cycle.",
                 stacklevel=2,
             )
         return np.argsort(orders, axis=1)
@@ -112,12 +113,12 @@ class Kemeny(RankingDecoder):
         from ._kemeny import SUBSETS, component_order, majority_orders, subset_orders
 
         W = np.ascontiguousarray(W, dtype=float)
-        orders, clear = majority_orders(W)
-        open_ = np.flatnonzero(~clear)
-        if W.shape[1] <= SUBSETS and open_.size:
-            orders[open_] = subset_orders(W[open_])
-        elif open_.size:
-            for t in open_:
+        orders, proved = majority_orders(W)
+        cyclic = np.flatnonzero(~proved)
+        if W.shape[1] <= SUBSETS and cyclic.size:
+            orders[cyclic] = subset_orders(W[cyclic])
+        elif cyclic.size:
+            for t in cyclic:
                 orders[t], self.proved_[t] = component_order(W[t], self.time_limit)
         return orders
 
@@ -125,8 +126,8 @@ class Kemeny(RankingDecoder):
         """Return the `k` rankings with the highest scores at each point, for up to 7 labels."""
         if self.m_ > ENUMERATED:
             raise ValueError(
-                f"Kemeny ranks its answers for at most {ENUMERATED} labels, not {self.m_}: for "
-                "more use decoder=Candidates()."
+                f"Kemeny returns several rankings for at most {ENUMERATED} labels, not {self.m_}. "
+                "Use decoder=Candidates()."
             )
         best, scores = self._best(self._features(points), k)
         scores = self.kernel_.multiple.scale * scores
@@ -153,7 +154,7 @@ class Kemeny(RankingDecoder):
 class Assignment(RankingDecoder):
     """A decoder of the best assignment of labels to ranks, for `Hamming` or `Spearman`.
 
-    For `Hamming` by the Hungarian method, for `Spearman` by sorting, which is the same there.
+    It is found by the Hungarian method for `Hamming`, and by sorting for `Spearman`.
 
     Examples
     --------
@@ -168,7 +169,7 @@ class Assignment(RankingDecoder):
     """
 
     KERNELS = (Hamming, Spearman)
-    wanted = "that is Hamming() or Spearman()"
+    supported = "that is Hamming() or Spearman()"
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
         """Return the best assignment of labels to ranks for each row of F."""

@@ -49,20 +49,18 @@ class Field:
 
     def points(self, points: Embedding) -> Embedding:
         """Return the points restricted to the coordinates of this field."""
-        coordinates, frame = self._coordinates(points)
+        frame: Frame
+        if self.columns is None:
+            coordinates, records = points.frame.expansion(points.coordinates)
+            frame = SpanFrame(self.kernel, self.values(records))
+        else:
+            coordinates = points.frame.kernel_features(points.coordinates)[:, self.columns]
+            frame = OrthonormalFrame(Explicit().fit(self.kernel, self.sample))
         return Embedding(coordinates, frame, points.left_out, points.inputs)
-
-    def _coordinates(self, points: Embedding) -> tuple[Any, Frame]:
-        """Return the coordinates of points in this field, and the frame they refer to."""
-        if self.columns is not None:
-            F = points.frame.kernel_features(points.coordinates)
-            return F[:, self.columns], OrthonormalFrame(Explicit().fit(self.kernel, self.sample))
-        weights, records = points.frame.expansion(points.coordinates)
-        return weights, SpanFrame(self.kernel, self.values(records))
 
 
 def values_of(on: On, records: Items) -> Items:
-    """Return the values of the field of `on` in the records, in the form that its kernel takes."""
+    """Return the values of a field in the records, in the form that its kernel `on.inner` takes."""
     values = on._apply(records)
     return on.inner.as_outputs(values if on.inner.on_vectors else list(values))
 
@@ -73,17 +71,17 @@ def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
     owners = None
     if kernels and kernel.features is not None:
         owners = [name for name, width in field_widths(kernel, first) for _ in range(width)]
-    found = {}
-    for name, own in kernels.items():
+    fields = {}
+    for name, field_kernel in kernels.items():
         columns = None if owners is None else np.flatnonzero([o == name for o in owners])
-        on = On(name, own)
-        found[name] = Field(on, values_of(on, first), columns)
-    return found
+        on = On(name, field_kernel)
+        fields[name] = Field(on, values_of(on, first), columns)
+    return fields
 
 
 @parameters
 class PerField(Decoder):
-    """A decoder of records that decodes every field with a decoder of its own.
+    """A decoder of records that decodes every field with its own decoder.
 
     Under a kernel that is a sum over fields, such as ``On("count", Linear()) + On("weather",
     Delta())``, the feature space of records is the direct sum of those of the fields, and the best
@@ -92,7 +90,7 @@ class PerField(Decoder):
     Parameters
     ----------
     decoders : dict, default=None
-        Decoders by field; a field that is not named has the default one of its kernel.
+        Decoders by field; other fields have the default decoder of their kernels.
 
     Examples
     --------
@@ -120,7 +118,7 @@ class PerField(Decoder):
         unknown = [name for name in given if name not in self.fields_]
         if unknown:
             raise ValueError(
-                f"decoders names {unknown[0]!r}, which is not a field: the fields are "
+                f"the keys of decoders must be fields, got {unknown[0]!r}. The fields are "
                 f"{', '.join(map(repr, self.fields_))}."
             )
         self.decoders_ = {
@@ -156,13 +154,13 @@ class PerField(Decoder):
 
     def _column(self, name: Any, points: Embedding) -> list:
         """Return the decoded values of the field `name`, one for each point."""
-        found = self.decoders_[name].decode(self.fields_[name].points(points))
-        return cells(found, self.like_[name])
+        values = self.decoders_[name].decode(self.fields_[name].points(points))
+        return [cell(value, self.like_[name]) for value in values]
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return for each point the `k` records with the largest sum of field scores.
 
-        A field whose decoder has one answer for each point has the same value in all of them.
+        A field whose decoder cannot rank several values has the same value in all records.
         """
         columns = {name: self._ranked(name, points, k) for name in self.fields_}
         return [
@@ -172,20 +170,15 @@ class PerField(Decoder):
 
     def _ranked(self, name: Any, points: Embedding, k: int) -> list[Ranked]:
         """Return the `k` best values of a field per point; one if its decoder does not rank."""
-        own, like = self.fields_[name].points(points), self.like_[name]
+        like = self.like_[name]
         with suppress(ValueError):
-            ranked = self.decoders_[name].decode_top(own, k)
+            ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)
             return [[(cell(value, like), score) for value, score in row] for row in ranked]
         return [[(value, 0.0)] for value in self._column(name, points)]
 
 
-def cells(values: Items, like: Any) -> list:
-    """Return decoded values of a field in the form of the training value `like`."""
-    return [cell(value, like) for value in values]
-
-
 def cell(value: Any, like: Any) -> Any:
-    """Return a decoded value as a Python number, label, list or tuple, as `like` is."""
+    """Return a decoded value in the form of the training value `like`, such as a number or list."""
     if isinstance(value, np.generic):
         return value.item()
     if not isinstance(value, np.ndarray):
@@ -197,14 +190,14 @@ def cell(value: Any, like: Any) -> Any:
 
 def best_records(lists: Mapping[Any, Ranked], k: int) -> Ranked:
     """Return the `k` combinations of one value per field with the largest total score."""
-    found: list[tuple[dict, float]] = [({}, 0.0)]
+    best: list[tuple[dict, float]] = [({}, 0.0)]
     for name, ranked in lists.items():
-        found = heapq.nlargest(k, _extend_records(found, name, ranked), key=lambda pair: pair[1])
-    return found
+        best = heapq.nlargest(k, _extended(best, name, ranked), key=lambda pair: pair[1])
+    return best
 
 
-def _extend_records(found: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
+def _extended(partial: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
     """Yield each partial record extended by each ranked value of field `name`, with total score."""
-    for record, total in found:
+    for record, total in partial:
         for value, score in ranked:
             yield {**record, name: value}, total + float(score)

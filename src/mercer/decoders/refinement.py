@@ -1,4 +1,4 @@
-"""Decoders that climb from a good candidate to a better output, on vectors."""
+"""Decoders of vectors that start at the best candidate and increase its score."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Refinement(Decoder):
 
     Attributes
     ----------
-    wanted
-        What the output kernel must be, for an error.
+    supported
+        A description of the output kernels that the decoder supports, for error messages.
     """
 
-    wanted: ClassVar[str]
+    supported: ClassVar[str]
 
     start: Candidates | None = None
     max_iter: int = 100
@@ -41,7 +41,7 @@ class Refinement(Decoder):
     def fit(self, kernel: Kernel, y: Items) -> Refinement:
         """Fit the `Candidates` decoder that provides the starting outputs."""
         if not kernel.on_vectors or not self._suits(kernel):
-            raise unsuited_kernel(self, kernel, self.wanted)
+            raise unsuited_kernel(self, kernel, self.supported)
         if self.max_iter < 0 or self.tol < 0:
             raise ValueError(f"max_iter and tol must not be negative, got {self}.")
         start = Candidates() if self.start is None else self.start
@@ -62,7 +62,7 @@ class Refinement(Decoder):
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return for each point the best `k` candidates after refinement, with scores."""
         ranked = self.start_.decode_top(points, k)
-        climbed: list[Ranked] = [[] for _ in ranked]
+        refined: list[Ranked] = [[] for _ in ranked]
         for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
             rows = [t for t, row in enumerate(ranked) if place < len(row)]
             some = Embedding(take(points.coordinates, rows), points.frame)
@@ -72,8 +72,8 @@ class Refinement(Decoder):
             scores = objective.values(ends) - objective.least
             ends = restore(ends, self.sample_)
             for j, t in enumerate(rows):
-                climbed[t].append((one(ends, j), float(scores[j])))
-        return [sorted(row, key=lambda pair: -pair[1]) for row in climbed]
+                refined[t].append((one(ends, j), float(scores[j])))
+        return [sorted(row, key=lambda pair: -pair[1]) for row in refined]
 
     def _refined(self, points: Embedding, starts: Array) -> Array:
         """Return the refined outputs; the start where refinement does not raise the score."""
@@ -92,8 +92,8 @@ class Refinement(Decoder):
 class PreimageObjective:
     """The objective 2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points g, one output y each.
 
-    m is the least l(y, y) of the outputs that points are written in: added to l(y, y) itself small
-    inner products would be rounded away.
+    m is the smallest l(y, y) of the outputs y_i that the points are sums of: next to l(y, y)
+    itself, small inner products would be rounded away.
     """
 
     kernel: Any
@@ -122,8 +122,9 @@ class PreimageObjective:
     def gradient(self, Y: Array) -> Array:
         """Return the gradient of the objective of each point at its row of Y."""
         ones = namespace(Y).ones_like(Y[:, 0])
-        by = self.kernel.item_gradient
-        return 2.0 * by.vjp(Y, self.outputs, self.weights) - by.diag_vjp(Y, ones)
+        derivative = self.kernel.item_gradient
+        inner = derivative.vjp(Y, self.outputs, self.weights)
+        return 2.0 * inner - derivative.diag_vjp(Y, ones)
 
 
 class FixedPoint(Refinement):
@@ -141,7 +142,7 @@ class FixedPoint(Refinement):
     max_iter : int, default=100
         The largest number of steps.
     tol : float, default=1e-6
-        A point rests when its objective gains less than `tol` times the objective.
+        The iteration of a point stops when its objective gains less than `tol` times its value.
 
     Examples
     --------
@@ -153,7 +154,7 @@ class FixedPoint(Refinement):
     array([[0.5]])
     """
 
-    wanted = "of the distance, such as RBF"
+    supported = "of the distance, such as RBF"
     HALVINGS = 12
 
     def _suits(self, kernel: Kernel) -> bool:
@@ -223,7 +224,7 @@ class Gradient(Refinement):
     array([[1.]])
     """
 
-    wanted = "with a derivative"
+    supported = "with a derivative"
 
     def _suits(self, kernel: Kernel) -> bool:
         """Return whether the kernel can be differentiated with respect to its items."""
@@ -232,7 +233,7 @@ class Gradient(Refinement):
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
         """Return the outputs after L-BFGS from each row of Y."""
         if self.max_iter == 0:
-            return Y  # L-BFGS-B would take a step all the same
+            return Y  # L-BFGS-B would take a step nevertheless
         # One point at a time: a shared line search would make answers depend on the batch.
         ends = [
             self._climb_one(objective.rows(np.array([t])), Y[t : t + 1, :])
@@ -242,11 +243,11 @@ class Gradient(Refinement):
 
     def _climb_one(self, objective: PreimageObjective, y: Array) -> Array:
         """Return the output after L-BFGS from y, for an objective of one point."""
-        unit = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
+        scale = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
             at = like(flat[None, :], y)
-            return -float(objective.values(at)[0]) / unit, -host(objective.gradient(at))[0] / unit
+            return -float(objective.values(at)[0]) / scale, -host(objective.gradient(at))[0] / scale
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-14}
         found = minimize(loss, host(y)[0], jac=True, method="L-BFGS-B", options=options)

@@ -16,37 +16,38 @@ from ._label_decoder import LabelDecoder
 from .base import Ranked
 
 MACRO = "macro"
+"""The metric with one threshold for each label."""
 PRIOR = 10.0
-"""Examples that the threshold of all labels counts as, added to those that have a label."""
+"""The weight of the common threshold in that of a label, as a number of examples with the label."""
 
 
 @parameters
 class Threshold(LabelDecoder):
     r"""The labels whose score reaches a threshold, for label sets under a linear output kernel.
 
-    What is left open (None) is calibrated on the left-out points of the training examples: the
-    threshold and the rule that are best there, over *all* thresholds, by one sort. A threshold of
-    1/2 without the rule is the exact pre-image.
+    Parameters that are None are calibrated on the left-out points of the training examples: the
+    best of *all* thresholds is found by one sort. A threshold of 1/2 with ``at_least_one=False`` is
+    the exact pre-image.
 
     Parameters
     ----------
     threshold : float or None, default=None
-        A number, or None.
+        The smallest score of a predicted label; None calibrates it.
     metric : str, default="f1"
-        What is best: "f1" (the mean over examples of :math:`2 \lvert y \cap \hat y \rvert / (\lvert
-        y \rvert + \lvert \hat y \rvert)`), "hamming" (the fraction of right entries), "subset" (the
-        fraction of examples that are right as a whole) or "macro" (the mean over labels of their
-        F1: each label has its own threshold, shrunk towards that of all labels as if that had been
-        found on ten more examples with the label).
+        What to maximise: "f1" (the mean over examples of :math:`2 \lvert y \cap \hat y \rvert /
+        (\lvert y \rvert + \lvert \hat y \rvert)`), "hamming" (the fraction of right entries),
+        "subset" (the fraction of examples whose label set is right) or "macro" (the mean over
+        labels of their F1: each label has its own threshold, shrunk towards that of all labels as
+        if that had been found on ten more examples with the label).
     at_least_one : bool or None, default=None
-        Whether the best label is predicted where none reaches the threshold, or None.
+        Whether the best label is predicted where none reaches the threshold; None calibrates it.
 
     Attributes
     ----------
     threshold_, at_least_one_
-        What is used; with "macro" one threshold for each label.
+        The parameters in use; with "macro" one threshold for each label.
     calibration_
-        The metric on the left-out points, where it was calibrated.
+        The metric on the left-out points, if a parameter was calibrated.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class Threshold(LabelDecoder):
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
-        """Whether `calibrate` chooses the threshold or the rule."""
+        """Whether `calibrate` chooses `threshold` or `at_least_one`."""
         return self.threshold is None or self.at_least_one is None
 
     def fit(self, kernel: Kernel, y: Items) -> Threshold:
@@ -81,36 +82,36 @@ class Threshold(LabelDecoder):
         return self
 
     def calibrate(self, points: Embedding, y: Items) -> Threshold:
-        """Choose the threshold and the rule on left-out points and their label sets y."""
+        """Choose `threshold` and `at_least_one` on left-out points and their label sets y."""
         G, T = self._scores(points), host(dense(self.labels_.check(y, "y"))) > 0
         if self.metric == MACRO:
-            return self._calibrate_each(G, T)
+            return self._calibrate_per_label(G, T)
         order = np.argsort(-G, axis=1)
-        levels = np.take_along_axis(G, order, axis=1)
-        values = self._values(np.take_along_axis(T, order, axis=1))
-        found = []
+        falling = np.take_along_axis(G, order, axis=1)
+        values = self._metric_by_size(np.take_along_axis(T, order, axis=1))
+        choices = []
         for rule in (False, True) if self.at_least_one is None else (bool(self.at_least_one),):
             if rule:
                 values[:, 0] = values[:, 1]  # the best label is predicted anyway
-            found.append((*self._best(levels, values), rule))
-        self.calibration_, self.threshold_, self.at_least_one_ = max(found, key=lambda f: f[0])
+            choices.append((*self._best_threshold(falling, values), rule))
+        self.calibration_, self.threshold_, self.at_least_one_ = max(choices, key=lambda c: c[0])
         return self
 
-    def _calibrate_each(self, G: np.ndarray, T: np.ndarray) -> Threshold:
+    def _calibrate_per_label(self, G: np.ndarray, T: np.ndarray) -> Threshold:
         """Choose one threshold per label by F1, from left-out scores G and true indicators T."""
         if self.threshold is None:
-            level = best_threshold(G.ravel(), T.ravel())
-            own = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
-            seen = T.sum(axis=0)
-            self.threshold_ = (seen * own + PRIOR * level) / (seen + PRIOR)
+            common = best_threshold(G.ravel(), T.ravel())
+            single = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
+            examples = T.sum(axis=0)
+            self.threshold_ = (examples * single + PRIOR * common) / (examples + PRIOR)
         chosen = self.threshold_ <= G
         sizes = chosen.sum(axis=0) + T.sum(axis=0)
-        each = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)
+        f1 = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)
         occurs = T.any(axis=0)
-        self.calibration_ = float(each[occurs].mean()) if occurs.any() else 0.0
+        self.calibration_ = float(f1[occurs].mean()) if occurs.any() else 0.0
         return self
 
-    def _values(self, T: np.ndarray) -> np.ndarray:
+    def _metric_by_size(self, T: np.ndarray) -> np.ndarray:
         """Return the metric of each example if its first 0, 1, … labels are predicted.
 
         Row i of T has the true indicators of example i, sorted by falling score.
@@ -119,19 +120,19 @@ class Threshold(LabelDecoder):
         hits = np.concatenate([np.zeros((n, 1), dtype=int), np.cumsum(T, axis=1)], axis=1)
         return OVERLAPS[self.metric](hits, np.arange(labels + 1)[None, :], hits[:, -1:], labels)
 
-    def _best(self, levels: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    def _best_threshold(self, falling: np.ndarray, values: np.ndarray) -> tuple[float, float]:
         """Return the best mean metric over all thresholds, and that threshold.
 
-        Row i of `levels` has the falling scores of example i, and `values` is from
-        `_values`.
+        Row i of `falling` has the sorted scores of example i, and row i of `values` its metric if
+        its first 0, 1, … labels are predicted.
         """
         start, gains = values[:, 0].sum(), np.diff(values, axis=1)
         if self.threshold is not None:
-            reached = gains[self.threshold_ <= levels].sum()
+            reached = gains[self.threshold_ <= falling].sum()
             return float(start + reached) / len(values), self.threshold_
         # Lowering the threshold past a score adds that label: the total is a running sum of gains.
-        order = np.argsort(-levels, axis=None)
-        bounds = levels.ravel()[order]
+        order = np.argsort(-falling, axis=None)
+        bounds = falling.ravel()[order]
         total = start + np.concatenate([[0.0], np.cumsum(gains.ravel()[order])])
         bounds = np.concatenate([[bounds[0] + 1.0], bounds, [bounds[-1] - 1.0]])
         possible = bounds[:-1] > bounds[1:]  # equal scores are passed together
@@ -158,7 +159,7 @@ class Threshold(LabelDecoder):
         ]
 
     def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield the k largest sums of margins over label sets, each with the set as indicators."""
+        """Yield (sum of margins, indicators) of the k label sets with the largest sums."""
         best = margins >= 0
         order = np.argsort(np.abs(margins), kind="stable")
         for loss, flips in _cheapest_subsets(np.abs(margins)[order]):
@@ -172,18 +173,18 @@ class Threshold(LabelDecoder):
 
 
 def best_threshold(scores: np.ndarray, truth: np.ndarray) -> float:
-    """Return the threshold on the scores of one label that gives the largest F1."""
+    """Return the threshold on the scores of examples that gives the largest F1 against `truth`."""
     order = np.argsort(-scores, kind="stable")
-    levels, hits = scores[order], np.cumsum(truth[order])
+    falling, hits = scores[order], np.cumsum(truth[order])
     values = 2.0 * hits / (np.arange(1, len(hits) + 1) + hits[-1])
-    last = np.append(levels[1:] < levels[:-1], True)  # equal scores are passed together
+    last = np.append(falling[1:] < falling[:-1], True)  # equal scores are passed together
     best = int(np.argmax(np.where(last, values, -1.0)))
-    below = levels[best + 1] if best + 1 < len(levels) else levels[best] - 1.0
-    return float(levels[best] + below) / 2.0
+    below = falling[best + 1] if best + 1 < len(falling) else falling[best] - 1.0
+    return float(falling[best] + below) / 2.0
 
 
 def _cheapest_subsets(costs: np.ndarray) -> Iterator[tuple[float, list[int]]]:
-    """Yield (sum, positions) of all subsets of ascending costs, smallest sum first."""
+    """Yield (sum, positions) of every subset of the ascending `costs`, smallest sum first."""
     yield 0.0, []
     heap = [(float(costs[0]), [0])]
     while heap:

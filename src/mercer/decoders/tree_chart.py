@@ -21,7 +21,7 @@ from .base import Decoder, Found, Ranked, unsuited_kernel
 from .candidates import Candidates
 
 LONG = 100
-"""Symbols or nodes up to which further trees of a chart are listed."""
+"""The largest number of symbols (or nodes) for which further trees of a chart are listed."""
 
 
 @parameters
@@ -39,7 +39,7 @@ class TreeChart(Decoder):
         they are free.
     symbols : callable or None, default=None
         A function from an input to the list of its symbols. None: the words of a string that has
-        blanks, else its characters; a list or tuple as it is.
+        blanks, else its characters; the items of a list or tuple.
     max_size : int or None, default=None
         The largest number of nodes of a tree with free leaves; None for that of the largest
         training tree.
@@ -54,18 +54,18 @@ class TreeChart(Decoder):
     The search begins with m_f = ⌊g_f⌋ and goes on with the counts of the tree that it found; a tree
     that is the best of its own bound is the best of all.
 
-    Where no tree is proved to be the best so, the trees of the chart with the least bound are
-    listed in the order of their bounds, until no further tree can be better, or at most 2,000 of
-    them. `certify` says how much better another tree can be.
+    Where this proves no tree to be the best, the trees of the chart with the least bound are
+    scored by falling bound, until no further tree can be better, at most 2,000 of them.
+    `certify` says how much better another tree can be.
 
     For other tree kernels the trees of the first search are compared by the kernel itself; then
     the best need not be among them.
 
-    A production stands only where one did in a training tree: below the same production, at the
-    same position. Inputs that cannot be derived so are derived without that rule. Inputs that
-    cannot be derived at all get the best training tree. Single children stand in a row at most as
-    often as in a training tree. With free leaves the training trees compete with those of the
-    chart. For left-out points, trees that were left out with a point count for none of this.
+    A production is used only where it occurs in a training tree: below the same production, at the
+    same position. If an input has no such tree, this restriction is dropped. If it still has no
+    tree, the output is the best training tree. A chain of single children is at most as long as
+    the longest one in a training tree. With free leaves the training trees are scored as well. For
+    left-out points, training trees that were left out with the point are ignored.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class TreeChart(Decoder):
     max_size: int | None = None
 
     def fit(self, kernel: Kernel, y: Items) -> TreeChart:
-        """Store the training trees; their grammar is read at first use."""
+        """Store the training trees; their grammar is computed at first use."""
         plain = kernel.multiple.kernel
         inner = plain.inner if isinstance(plain, Normalized) else plain
         if not isinstance(inner, TreeKernel):
@@ -120,9 +120,9 @@ class TreeChart(Decoder):
         return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best tree of each point, its score, and a bound of the gap to the optimum.
+        """Return the best tree found for each point, its score, and a bound of the optimality gap.
 
-        The bound is NaN where the kernel has other features than productions.
+        The bound is NaN unless the output kernel is `Productions`.
         """
         ranked = self._ranked(points, 1)
         return Found(
@@ -140,11 +140,11 @@ class TreeChart(Decoder):
         for t, rules in enumerate(self._rules(points)):
             incumbent = competing[t][0][1] if self.leaves is None else -np.inf
             search = self._run_search(G[t], rules, self._required_leaves(points, t), incumbent)
-            made = self._scored_trees(search.found, points, t)
-            if self.leaves is None or not made:
-                made = self._merged(made, competing[t])
-            made.sort(key=lambda row: -row[1])
-            ranked.append((made, self._gap(search, made[0][1])))
+            trees = self._scored_trees(search.found, points, t)
+            if self.leaves is None or not trees:
+                trees = self._merged(trees, competing[t])
+            trees.sort(key=lambda pair: -pair[1])
+            ranked.append((trees, self._gap(search, trees[0][1])))
         return ranked
 
     def _best_training_trees(self, points: Embedding, k: int) -> list[Ranked]:
@@ -163,10 +163,10 @@ class TreeChart(Decoder):
         """Return a hashable key of each tree; equal trees have equal keys."""
         return self.kernel_.space.keys(trees)
 
-    def _merged(self, made: Ranked, competing: Ranked) -> Ranked:
-        """Return the trees of `made`, then those of `competing` that are not among them."""
-        known = set(self._keys([tree for tree, _ in made]))
-        return made + [row for row in competing if self._keys([row[0]])[0] not in known]
+    def _merged(self, first: Ranked, second: Ranked) -> Ranked:
+        """Return the pairs of `first`, then those of `second` with trees that `first` lacks."""
+        known = set(self._keys([tree for tree, _ in first]))
+        return first + [pair for pair in second if self._keys([pair[0]])[0] not in known]
 
     def _rules(self, points: Embedding) -> Iterator[Rules]:
         """Yield for each point the rules from training trees that are not left out with it."""
@@ -182,7 +182,10 @@ class TreeChart(Decoder):
         if self.leaves is None:
             return None
         if points.inputs is None:
-            raise ValueError('leaves="input" needs points that know their inputs.')
+            raise ValueError(
+                'leaves="input" needs points that know their inputs: predict from inputs, or use '
+                "leaves=None."
+            )
         x = points.inputs[t]
         if self.symbols is not None:
             return list(self.symbols(x))
@@ -193,13 +196,14 @@ class TreeChart(Decoder):
     def _run_search(
         self, g: np.ndarray, rules: Rules, symbols: list[Hashable] | None, incumbent: float
     ) -> TreeSearch:
-        """Run the search at one point g and return it.
+        """Return the completed search for the best trees at one point g.
 
-        Trees are made of seen pairs of productions; if there are none, of seen productions.
+        Productions are first allowed only below those that they were seen below. If no tree can be
+        derived so, all productions with the right label are allowed.
         """
         size = self.max_size or rules.largest
-        for seen in (True, False):
-            search = TreeSearch(self._grammar, g, partial(Chart, rules, symbols, size, seen))
+        for only_seen in (True, False):
+            search = TreeSearch(self._grammar, g, partial(Chart, rules, symbols, size, only_seen))
             last = search.climb()
             if last is None:
                 continue
@@ -220,7 +224,7 @@ class TreeChart(Decoder):
         return [(y, float(s)) for y, s in zip(outputs, scores, strict=True)]
 
     def _gap(self, search: TreeSearch, best: float) -> float:
-        """Return a bound of how far `best` is below the highest score; NaN if unknown."""
+        """Return an upper bound of the highest score minus the score `best`; NaN if unknown."""
         if not search.found or not self._exact:
             return np.nan
         scale = self.kernel_.multiple.scale
