@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,9 +21,25 @@ from ..kernels.base import as_output_kernel
 from ..kernels.wrapper import OnDevice
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, Separable, as_operator_kernel
-from ..problem import positive_alpha
+from ..problem import Want, positive_alpha
 from ..solvers import Factorization
 from ..spaces import LabelSets, Rankings
+
+
+class Candidate(NamedTuple):
+    """A factored problem that a choice is made from, with decoders fitted on its outputs.
+
+    Attributes
+    ----------
+    factorization, decoders
+        The problem, factored for all ridges, and the decoders to try with it.
+    risks
+        The mean squared error at each ridge where it is known already, as for a stream; else None.
+    """
+
+    factorization: Factorization
+    decoders: list[Decoder]
+    risks: Sequence[float] | None = None
 
 
 @dataclass(frozen=True)
@@ -293,8 +309,16 @@ def ridges_of(model: Any) -> Sequence[float]:
 
 def group_by_scalar_kernel(kernels: Sequence[OperatorKernel]) -> list[list[OperatorKernel]]:
     """Group kernels with equal scalar kernels; a kernel that is not separable is a group of one."""
+    if len(kernels) == 1:
+        return [list(kernels)]
     gathered: dict[str, list[OperatorKernel]] = {}
     for i, kernel in enumerate(kernels):
         key = fingerprint(kernel.separated().scalar) if kernel.separable else f"coupled {i}"
         gathered.setdefault(key, []).append(kernel)
     return list(gathered.values())
+
+
+def absolute_ridges(factorization: Factorization, want: Want) -> list[float]:
+    """Return the ridges to try in absolute units; relative ones are scaled by the data."""
+    unit = factorization.scale if want.relative else 1.0
+    return [float(alpha) * unit for alpha in want.alphas]

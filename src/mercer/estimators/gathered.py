@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import add
@@ -18,13 +18,12 @@ from ..kernels import Kernel
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side, Want
-from ..solvers import Cache, factor
+from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming_block
-from .choice import AUTO, Choices, Trial, group_by_scalar_kernel
+from .choice import AUTO, Candidate, Choices, absolute_ridges, group_by_scalar_kernel
 from .pairs import TrainingPairs
-from .selection import Selection, absolute_ridges
 
 
 @dataclass(frozen=True)
@@ -229,35 +228,35 @@ def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
         raise ValueError(f"features={model.features} can only be chosen for pairs in memory.")
 
 
-def stream_trials(
-    selection: Selection,
-    source: Source,
+def stream_candidates(
+    model: Any,
+    choices: Choices,
     gathered: Gathered,
-    others: list[Gathering] | None,
     want: Want,
-) -> Iterator[Trial]:
-    """Yield a trial for each kernel and ridge, from the moments of a stream.
+    source: Source | None,
+    validation: Any,
+) -> list[Candidate]:
+    """Return the problem of each kernel on a stream, factored, with its risk at each ridge.
 
-    Trials are compared by the risk on validation pairs (`others`), else by the risk of all left-out
-    pairs, in one more reading. A generator cannot be read again: its sample is left out.
+    Risks are those of the validation pairs, else of all left-out pairs, in one more reading of
+    `source`. They are None where there is nothing to read again: then the sample is left out.
     """
-    model, cache = selection.model, Cache()
-    ways: list[list[tuple[Any, list[float]]]] = []
-    for number, group in enumerate(group_by_scalar_kernel(selection.choices.kernels)):
+    cache, left_out = Cache(), want.left_out or model.decoder_.calibrates
+    ways: list[list[tuple[Factorization, list[float]]]] = []
+    for number, group in enumerate(group_by_scalar_kernel(choices.kernels)):
         problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
-        found = [factor(problem, want, cache) for problem in problems]
+        found = [factor(problem, replace(want, left_out=left_out), cache) for problem in problems]
         ways.append([(way, absolute_ridges(way, want)) for way in found])
     each = [way for group in ways for way, _ in group]
     risks: Sequence[Any] = [None] * len(each)
-    if others is not None:
+    if validation is not None:
         risks = [
             [held_out_risk(way, other, alpha) for alpha in alphas]
-            for group, other in zip(ways, others, strict=True)
+            for group, other in zip(ways, validation_moments(validation, gathered), strict=True)
             for way, alphas in group
         ]
-    elif source.repeats:
+    elif source is not None and source.repeats:
         sums = [LeftOutSums.of(group) for group in ways]
         total = source.map_reduce(partial(left_out_squares, gathered.expected, sums), add)
         risks = np.split(total / gathered.gatherings[0].n, len(each))
-    for way, own in zip(each, risks, strict=True):
-        yield from selection.trials(way, [model.decoder_], want, own)
+    return [Candidate(way, [model.decoder_], own) for way, own in zip(each, risks, strict=True)]

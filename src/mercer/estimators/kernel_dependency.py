@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
 from sklearn.utils.metaestimators import available_if
 
@@ -15,13 +14,12 @@ from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, as_operator_kernel
-from ..problem import Problem, Want, positive_alpha
-from ..solvers import BlockConjugateGradient, factor
-from ..sources import Source, Stream
+from ..problem import Want, positive_alpha
+from ..solvers import BlockConjugateGradient
+from ..sources import Stream
 from .base import on_fresh_state
-from .choice import Choices
+from .choice import Candidate, Choices, Trial
 from .gathered import Gathered, why_not_streamable
-from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 
 
@@ -148,14 +146,7 @@ class KernelDependency(RidgeEstimator):
             How much each pair counts; zero leaves a pair out. Of pairs in blocks an array over
             all of them, or in the blocks.
         """
-        source = self._as_source(X, y, groups, sample_weight)
-        if source is not None:
-            self._fit_source(source, unlabelled)
-            return self
-        problem, want = self._first_problem(X, y, groups, unlabelled, sample_weight)
-        outputs = problem.outputs
-        self.decoder_ = self._fitted_decoder(outputs.kernel, outputs.items, self.decoder)
-        self._solve(problem, want)
+        self._fit(self._choices(), X, y, groups, unlabelled, sample_weight)
         return self
 
     def _choices(self) -> Choices:
@@ -170,28 +161,15 @@ class KernelDependency(RidgeEstimator):
 
     def _want(self, choices: Choices) -> Want:
         """Return the solver's task: the solution at one ridge."""
-        return Want(choices.alphas, solver=self.solver)
+        left_out = self._needs_left_out or self.symmetries is not None
+        return Want(choices.alphas, left_out, solver=self.solver)
 
-    def _solve(self, problem: Problem, want: Want) -> None:
-        """Factor and solve a problem, and calibrate the decoder on left-out predictions."""
-        calibrates = self.decoder_.calibrates
-        left_out = calibrates or self._needs_left_out or problem.symmetry is not None
-        want = replace(want, left_out=left_out)
-        factorization = factor(problem, want)
-        if problem.symmetry is not None:
-            check_symmetries(factorization, want.alphas[0], want)
-        self._solve_and_store(want, want.alphas[0], factorization)
-        if calibrates:
-            self.decoder_ = self.decoder_.calibrate(self.loo_embed(), self.outputs_)
+    def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
+        """Return the only candidate, at the ridge `alpha`."""
+        (only,) = candidates
+        return Trial(only.factorization, only.decoders[0], {"alpha": choices.alphas[0]})
 
     # -- streams ------------------------------------------------------------------------------
-
-    def _fit_source(self, source: Source, unlabelled: Items | None) -> None:
-        """Fit the model to a stream of pairs."""
-        choices = self._choices()
-        self._refuse_in_streams(choices, unlabelled)
-        with source.running():
-            self._learn(self._gathered(source, choices))
 
     @available_if(_can_add_blocks)
     @guarded
@@ -213,13 +191,14 @@ class KernelDependency(RidgeEstimator):
         """
         X, y, sample_weight = map(own_copy, (X, y, sample_weight))
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
-        self._refuse_in_streams(self._choices(), None)
+        choices = self._choices()
+        self._refuse_in_streams(choices, None, None)
         if "points_" in vars(self):
             gathered = self._gathered_before().plus(block)
         else:
-            gathered = self._gathered(Stream([block]), self._choices())
+            gathered = self._gathered(Stream([block]), choices)
         fresh = copy.copy(self)
-        fresh._learn(gathered)
+        fresh._fit_moments(gathered, choices)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -236,15 +215,3 @@ class KernelDependency(RidgeEstimator):
         y = self._restored(held.outputs.items)
         block = (held.given, y) if held.weights is None else (held.given, y, held.weights)
         return Gathered.of_fitted(held, block, self)
-
-    def _learn(self, gathered: Gathered) -> None:
-        """Solve the ridge problem from the moments of a stream, and store the solution."""
-        self._store_stream(gathered)
-        if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
-            raise ValueError(
-                f"{self.decoder_} is calibrated on left-out predictions, which random operator "
-                "features of a stream do not offer: fit pairs in memory, or give another decoder."
-            )
-        choices = self._choices()
-        problem = gathered.problem(0, choices.kernels[0], self.fit_intercept)
-        self._solve(problem, self._want(choices))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,16 +16,15 @@ from ..kernels import Kernel
 from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want
-from ..solvers import BlockConjugateGradient, Cache, factor
+from ..solvers import BlockConjugateGradient
 from ..solvers.refit import FOLDS
-from ..sources import Source, Stream
+from ..sources import Stream
 from .base import on_fresh_state
-from .choice import AUTO, LIKELIHOODS, Choices, Trial, calibrated, some_rows
+from .choice import AUTO, LIKELIHOODS, Candidate, Choices, Trial, some_rows
 from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
-from .gathered import check_stream_choice, stream_trials, validation_moments
+from .gathered import check_stream_choice
 from .pairs import TrainingPairs, split_unlabelled
-from .refuse_symmetries import check_symmetries
 from .ridge import RidgeEstimator
 from .selection import Selection, nested_score
 
@@ -196,31 +195,14 @@ class KernelDependencyCV(RidgeEstimator):
             pairs in blocks an array over all of them, or in the blocks.
         """
         choices = self._choices()
-        source = self._as_source(X, y, groups, sample_weight)
-        if source is None and validation is not None:
-            source = Stream([(X, y) if sample_weight is None else (X, y, sample_weight)])
         choices.check(self, groups)
-        if source is not None:
-            self._refuse_in_streams(choices, unlabelled)
-            check_stream_choice(self, choices, validation)
-            with source.running():
-                self._fit_source(source, choices, validation)
-            return self
-        X, y, groups, unlabelled, sample_weight = split_unlabelled(
-            X, y, groups, unlabelled, sample_weight
-        )
-        choices, pairs = self._pairs(choices, X, y, groups, unlabelled, sample_weight)
-        selection, want = Selection(self, choices), self._want(choices)
-        best, rows = selection.best(self._trials(selection, pairs, want))
-        if best.factorization.problem.symmetry is not None:
-            check_symmetries(best.factorization, best.row["alpha"], want)
-        self._report(best, rows, want)
-        warn_at_edges(rows, best.row, [] if self._uses_default_kernels else choices.kernels)
-        warn_of_data(best.factorization.problem)
+        self._fit(choices, X, y, groups, unlabelled, sample_weight, validation)
+        if validation is not None:  # the choice was made by the risks of other pairs
+            self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
         if self.nested is not None:
-            self.nested_risk_, self.nested_score_ = nested_score(
-                self, X, y, groups, sample_weight, self.nested
-            )
+            X, y, groups, _, weights = split_unlabelled(X, y, groups, None, sample_weight)
+            found = nested_score(self, X, y, groups, weights, self.nested)
+            self.nested_risk_, self.nested_score_ = found
         return self
 
     def _choices(self) -> Choices:
@@ -283,27 +265,19 @@ class KernelDependencyCV(RidgeEstimator):
             some.fit(take(pairs.X, rows), take(pairs.y, rows), labels[rows], None, None, weights)
         return next(kernel for kernel in kernels if same(kernel, some.kernel_))
 
-    def _trials(self, selection: Selection, pairs: TrainingPairs, want: Want) -> Iterator[Trial]:
-        """Yield a trial for every kernel, output kernel, decoder, loss and ridge."""
-        choices = selection.choices
-        for output in choices.outputs:
-            side = pairs.side(output, pairs.y, self.output_features)
-            decoders = [
-                self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
-            ]
-            cache = Cache()
-            for problem in self._problems(choices, side, pairs):
-                yield from selection.trials(factor(problem, want, cache), decoders, want)
-
-    def _report(self, best: Trial, rows: list[dict], want: Want) -> None:
-        """Store the best trial as the fitted model, and the results of all trials."""
+    def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
+        """Return the trial with the best left-out predictions, and store the results of all."""
+        selection = Selection(self, choices)
+        trials = (trial for one in candidates for trial in selection.trials(one, want))
+        best, rows = selection.best(trials)
         self.alpha_, self.loo_risk_ = best.row["alpha"], best.row["risk"]
         self.loo_score_ = best.row["score"]
-        self._solve_and_store(want, self.alpha_, best.factorization)
-        self.decoder_ = best.decoder
-        if best.decoder.calibrates:
-            self.decoder_ = calibrated(best.decoder, self.loo_embed(), self.outputs_)
         self.cv_results_ = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        problem = best.factorization.problem
+        if problem.gathered is None:
+            warn_at_edges(rows, best.row, [] if self._uses_default_kernels else choices.kernels)
+            warn_of_data(problem)
+        return best
 
     def _most_steps(self) -> int:
         """Return the number of parameter combinations; 0 if the parameters are invalid."""
@@ -324,15 +298,9 @@ class KernelDependencyCV(RidgeEstimator):
         choices = self._most_steps()
         return f"kernel, operator or ridge was chosen among {choices}" if choices > 1 else None
 
-    # -- streams ------------------------------------------------------------------------------
-
-    def _fit_source(self, source: Source, choices: Choices, validation: Any) -> None:
-        """Choose and fit on a stream, by validation pairs or by left-out predictions."""
-        gathered = self._gathered(source, choices)
-        self._store_stream(gathered)
-        others = None if validation is None else validation_moments(validation, gathered)
-        selection, want = Selection(self, choices), self._want(choices)
-        best, rows = selection.best(stream_trials(selection, source, gathered, others, want))
-        self._report(best, rows, want)
-        if others is not None:
-            self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
+    def _refuse_in_streams(
+        self, choices: Choices, unlabelled: Items | None, validation: Any
+    ) -> None:
+        """Raise an error for choices that need all pairs in memory."""
+        super()._refuse_in_streams(choices, unlabelled, validation)
+        check_stream_choice(self, choices, validation)

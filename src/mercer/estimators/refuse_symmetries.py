@@ -15,8 +15,7 @@ from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
-from .choice import some_rows
-from .selection import absolute_ridges
+from .choice import absolute_ridges, some_rows
 
 PAIRS = 300
 """Pairs that symmetries are tried on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
@@ -19,15 +19,15 @@ from ..kernels.wrapper import OnDevice
 from ..losses import Loss
 from ..operators import Covariance, OperatorKernel, Separable
 from ..problem import Problem, Side, Want
-from ..solvers import Factorization
+from ..solvers import Cache, factor
 from ..solvers.route import plan, plan_of
-from ..sources import Source, as_source, sample_size, sampled_rows
+from ..sources import Source, Stream, as_source, sample_size, sampled_rows
 from .base import warn_if_constant
-from .choice import Choices, group_by_scalar_kernel
+from .choice import Candidate, Choices, Trial, calibrated, group_by_scalar_kernel
 from .fitted import Fitted
-from .gathered import Gathered, as_separable
+from .gathered import Gathered, as_separable, stream_candidates
 from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
-from .refuse_symmetries import symmetry_of
+from .refuse_symmetries import check_symmetries, symmetry_of
 from .ridge_predictions import RidgePredictions
 
 
@@ -73,7 +73,62 @@ class RidgeEstimator(RidgePredictions):
                     f"got {map!r}."
                 )
 
-    # -- pairs in memory ----------------------------------------------------------------------
+    # -- the path of a fit --------------------------------------------------------------------
+
+    def _fit(
+        self,
+        choices: Choices,
+        X: Items,
+        y: Items,
+        groups: Items | None,
+        unlabelled: Items | None,
+        weights: Any,
+        validation: Any = None,
+    ) -> None:
+        """Fit the model: factor all choices, select one, solve and store it."""
+        source = self._as_source(X, y, groups, weights)
+        if source is None and validation is not None:
+            source = Stream([(X, y) if weights is None else (X, y, weights)])
+        if source is not None:
+            self._refuse_in_streams(choices, unlabelled, validation)
+            with source.running():
+                self._fit_moments(self._gathered(source, choices), choices, source, validation)
+            return
+        given = split_unlabelled(X, y, groups, unlabelled, weights)
+        choices, pairs = self._pairs(choices, *given)
+        want = self._want(choices)
+        self._store(self._select(self._candidates(choices, pairs, want), choices, want), want)
+
+    def _fit_moments(
+        self,
+        gathered: Gathered,
+        choices: Choices,
+        source: Source | None = None,
+        validation: Any = None,
+    ) -> None:
+        """Fit the model to the moments of a stream; a choice may read the source once more."""
+        want, again = self._want(choices), source if self.chooses else None
+        self._store_stream(gathered)
+        candidates = stream_candidates(self, choices, gathered, want, again, validation)
+        self._store(self._select(candidates, choices, want), want)
+
+    def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
+        """Return the candidate to fit, with its decoder and ridge."""
+        raise NotImplementedError
+
+    def _candidates(
+        self, choices: Choices, pairs: TrainingPairs, want: Want
+    ) -> Iterator[Candidate]:
+        """Yield each problem of the choices, factored, with the decoders to try."""
+        for output in choices.outputs:
+            side, cache = pairs.side(output, pairs.y, self.output_features), Cache()
+            decoders = [
+                self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
+            ]
+            left_out = want.left_out or any(decoder.calibrates for decoder in decoders)
+            for problem in self._problems(choices, side, pairs):
+                factorization = factor(problem, replace(want, left_out=left_out), cache)
+                yield Candidate(factorization, decoders)
 
     def _first_problem(
         self,
@@ -83,15 +138,13 @@ class RidgeEstimator(RidgePredictions):
         unlabelled: Items | None = None,
         weights: Any = None,
     ) -> tuple[Problem, Want]:
-        """Return the ridge problem of the first choice of kernels, and the solver's task.
-
-        `KernelDependency` has one choice; `KernelDependencyCV` makes the others from this one.
-        """
+        """Return the ridge problem of the first choice of kernels, and the solver's task."""
         given = split_unlabelled(X, y, groups, unlabelled, weights)
         choices, pairs = self._pairs(self._choices(), *given)
         outputs = pairs.side(choices.outputs[0], pairs.y, self.output_features)
-        problem = self._problem(choices.kernels[0], outputs, pairs, choices.losses[0])
-        return problem, self._want(choices)
+        return next(self._problems(choices, outputs, pairs)), self._want(choices)
+
+    # -- pairs in memory ----------------------------------------------------------------------
 
     def _pairs(
         self,
@@ -191,7 +244,9 @@ class RidgeEstimator(RidgePredictions):
             raise ValueError("groups are for pairs in memory: a stream has no groups to leave out.")
         return source
 
-    def _refuse_in_streams(self, choices: Choices, unlabelled: Items | None) -> None:
+    def _refuse_in_streams(
+        self, choices: Choices, unlabelled: Items | None, validation: Any
+    ) -> None:
         """Raise an error for choices that need all pairs in memory.
 
         A learnt operator is made of moments, but a choice between several would need refits.
@@ -213,9 +268,13 @@ class RidgeEstimator(RidgePredictions):
 
     # -- solutions ----------------------------------------------------------------------------
 
-    def _solve_and_store(self, want: Want, alpha: float, factorization: Factorization) -> None:
-        """Solve at the ridge `alpha`, and store the solution as fitted attributes."""
-        problem, solution = factorization.problem, factorization.solve(alpha)
+    def _store(self, trial: Trial, want: Want) -> None:
+        """Solve at the ridge of a trial, store the solution, and calibrate its decoder."""
+        factorization, alpha = trial.factorization, trial.row["alpha"]
+        problem = factorization.problem
+        if problem.symmetry is not None:
+            check_symmetries(factorization, alpha, want)
+        solution = factorization.solve(alpha)
         self.points_, self.kernel_ = solution.points, solution.kernel
         self.input_kernel_, self.loss_ = solution.kernel.inputs, solution.loss
         self.n_iter_, self.residual_ = solution.n_iter, solution.residual
@@ -225,8 +284,11 @@ class RidgeEstimator(RidgePredictions):
             fixed = problem.inputs.fixed(), problem.outputs.fixed()
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
         self.fitted_ = Fitted(problem, replace(want, alphas=[alpha], left_out=True), alpha)
-        if want.left_out or factorization.reusable:
+        if factorization.leaves_out:
             self.fitted_.keep(factorization)
+        self.decoder_ = trial.decoder
+        if trial.decoder.calibrates:
+            self.decoder_ = calibrated(trial.decoder, self.loo_embed(), self.outputs_)
 
     def _store_stream(self, gathered: Gathered) -> None:
         """Fit the decoder on a stream's sample, and store sample, moments and output kernel."""
@@ -238,6 +300,11 @@ class RidgeEstimator(RidgePredictions):
         self.stream_ = replace(gathered, expected=replace(expected, X=None, y=None))
         warn_if_constant(self.output_kernel_, self.outputs_)
         self.decoder_ = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
+        if self.decoder_.calibrates and gathered.gatherings[0].inputs.operator_valued:
+            raise ValueError(
+                f"{self.decoder_} is calibrated on left-out predictions, which random operator "
+                "features of a stream do not offer: fit pairs in memory, or give another decoder."
+            )
 
     # -- costs ---------------------------------------------------------------------------------
 

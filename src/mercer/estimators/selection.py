@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,11 @@ from ..solvers.weights import with_training_weights
 from .choice import (
     AUTO,
     LIKELIHOODS,
+    Candidate,
     Choices,
     FixedPredictions,
     Trial,
+    absolute_ridges,
     calibrated,
     exceeds_standard_error,
     scikit_learn_score,
@@ -53,14 +55,9 @@ class Selection:
     model: Any
     choices: Choices
 
-    def trials(
-        self,
-        factorization: Factorization,
-        decoders: list[Decoder],
-        want: Want,
-        risks: Sequence[float] | None = None,
-    ) -> Iterator[Trial]:
+    def trials(self, candidate: Candidate, want: Want) -> Iterator[Trial]:
         """Yield a trial of one factored problem for every ridge and decoder."""
+        factorization, decoders, risks = candidate
         problem, alphas = factorization.problem, absolute_ridges(factorization, want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
         words = [kernels | {"decoder": str(d), "loss": str(problem.loss)} for d in decoders]
@@ -162,12 +159,6 @@ def _within_standard_error(one: Trial, best: Trial) -> bool:
         for trial in (one, best)
     ]
     return not exceeds_standard_error(lost[0] - lost[1], problem.weights)
-
-
-def absolute_ridges(factorization: Factorization, want: Want) -> list[float]:
-    """Return the ridges to try in absolute units; relative ones are scaled by the data."""
-    unit = factorization.scale if want.relative else 1.0
-    return [float(alpha) * unit for alpha in want.alphas]
 
 
 def nested_score(

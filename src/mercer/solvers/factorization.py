@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import log
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -91,6 +91,8 @@ class LeftOut:
 class Method:
     """Base class of solution methods without parts: conjugate gradients, refits or moments."""
 
+    leaves_out: ClassVar[bool] = False
+    """Whether `residuals` gives left-out predictions."""
     folds: np.ndarray | None = None
     """The fold of each example, where left-out predictions leave folds out."""
 
@@ -528,6 +530,11 @@ class Factorization:
     def reusable(self) -> bool:
         """Whether left-out predictions, variances and likelihoods are available in closed form."""
         return len(self.parts) > 0 and self.outputs.rows is not None
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether left-out predictions are available, in closed form or by refits."""
+        return len(self.parts) > 0 or (self.method is not None and self.method.leaves_out)
 
     @property
     def coupled(self) -> bool:

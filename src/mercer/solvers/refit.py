@@ -58,6 +58,8 @@ class Refit(Method):
     The operator or the outputs are determined only once α is known.
     """
 
+    leaves_out = True
+
     def __init__(
         self,
         problem: Problem,
