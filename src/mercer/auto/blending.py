@@ -13,7 +13,8 @@ from .._base.arrays import Items, count
 from ..decoders import Borda, Decoder, ExpectedF1
 from ..defaults import evaluate
 from ..estimators import Blend
-from ..estimators.choice import calibrated, exceeds_standard_error
+from ..estimators.choice import calibrated
+from ..estimators.scoring import exceeds_standard_error
 from ..estimators.squares import Squares
 from .measures import left_out_probabilities
 from .outputs import ARRAYS

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
-from ..estimators.choice import FixedPredictions, Made, scikit_learn_score
 from ..estimators.probabilities import has_classes
+from ..estimators.scoring import FixedPredictions, Made, scikit_learn_score
 from ..sets import LeftOutSets
 from ..sets.records import RecordSets
 from ..sets.views import ModelView, SupportsSets

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..estimators import Blend, KernelDependencyCV
-from ..estimators.choice import exceeds_standard_error, some_rows
+from ..estimators.choice import some_rows
+from ..estimators.scoring import exceeds_standard_error
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel

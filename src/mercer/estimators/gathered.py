@@ -22,8 +22,9 @@ from ..solvers import Cache, Factorization, factor
 from ..solvers.streamed import LeftOutSums, held_out_risk
 from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, sample_size
 from ..sources.blocks import naming_block
-from .choice import AUTO, Candidate, Choices, absolute_ridges, group_by_scalar_kernel
+from .choice import Candidate, Choices, absolute_ridges, group_by_scalar_kernel
 from .pairs import TrainingPairs
+from .scoring import AUTO
 
 
 @dataclass(frozen=True)

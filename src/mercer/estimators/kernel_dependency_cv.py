@@ -20,12 +20,13 @@ from ..solvers import BlockConjugateGradient
 from ..solvers.refit import FOLDS
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import AUTO, LIKELIHOODS, Candidate, Choices, Trial, some_rows
+from .choice import LIKELIHOODS, Candidate, Choices, Trial, some_rows
 from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
 from .gathered import check_stream_choice
 from .pairs import TrainingPairs, split_unlabelled
 from .ridge import RidgeEstimator
+from .scoring import AUTO
 from .selection import Selection, nested_score
 
 CHOSEN_ON = 1000

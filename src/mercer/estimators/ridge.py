@@ -169,19 +169,12 @@ class RidgeEstimator(RidgePredictions):
         if weights is not None:
             kept, weights, groups, (X, y, given) = drop_zero_weights(weights, groups, X, y, given)
         labels = None if groups is None else group_labels(groups, count(y))
+        finite = self.features is not None or all(kernel.features for kernel in kernels)
+        compact = self.output_features is not None or choices.outputs[0].features is not None
         sample = None
-        if self._could_stream(kernels, choices.outputs[0]):
+        if finite and compact and not kernels[0].pairwise:  # fitted on the same pairs as a stream
             sample = sampled_rows(n, sample_size(self.features, self.output_features), kept)
         return choices, TrainingPairs(X, y, labels, weights, given, sample)
-
-    def _could_stream(self, kernels: list[Kernel], output: Kernel) -> bool:
-        """Return whether both kernels have finite coordinates, so that pairs could be streamed.
-
-        Kernels are then fitted on the same sample in memory as in a stream.
-        """
-        finite = self.features is not None or all(kernel.features for kernel in kernels)
-        outputs = self.output_features is not None or output.features is not None
-        return finite and outputs and not kernels[0].pairwise
 
     # -- problems -----------------------------------------------------------------------------
 

@@ -19,21 +19,16 @@ from ..losses import tau_risk
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import with_training_weights
-from .choice import (
+from .choice import LIKELIHOODS, Candidate, Choices, Trial, absolute_ridges, calibrated
+from .pairs import group_labels, rows_of
+from .scoring import (
     AUTO,
-    LIKELIHOODS,
-    Candidate,
-    Choices,
     FixedPredictions,
-    Trial,
-    absolute_ridges,
-    calibrated,
     exceeds_standard_error,
     scikit_learn_score,
     scores_decoded,
     space_score,
 )
-from .pairs import group_labels, rows_of
 
 PLAIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is taken unless another is better by more than this fraction of the risk

@@ -1,0 +1,104 @@
+"""Scores of decoded predictions: the metric of the outputs' space, or a scorer of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+
+from .._base.arrays import Items, host
+from ..defaults import evaluate
+from ..kernels import Kernel
+from ..spaces import LabelSets, Rankings
+
+AUTO = "auto"
+"""The default of `scoring`: the metric of the outputs' space where that is not the risk."""
+Made = Callable[[], tuple[np.ndarray, np.ndarray]]
+"""A function that returns the classes and their probabilities."""
+
+
+def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
+    """Return whether a search scores decoded predictions; if not, it compares squared errors.
+
+    With scoring="auto", only label sets and rankings are decoded: for other outputs the squared
+    error in feature space is as informative. To choose between decoders, all outputs are decoded.
+    """
+    if scoring != AUTO:
+        return scoring is not None
+    return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
+
+
+def space_score(
+    kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None
+) -> float:
+    """Return the default metric of the output space, negated if it is a loss."""
+    values = evaluate(kernel.space, truth, predicted, average=False)
+    sign = 1.0 if kernel.space.greater_is_better else -1.0
+    return sign * float(np.average(values, weights=weights))
+
+
+def exceeds_standard_error(gains: np.ndarray, weights: np.ndarray | None = None) -> bool:
+    """Return whether the mean gain of the rows exceeds its standard error."""
+    mean = np.average(gains, weights=weights)
+    spread = np.sqrt(np.average((gains - mean) ** 2, weights=weights))
+    return bool(mean > spread / np.sqrt(len(gains)))
+
+
+class FixedPredictions(BaseEstimator):
+    """Stub with fixed predictions, for scikit-learn's scorers.
+
+    Parameters
+    ----------
+    predictions
+        The predictions.
+    made
+        Gives classes and their probabilities when a scorer asks for them; None where outputs are no
+        classes.
+    """
+
+    def __init__(self, predictions: Items = None, made: Made | None = None):
+        self.predictions = predictions
+        self.made = made
+
+    def fit(self, X: Items, y: Items) -> FixedPredictions:
+        """Return the stub unchanged."""
+        return self
+
+    def predict(self, X: Items) -> Items:
+        """Return the fixed predictions."""
+        return host(self.predictions)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, one for each column of `predict_proba`."""
+        return self.made()[0]  # type: ignore[misc]
+
+    @available_if(lambda self: self.made is not None)
+    def predict_proba(self, X: Items) -> np.ndarray:
+        """Return the fixed class probabilities."""
+        return self.made()[1]  # type: ignore[misc]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.made is None else "classifier"
+        return tags
+
+
+def scikit_learn_score(
+    stub: FixedPredictions,
+    scoring: Any,
+    truth: Items,
+    X: Items = None,
+    weights: np.ndarray | None = None,
+) -> float:
+    """Return the score that a scorer of scikit-learn gives to fixed predictions."""
+    from sklearn.metrics import check_scoring  # slow to import, not always needed
+
+    more = {} if weights is None else {"sample_weight": weights}
+    return float(check_scoring(stub, scoring=scoring)(stub, X, truth, **more))
