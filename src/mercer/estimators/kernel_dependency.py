@@ -155,7 +155,7 @@ class KernelDependency(RidgeEstimator):
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
             [self.decoder],
-            [None if self.loss is None else checked_loss(self.loss)],
+            [checked_loss(self.loss)],
             [positive_alpha(self.alpha)],
         )
 
