@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array
@@ -64,7 +67,7 @@ class Operator(BaseEstimator):
 
     def __add__(self, other: Any) -> Operator:
         if isinstance(other, Operator):
-            return SumOperator(_check_combinable(self), _check_combinable(other))
+            return _weighted_sum([self, other], [1.0, 1.0])
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def __radd__(self, other: Any) -> Operator:
@@ -79,85 +82,78 @@ class Operator(BaseEstimator):
 
     def __mul__(self, other: Any) -> Operator:
         if isinstance(other, Real):
-            return ScaledOperator(_check_combinable(self), float(other))
+            return _weighted_sum([self], [float(other)])
         raise TypeError(
             f"an operator is multiplied by a number, or by a kernel from the left "
             f"(kernel * operator); got {other!r} on its right."
         )
 
 
-def _check_combinable(operator: Operator) -> Operator:
-    """Return the operator; raise an error if it is learnt and cannot be added or scaled."""
-    if operator.learnt:
-        raise TypeError(
-            f"{operator} stands alone: it finds its scale and its directions itself, so that it is "
-            "neither scaled nor added to. Let KernelDependencyCV choose between it and others."
-        )
-    return operator
+def _weighted_sum(operators: list[Operator], weights: list[float]) -> Operator:
+    """Return the weighted sum of operators; raise an error if one of them is learnt."""
+    for operator in operators:
+        if operator.learnt:
+            raise TypeError(
+                f"{operator} stands alone: it finds its scale and its directions itself, so that "
+                "it is neither scaled nor added to. Let KernelDependencyCV choose between it and "
+                "others."
+            )
+    return WeightedSum(operators, weights)
 
 
-class SumOperator(Operator):
-    """Sum of two operators, B = left + right."""
+class WeightedSum(Operator):
+    """Sum of operators times numbers, B = Σ_t weight_t B_t, written ``2 * left + right``.
 
-    def __init__(self, left: Operator, right: Operator):
-        self.left = left
-        self.right = right
+    Parameters
+    ----------
+    operators : sequence of Operator
+        The terms.
+    weights : sequence of float
+        One for each term, at least 0.
+    """
+
+    def __init__(self, operators: Sequence[Operator], weights: Sequence[float]):
+        self.operators = operators
+        self.weights = weights
 
     def __str__(self) -> str:
-        return f"({self.left} + {self.right})"
+        terms = [
+            str(operator) if weight == 1 else f"{weight:g} * {operator}"
+            for weight, operator in zip(self.weights, self.operators, strict=False)
+        ]
+        return terms[0] if len(terms) == 1 else f"({' + '.join(terms)})"
 
-    own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
-    depends_on_data = property(lambda self: self.left.depends_on_data or self.right.depends_on_data)
+    own_coordinates = property(lambda self: any(one.own_coordinates for one in self.operators))
+    depends_on_data = property(lambda self: any(one.depends_on_data for one in self.operators))
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The sum of both scalars if both operators are multiples of the identity, else None."""
-        left, right = self.left.uniform, self.right.uniform
-        return None if left is None or right is None else left + right
+        """The number c > 0 if all terms are positive multiples of the identity, else None."""
+        multiples = [operator.uniform for operator in self.operators]
+        if None in multiples or min(self.weights) <= 0:
+            return None
+        return float(np.dot(self.weights, multiples))
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the sum of the matrices of both operators."""
-        return add(self.left.matrix(moments), self.right.matrix(moments))
-
-    def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative terms of both operators."""
-        return [*self.left.gram_terms(moments, G), *self.right.gram_terms(moments, G)]
-
-
-class ScaledOperator(Operator):
-    """Operator times a number, B = scale · operator."""
-
-    def __init__(self, operator: Operator, scale: float):
-        self.operator = operator
-        self.scale = scale
-
-    def __str__(self) -> str:
-        return f"{self.scale:g} * {self.operator}"
-
-    own_coordinates = property(lambda self: self.operator.own_coordinates)
-    depends_on_data = property(lambda self: self.operator.depends_on_data)
-
-    @property
-    def uniform(self) -> float | None:  # type: ignore[override]
-        """The scalar c > 0 if B = c I, else None."""
-        inner = self.operator.uniform
-        return None if inner is None or not self.scale > 0 else self.scale * inner
-
-    def matrix(self, moments: Moments) -> Array:
-        """Return the matrix of the operator times the scale."""
-        return self._factor() * self.operator.matrix(moments)
+        """Return the weighted sum of the matrices of all terms."""
+        return reduce(add, [weight * one.matrix(moments) for weight, one in self._terms()])
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues of the operator times the scale, and the eigenvectors."""
-        b, Q = self.operator.eigh(moments)
-        return self._factor() * b, Q
-
-    def _factor(self) -> float:
-        """Return the scale after a check that it is ≥ 0."""
-        if not self.scale >= 0:
-            raise ValueError(f"an operator is scaled by a number ≥ 0, got {self.scale!r}.")
-        return self.scale
+        """Return the eigenvalues and eigenvectors of B; those of a single term are only scaled."""
+        (weight, first), *others = self._terms()
+        if others:
+            return super().eigh(moments)
+        b, Q = first.eigh(moments)
+        return weight * b, Q
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative terms of the operator times the scale."""
-        return self.operator.gram_terms(moments, self.scale * G)
+        """Return the derivative terms of all operators of the sum."""
+        each = [one.gram_terms(moments, weight * G) for weight, one in self._terms()]
+        return [term for terms in each for term in terms]
+
+    def _terms(self) -> list[tuple[float, Operator]]:
+        """Return the weights and operators after a check that no weight is negative."""
+        for weight in self.weights:
+            if not weight >= 0:
+                raise ValueError(f"an operator is scaled by a number ≥ 0, got {weight!r}.")
+        return list(zip(self.weights, self.operators, strict=True))

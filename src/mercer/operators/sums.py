@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import Any
+
 import numpy as np
 
 from .._base.arrays import Array, Items
@@ -31,7 +36,9 @@ class OperatorSum(OperatorKernel):
                 right=Separable(operator=Covariance(), scalar=Linear()))
     """
 
-    terms_: tuple[OperatorKernel, OperatorKernel] | None = None
+    scale = 1.0
+    """The factor of the whole sum."""
+    terms_: tuple[OperatorKernel, ...] | None = None
 
     def __init__(self, left: OperatorKernel, right: OperatorKernel):
         self.left = left
@@ -40,90 +47,99 @@ class OperatorSum(OperatorKernel):
     def __str__(self) -> str:
         return f"{self.left} + {self.right}"
 
-    def separated(self) -> Separable:
-        """Return the sum as a scalar kernel times an operator, one of which the terms share."""
-        left, right = self.left.separated(), self.right.separated()
+    @property
+    def _given(self) -> tuple[OperatorKernel, ...]:
+        """The kernels of the sum, not fitted."""
+        return self.left, self.right
+
+    @property
+    def terms(self) -> tuple[OperatorKernel, ...]:
+        """The kernels of the sum; the fitted ones if this kernel is fitted."""
+        return self.terms_ or self._given
+
+    def _common(self) -> Separable | None:
+        """Return the sum as a scalar kernel times an operator, or None if the terms share none."""
+        if not all(term.separable for term in self._given):
+            return None
+        left, right = (term.separated() for term in self._given)
         if same(left.scalar, right.scalar):
             return Separable(left.scalar, left.operator + right.operator)
         if same(left.operator, right.operator):
             return Separable(as_kernel(left.scalar) + as_kernel(right.scalar), left.operator)
-        raise ValueError(f"{self}: the terms share neither the scalar kernel nor the operator.")
+        return None
 
-    @property
-    def separable(self) -> bool:  # type: ignore[override]
-        """Whether both terms have the same scalar kernel or the same operator."""
-        if not (self.left.separable and self.right.separable):
-            return False
-        left, right = self.left.separated(), self.right.separated()
-        return same(left.scalar, right.scalar) or same(left.operator, right.operator)
+    separable = property(lambda self: self._common() is not None)
 
-    own_coordinates = property(lambda self: self.left.own_coordinates or self.right.own_coordinates)
-    fields = property(lambda self: self.left.fields or self.right.fields)
-    output_fields = property(lambda self: self.left.output_fields or self.right.output_fields)
-    depends_on_data = property(lambda self: self.left.depends_on_data or self.right.depends_on_data)
+    def separated(self) -> Separable:
+        """Return the sum as a scalar kernel times an operator, one of which the terms share."""
+        common = self._common()
+        if common is None:
+            raise ValueError(f"{self}: the terms share neither the scalar kernel nor the operator.")
+        return common
 
-    @property
-    def centred_outputs(self) -> bool:  # type: ignore[override]
-        """Whether both terms take centred outputs."""
-        return self.left.centred_outputs and self.right.centred_outputs
+    own_coordinates = property(lambda self: any(term.own_coordinates for term in self._given))
+    depends_on_data = property(lambda self: any(term.depends_on_data for term in self._given))
+    centred_outputs = property(lambda self: all(term.centred_outputs for term in self._given))
+    componentwise = property(lambda self: all(term.componentwise for term in self._given))
+    spectral = property(lambda self: all(term.spectral for term in self._given))
 
-    componentwise = property(lambda self: self.left.componentwise and self.right.componentwise)
+    fields = property(lambda self: _first(term.fields for term in self._given))
+    output_fields = property(lambda self: _first(term.output_fields for term in self._given))
 
-    def for_outputs(self, shape: tuple[int, ...]) -> OperatorSum:
+    def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
         """Return the sum of both terms for outputs of this shape."""
         return OperatorSum(self.left.for_outputs(shape), self.right.for_outputs(shape))
-
-    @property
-    def terms(self) -> tuple[OperatorKernel, OperatorKernel]:
-        """The left and the right kernel; the fitted ones if this kernel is fitted."""
-        return self.terms_ or (self.left, self.right)
-
-    @property
-    def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs: the common one, that of fields, or the left one."""
-        if self.separable:
-            return self.separated().inputs
-        left, right = (term.inputs for term in self.terms)
-        return right if isinstance(right.space, Fields) else left
-
-    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
-        """Fit both terms."""
-        left, right = (fitted(term, X, V, weights) for term in (self.left, self.right))
-        self.terms_ = left, right
-        return self
-
-    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the sum of the block Gram matrices of both terms."""
-        return SumGram(*(term.gram(A, B) for term in self.terms))
-
-    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, summed over both terms."""
-        left, right = (term.pairings(A, V, B, W, L) for term in self.terms)
-        return left + right
-
-    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return the Gram matrix of each output component, summed over both terms."""
-        left, right = (term.by_component(A, B) for term in self.terms)
-        return left + right
 
     def scaled(self, factor: float) -> OperatorKernel:
         """Return the sum with both terms multiplied by `factor`."""
         return self.left.scaled(factor) + self.right.scaled(factor)
 
-    spectral = property(lambda self: self.left.spectral and self.right.spectral)
+    @property
+    def inputs(self) -> Kernel:
+        """The scalar kernel that checks inputs: the common one, that of fields, or the first."""
+        if self.separable:
+            return self.separated().inputs
+        kernels = [term.inputs for term in self.terms]
+        return _first(one for one in kernels if isinstance(one.space, Fields)) or kernels[0]
+
+    def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
+        """Fit all terms."""
+        if not 0 < self.scale < float("inf"):
+            raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
+        self.terms_ = tuple(fitted(term, X, V, weights) for term in self._given)
+        return self
+
+    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
+        """Return the scaled sum of the block Gram matrices of all terms."""
+        return SumGram(*(term.gram(A, B) for term in self.terms), scale=self.scale)
+
+    def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, summed over all terms."""
+        return self.scale * reduce(add, [term.pairings(A, V, B, W, L) for term in self.terms])
+
+    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
+        """Return the Gram matrix of each output component, summed over all terms."""
+        total = reduce(add, [term.by_component(A, B) for term in self.terms])
+        return total if self.scale == 1 else total.scaled(self.scale)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random waves whose mean is the kernel, half of them from each term."""
-        half = (number + 1) // 2
-        left, right = (term.spectrum(random, half, width) for term in self.terms)
-        source = np.concatenate([left[1], right[1] + len(left[0])])
-        return np.concatenate([left[0], right[0]]), source, np.concatenate([left[2], right[2]])
+        """Draw random waves whose mean is the kernel, an equal number from each term."""
+        few = -(-number // len(self.terms))
+        waves = [term.spectrum(random, few, width) for term in self.terms]
+        omega, source, along = (list(arrays) for arrays in zip(*waves, strict=True))
+        starts = np.cumsum([0, *map(len, omega[:-1])])
+        source = [start + own for start, own in zip(starts, source, strict=True)]
+        along = np.concatenate(along) * np.sqrt(self.scale)
+        return np.concatenate(omega), np.concatenate(source), along
 
 
-class ScaledKernel(OperatorKernel):
-    """Operator-valued kernel times a number, written ``0.5 * CurlFree()``."""
+def _first(values: Iterable[Any]) -> Any:
+    """Return the first value that is not None; None if there is none."""
+    return next((value for value in values if value is not None), None)
 
-    kernel_: OperatorKernel | None = None
+
+class ScaledKernel(OperatorSum):
+    """Operator-valued kernel times a number, a sum of one term, written ``0.5 * CurlFree()``."""
 
     def __init__(self, kernel: OperatorKernel, scale: float):
         self.kernel = kernel
@@ -132,48 +148,13 @@ class ScaledKernel(OperatorKernel):
     def __str__(self) -> str:
         return f"{self.scale:g} * {self.kernel}"
 
-    own_coordinates = property(lambda self: self.kernel.own_coordinates)
-    fields = property(lambda self: self.kernel.fields)
-    output_fields = property(lambda self: self.kernel.output_fields)
-    depends_on_data = property(lambda self: self.kernel.depends_on_data)
-    centred_outputs = property(lambda self: self.kernel.centred_outputs)
-    spectral = property(lambda self: self.kernel.spectral)
-    componentwise = property(lambda self: self.kernel.componentwise)
-
-    @property
-    def inner(self) -> OperatorKernel:
-        """The inner kernel; the fitted one if this kernel is fitted."""
-        return self.kernel_ or self.kernel
+    separable = False
+    _given = property(lambda self: (self.kernel,))
 
     def for_outputs(self, shape: tuple[int, ...]) -> ScaledKernel:
         """Return the scaled kernel for outputs of this shape."""
         return ScaledKernel(self.kernel.for_outputs(shape), self.scale)
 
-    @property
-    def inputs(self) -> Kernel:
-        """The scalar kernel with which the inner kernel checks inputs."""
-        return self.inner.inputs
-
-    def fit(self, X: Items, V: Array, weights: Array | None = None) -> ScaledKernel:
-        """Fit the inner kernel."""
-        if not 0 < self.scale < float("inf"):
-            raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
-        self.kernel_ = fitted(self.kernel, X, V, weights)
-        return self
-
-    def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the block Gram matrix of the inner kernel times the scale."""
-        return SumGram(self.inner.gram(A, B), scale=self.scale)
-
-    def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return the Gram matrix of each output component times the scale."""
-        return self.inner.by_component(A, B).scaled(self.scale)
-
     def scaled(self, factor: float) -> ScaledKernel:
         """Return the kernel with its scale multiplied by `factor`."""
         return ScaledKernel(self.kernel, factor * self.scale)
-
-    def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random waves of the inner kernel, multiplied by the square root of the scale."""
-        omega, source, along = self.inner.spectrum(random, number, width)
-        return omega, source, along * np.sqrt(self.scale)
