@@ -105,21 +105,39 @@ def check_width(found: int, expected: int, kernel: Kernel) -> None:
 
 
 class Composed(FeatureMap):
-    """A feature map followed by multiplication with a matrix."""
+    """The map (map(a) - mean) @ matrix.
 
-    def __init__(self, map: Any, matrix: Array):
+    Parameters
+    ----------
+    map
+        A fitted feature map.
+    matrix
+        The matrix that is applied last; None for no matrix.
+    mean
+        The mean that is subtracted before: a linear model then does not depend on the origin.
+    dual
+        The dual coefficients from which `matrix` was computed, if known.
+    """
+
+    def __init__(
+        self, map: FeatureMap, matrix: Array = None, mean: Array = None, dual: Array = None
+    ):
         self.map = map
         self.matrix = matrix
+        self.mean = mean
+        self.dual = dual
 
     def transform(self, A: Items) -> Array:
-        """Return the coordinates times the matrix."""
-        return self.map.transform(A) @ self.matrix
+        """Return the coordinates minus the mean, times the matrix."""
+        U = self.map.transform(A)
+        U = U if self.mean is None else U - self.mean
+        return U if self.matrix is None else U @ self.matrix
 
     @property
     def coefficients(self) -> Array:
-        """The matrix that is applied last."""
-        return self.matrix
+        """The dual coefficients, one row for each training item; if unknown, the matrix."""
+        return self.matrix if self.dual is None else self.dual
 
     def compose(self, M: Array) -> FeatureMap:
         """Return the map A ↦ transform(A) @ M, with the two matrices multiplied."""
-        return Composed(self.map, self.matrix @ M)
+        return Composed(self.map, M if self.matrix is None else self.matrix @ M, self.mean)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from .._base.arrays import Array, blocks, is_foreign, namespace
 from .._base.linalg import congruent, eigh
@@ -107,16 +106,6 @@ class Moments:
         return full(self.vv) - R @ R.T
 
 
-class Sums(NamedTuple):
-    """Sums over rows (u, v): Σuuᵀ, Σvuᵀ, Σru, Σrv and optionally Σvvᵀ; r² is the weight."""
-
-    uu: Array
-    vu: Array
-    u: Array
-    v: Array
-    vv: Array = None
-
-
 def row_sums(
     rows: Callable[[slice], tuple[Array, Array, Array]],
     n: int,
@@ -124,8 +113,10 @@ def row_sums(
     threads: bool,
     squares: bool = False,
     precision: str = "float64",
-) -> Sums:
-    """Return the sums over n rows, which are computed and added in blocks of `step` rows.
+) -> Moments:
+    """Return the moments of n rows, which are computed and added in blocks of `step` rows.
+
+    S_vv is None without `squares`, and `n` of the moments is the number of rows, not their weight.
 
     Parameters
     ----------
@@ -164,7 +155,8 @@ def row_sums(
         return [uu, *rest]
 
     every = striped(total, n, step) if threads else [total(blocks(n, step))]
-    return Sums(*(sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True)))
+    uu, vu, u, v, *vv = (sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True))
+    return Moments(n, uu, vu, vv[0] if squares else None, u, v)
 
 
 def _square(U: Array, before: Array | None) -> Array:

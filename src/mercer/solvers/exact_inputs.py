@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 
 from .._base.arrays import Array, Items, count, is_foreign, like, namespace, take
 from .._base.linalg import adjoint, eigh, factor_with_ridge, product, solve_triangular
-from ..features import FeatureMap
-from ..features.centered import CenteredFeatures
+from ..features import Explicit, FeatureMap
+from ..features.base import Composed
 from ..features.landmarks import Spanned
 from .inputs import FittedMap, InputSpectrum, Located
 from .reduction import Reduction, weighted_mean
@@ -40,6 +40,8 @@ class InputGram:
     intercept: bool
     width: int | None = None
     """The number of finite features on vectors, which bounds the rank; None if not finite."""
+    explicit: Any = field(default=None, init=False)
+    """The map to the finite features on vectors; None if they are not finite."""
     F: Array | None = None
     """Centred finite features of the training inputs."""
     mean: Any = None
@@ -76,7 +78,9 @@ class InputGram:
         """Return the training Gram matrix K, of centred features if the kernel has finite ones."""
         kernel, features = self.kernel, self.kernel.features
         if features is not None and kernel.space.on_vectors and not issparse(self.X):
-            F = features(kernel.check(self.X if self.intercept else take(self.X, [0]), "X"))
+            items = kernel.check(self.X if self.intercept else take(self.X, [0]), "X")
+            self.explicit = Explicit()
+            F = self.explicit.fit_transform(kernel, items)
             self.width = int(F.shape[1])
             if self.intercept:
                 self.mean = weighted_mean(F, self.weights)
@@ -99,14 +103,14 @@ class InputGram:
 
     def _centred_features(self, A: Items) -> Array:
         """Return the finite features of new inputs minus the mean training features."""
-        return CenteredFeatures(self.kernel, self.mean).transform(A)
+        return Composed(self.explicit, mean=self.mean).transform(A)
 
     def dual_map(self, coef: Array) -> tuple[FeatureMap, Array | float]:
         """Return the map x ↦ k(x, X) (√w ∘ coef) and its mean over the training inputs X."""
         coef = coef if self.reduction.roots is None else self.reduction.roots * coef
         if self.F is not None:
             primal = namespace(coef).matrix_transpose(self.F) @ coef
-            return CenteredFeatures(self.kernel, self.mean, primal, coef), 0.0
+            return Composed(self.explicit, primal, self.mean, coef), 0.0
         return Spanned(self.kernel, self.X, coef), self.means @ coef if self.intercept else 0.0
 
     def gram_times(self, A: Array) -> Array:

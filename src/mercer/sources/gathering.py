@@ -122,8 +122,7 @@ class Gathering:
 
         step = FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths))
         found = row_sums(rows, count(y), step, threads, True, self.precision)
-        n = count(y) if w is None else float(w.sum())
-        return Moments(n, found.uu, found.vu, found.vv, found.u, found.v)
+        return found if w is None else replace(found, n=float(w.sum()))
 
     @property
     def moments(self) -> Moments:
