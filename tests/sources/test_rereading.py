@@ -43,6 +43,7 @@ OTHER = [(x + 1e-9, y) for x, y in BLOCKS]
 VALUES = {
     "inputs": OTHER,
     "outputs": [(x, 2.0 * y) for x, y in BLOCKS],
+    "signs": [(-x, y) for x, y in BLOCKS],
     "pairs apart": [(x, y[::-1]) for x, y in BLOCKS],
     "order of columns": [(x[:, ::-1], y) for x, y in BLOCKS],
 }

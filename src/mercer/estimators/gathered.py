@@ -161,12 +161,10 @@ def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
 
 
 def left_out_squares(
-    expected: Expected, sums: list[LeftOutSums], number: int, start: int, block: Any
+    sums: list[LeftOutSums], start: int, X: Items, y: Items, w: np.ndarray | None
 ) -> np.ndarray:
-    """Return the sums of squared left-out residuals of one block, for each kernel and ridge."""
-    X, y, w = expected.checked(number, block)
-    with naming_block(number):
-        return np.concatenate([one(X, y, w) for one in sums])
+    """Return the sums of squared left-out residuals of a block, for each kernel and ridge."""
+    return np.concatenate([one(X, y, w) for one in sums])
 
 
 def _are_blocks(validation: tuple) -> bool:
@@ -258,6 +256,6 @@ def stream_candidates(
         ]
     elif source is not None and source.repeats:
         sums = [LeftOutSums.of(group) for group in ways]
-        total = source.map_reduce(partial(left_out_squares, gathered.expected, sums), add)
+        total = source.map_reduce(gathered.expected, partial(left_out_squares, sums), add)
         risks = np.split(total / gathered.gatherings[0].n, len(each))
     return [Candidate(way, [model.decoder_], own) for way, own in zip(each, risks, strict=True)]

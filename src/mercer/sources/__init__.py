@@ -8,8 +8,7 @@ or on a cluster (`DaskStream`). The same pairs give the same model from every so
 from .base import Source
 from .blocks import BadBlock, Expected
 from .checkpoint import BadCheckpoint, Checkpoint
-from .dask_blocks import mapped
-from .dask_stream import DaskStream
+from .dask_stream import DaskStream, mapped
 from .gathering import Gathering, gathered
 from .sample import Sample, sample_size, sampled_rows
 from .shards import Shards

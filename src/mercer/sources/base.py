@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from operator import add
 from typing import Any
 
 import numpy as np
 
+from .._base.parameters import integer
 from ..kernels import Kernel
-from .blocks import Expected
+from .blocks import Expected, Step
 from .sample import Sample
 
 PRECISIONS = ("float64", "float32")
@@ -59,8 +59,8 @@ class Source:
     def __init__(
         self, sample: int | None = None, random_state: int = 0, precision: str = "float64"
     ):
-        if sample is not None and (not isinstance(sample, int | np.integer) or sample < 2):
-            raise ValueError(f"sample must be an integer ≥ 2, got {sample!r}.")
+        if sample is not None:
+            integer(sample, "sample", 2)
         if not isinstance(random_state, int | np.integer):
             raise ValueError(f"random_state of a stream must be a number, got {random_state!r}.")
         if precision not in PRECISIONS:
@@ -76,13 +76,17 @@ class Source:
         """Return the kernels with the shape and dtype of the first block, which all must have."""
         raise NotImplementedError
 
-    def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
-        """Merge `step(number, start, block)` over all blocks; None if there are no blocks.
+    def map_reduce(
+        self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
+    ) -> Any:
+        """Merge `step(start, X, y, weights)` over all blocks; None if there are no blocks.
 
         Parameters
         ----------
+        expected
+            What checks the blocks.
         step
-            A function of the number of a block, the place of its first pair, and the block.
+            A function of the number of the first pair of a block, and of its checked contents.
         merge
             An associative function of two results of `step`.
         resumable
@@ -100,9 +104,4 @@ class Source:
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
         """Return a uniform sample of the pairs; None if there are no pairs."""
-        return self.map_reduce(partial(sample, expected, Sample(size, self.seed)), add)
-
-
-def sample(expected: Expected, empty: Sample, number: int, start: int, block: Any) -> Sample:
-    """Return a sample of one block; `start` is the number of the block's first pair."""
-    return empty.with_block(start, *expected.checked(number, block))
+        return self.map_reduce(expected, Sample(size, self.seed).with_block, add)

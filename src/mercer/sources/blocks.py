@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,8 @@ from .._base.arrays import Items, count, dtype_name, is_batch, is_foreign, refus
 from .._base.errors import LocatedError
 from ..kernels import Kernel
 
+Step = Callable[[int, Items, Items, np.ndarray | None], Any]
+"""A function of the number of the first pair of a block, and of its inputs, outputs and weights."""
 READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
 """The dtypes that arrays of a kind count as when blocks are compared."""
 
@@ -88,6 +90,12 @@ class Expected:
             _require_shape(_item_shape(self.kernels[0], inputs), self.shapes[0], "X")
             _require_shape(_item_shape(self.output_kernel, outputs), self.shapes[1], "y")
             return inputs, outputs, None if w is None else _checked_weights(w, count(inputs))
+
+    def apply(self, step: Step, number: int, start: int, block: Any) -> Any:
+        """Return `step(start, X, y, weights)` for a block; errors name the block's number."""
+        checked = self.checked(number, block)
+        with naming_block(number):
+            return step(start, *checked)
 
 
 @contextmanager

@@ -7,17 +7,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
-from .._base.arrays import Items, host, is_foreign, like
+from .._base.arrays import host, like
 from .._base.files import NO_ARCHIVE
+from .._base.parameters import integer
 from ..operators import Moments
-from .blocks import number_of_pairs
+from .contents import Progress, content_hash
 from .gathering import Gathering
 
 try:
@@ -25,7 +24,7 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = "mercer stream 2"
+FORMAT = "mercer stream 3"
 PARTS = ("n", "uu", "vu", "vv", "u", "v")
 """The sums that moments consist of."""
 SAME = 1e-9
@@ -44,27 +43,13 @@ class BadCheckpoint(ValueError):
 
 
 @dataclass(frozen=True)
-class Progress:
-    """The numbers of blocks and pairs read so far, and a digest of their contents."""
-
-    blocks: int = 0
-    pairs: int = 0
-    digest: str = ""
-
-    def plus(self, block: Any, hashed: bool) -> Progress:
-        """Return the progress after one more block; its content is digested if `hashed`."""
-        digest = joblib.hash([self.digest, *map(_digest, block)]) if hashed else ""
-        return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), digest)
-
-
-@dataclass(frozen=True)
 class Checkpoint:
     """A file that the moments of a stream are saved to after every `every` blocks.
 
     The new file is complete on disk before it takes the place of the last one, which is kept
     next to it as ``NAME.mercer-previous``. Nothing in it is ever executed: numbers, and a header
     in JSON. What has to match on resuming is all that moments depend on: kernels, feature maps,
-    intercept, and the blocks that were read, by their digest. Alpha, operator and decoder are
+    intercept, and the blocks that were read, by their hashes. Alpha, operator and decoder are
     free. One process at a time holds the file, by a lock on ``NAME.mercer-lock`` where the system
     has such locks.
     """
@@ -119,7 +104,7 @@ class Checkpoint:
             arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
         header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
-        header |= asdict(done) | {"arrays": _digests_of(arrays)}
+        header |= asdict(done) | {"arrays": _hashes_of(arrays)}
         unfinished = self._sibling("unfinished")
         with open(unfinished, "wb") as file:
             np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
@@ -154,9 +139,10 @@ class Checkpoint:
     ) -> tuple[Progress, list[Moments]]:
         """Return progress and moments from saved arrays; raise an error for another run's."""
         header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT or header["arrays"] != _digests_of(arrays):
+        if header["format"] != FORMAT or header["arrays"] != _hashes_of(arrays):
             raise ValueError("its format, or what it holds, is not what was written")
-        done = Progress(int(header["blocks"]), int(header["pairs"]), header["digest"])
+        hashes = tuple(header["values"]), tuple(header["digest"])
+        done = Progress(int(header["blocks"]), int(header["pairs"]), *hashes)
         if done.blocks < 1:
             raise ValueError("it stands for no block")
         if header["models"] != len(gatherings):
@@ -194,26 +180,14 @@ class Checkpoint:
         )
 
 
-def _digest(items: Items) -> str:
-    """Return a digest of the content of a batch, equal for equal items in every process."""
-    items = host(items) if is_foreign(items) else items
-    if isinstance(items, np.ndarray) and items.dtype != object:
-        kind = f"{items.dtype.str}{items.shape}".encode()
-        return blake2b(kind + np.ascontiguousarray(items).tobytes()).hexdigest()
-    if not isinstance(items, list | tuple | np.ndarray):
-        return joblib.hash(items)
-    return joblib.hash([joblib.hash(item) for item in items])  # whatever parts they share
-
-
-def _digests_of(arrays: dict[str, np.ndarray]) -> dict[str, str]:
-    """Return the digest of each array, by name."""
-    return {name: _digest(array) for name, array in arrays.items()}
+def _hashes_of(arrays: dict[str, np.ndarray]) -> dict[str, int]:
+    """Return the hash of each array, by name."""
+    return {name: content_hash(array) for name, array in arrays.items()}
 
 
 def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
     """Return a checkpoint at a path; None if the path is None."""
-    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
-        raise ValueError(f"every must be a positive integer number of blocks, got {every!r}.")
+    every = integer(every, "every")
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"checkpoint={str(path)!r} is in a folder that does not exist.")
-    return None if path is None else Checkpoint(Path(path), int(every))
+    return None if path is None else Checkpoint(Path(path), every)

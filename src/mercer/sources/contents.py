@@ -1,66 +1,75 @@
-"""Hashes of blocks, which show whether a source returns the same values when read again."""
+"""Hashes of blocks, which show whether a source returns the same pairs when it is read again."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
+import joblib
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Items, is_table
-
-SIZES = (1, 2, 4, 8)
-"""Bytes of numbers that can be read as unsigned integers."""
-MODULUS = 2**64
+from .._base.arrays import host, is_foreign, is_table
+from .blocks import number_of_pairs
 
 
-def content_hashes(start: int, block: Any) -> tuple[int, ...]:
-    """Return the hashes of X, y and weights of a block whose first pair has number `start`.
+@dataclass(frozen=True)
+class Progress:
+    """The numbers of blocks and pairs read so far, and hashes of their contents.
 
-    Hashes of consecutive blocks add up (modulo 2⁶⁴) to that of all pairs, however they are cut.
-    Arrays, texts and numbers count; other objects and arrays on a device are not compared.
+    Attributes
+    ----------
+    values
+        Hashes of the arrays, texts and numbers in X, in y and in the weights. They do not depend
+        on how the pairs are divided into blocks.
+    digest
+        The same with all other objects included; empty without a checkpoint.
     """
-    return tuple(_hash_of_items(items, start) for items in block)
+
+    blocks: int = 0
+    pairs: int = 0
+    values: tuple[int, ...] = ()
+    digest: tuple[int, ...] = ()
+
+    def plus(self, block: Any, objects: bool) -> Progress:
+        """Return the progress after one more block; `digest` is computed if `objects`."""
+        values = _block_hashes(block, self.values, False)
+        digest = _block_hashes(block, self.digest, True) if objects else ()
+        return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), values, digest)
 
 
-def sum_of_hashes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the hashes of two consecutive blocks taken together."""
-    if not left:
-        return right
-    return tuple((a + b) % MODULUS for a, b in zip(left, right, strict=True))
+def _block_hashes(block: Any, before: tuple[int, ...], objects: bool) -> tuple[int, ...]:
+    """Return the hashes of X, y and weights, which continue those of the blocks before."""
+    starts = (*before, 0, 0, 0)
+    return tuple(content_hash(part, starts[i], objects) for i, part in enumerate(block))
 
 
-def _hash_of_items(items: Items, start: int) -> int:
-    """Return the hash of a batch whose first item has the number `start`."""
-    if issparse(items):
-        return _hash_of_items(items.toarray(), start)
-    if is_table(items):
-        items = items.to_numpy()
-    if isinstance(items, np.ndarray) and items.dtype.kind not in "OUS":
-        return _hash_of_numbers(items, start)
-    if not isinstance(items, list | tuple | np.ndarray):
-        return 0
-    return (
-        sum((2 * place + 1) * _hash_of_item(item) for place, item in enumerate(items, start))
-        % MODULUS
-    )
+def content_hash(value: Any, start: int = 0, objects: bool = True) -> int:
+    """Return the CRC-32 of a batch, equal for equal values in every process.
 
-
-def _hash_of_numbers(A: np.ndarray, start: int) -> int:
-    """Return Σ_ij (2i + 1)(2j + 1) a_ij modulo 2⁶⁴, with the bits of the entries as integers."""
-    if A.itemsize not in SIZES or A.ndim == 0 or A.size == 0:
-        return 0
-    rows = np.ascontiguousarray(A).reshape(len(A), -1).view(f"u{A.itemsize}")
-    places, columns = (
-        2 * np.arange(first, first + number, dtype=np.uint64) + np.uint64(1)
-        for first, number in zip((start, 0), rows.shape, strict=True)
-    )
-    sums = np.einsum("i,ij->j", places, rows.astype(np.uint64, copy=False))
-    return int((sums * columns).sum())
-
-
-def _hash_of_item(item: Any) -> int:
-    """Return the hash of one item; 0 for types that are not compared."""
-    if isinstance(item, np.ndarray):
-        return _hash_of_items(item, 0)
-    return hash(item) % MODULUS if isinstance(item, str | bytes | int | float) else 0
+    Parameters
+    ----------
+    value
+        A batch or an item.
+    start
+        The hash of the batches before this one.
+    objects
+        Whether objects other than texts, numbers and numpy arrays count. Pickling them takes time,
+        and so does copying arrays from a device.
+    """
+    if isinstance(value, str | bytes | int | float):
+        return crc32(repr(value).encode(), start)
+    if issparse(value):
+        value = value.toarray()
+    elif is_table(value):
+        value = value.to_numpy()
+    elif objects and is_foreign(value):
+        value = host(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
+        return crc32(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data, start)
+    if isinstance(value, list | tuple | np.ndarray):
+        for item in value:
+            start = content_hash(item, start, objects)
+        return start
+    return crc32(joblib.hash(value).encode(), start) if objects else start

@@ -1,30 +1,25 @@
-"""Pairs on a cluster: Dask loads the blocks and reduces functions over them there."""
+"""Dask collections: pairs that a cluster loads and reduces, and lazy predictions."""
 
 from __future__ import annotations
 
 import copy
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
+from .._base.arrays import Items
 from .._base.errors import require
 from ..kernels import Kernel
 from .base import Source
-from .blocks import BadBlock, Expected, number_of_pairs
-from .dask_blocks import (
-    block_loaders,
-    delayed_blocks,
-    delayed_parts,
-    is_dask_array,
-    merge_tree,
-    named_task,
-    shared_node,
-    zip_blocks,
-)
+from .blocks import BadBlock, Expected, Step, number_of_pairs
 from .stream import is_dask
+
+WIDTH = 8
+"""The number of results that one task merges."""
 
 
 class DaskStream(Source):
@@ -70,7 +65,7 @@ class DaskStream(Source):
     ):
         require("dask", "dask")
         super().__init__(sample, random_state, precision)
-        self.blocks, self.lengths = delayed_blocks(X, y)
+        self.blocks, self.lengths = _delayed_blocks(X, y)
         if sample_weight is not None:
             self._add_weights(sample_weight)
 
@@ -82,12 +77,10 @@ class DaskStream(Source):
 
     def _add_weights(self, weights: Any) -> None:
         """Add the sample weights to each block, in place, as a third part."""
-        from dask import delayed
-
-        if is_dask_array(weights) and self.lengths is not None:
+        if _is_dask_array(weights) and self.lengths is not None:
             weights = weights.rechunk((tuple(self.lengths),))
         if is_dask(weights):
-            cut = delayed_parts(weights)
+            parts = _delayed_parts(weights)
         else:
             lengths = self._lengths()
             if len(weights) != sum(lengths):
@@ -95,44 +88,34 @@ class DaskStream(Source):
                     f"sample_weight has {len(weights)} numbers for {sum(lengths)} pairs: give one "
                     "for each pair."
                 )
-            cut = np.split(np.asarray(weights), np.cumsum(lengths)[:-1])
-        weigh = delayed(_with_weights, pure=False)
-        self.blocks = [weigh(block, w) for block, w in zip_blocks(self.blocks, cut)]
+            parts = np.split(np.asarray(weights), np.cumsum(lengths)[:-1])
+        pairs = _zip_blocks(self.blocks, parts)
+        self.blocks = [_delayed(_with_weights)(block, w) for block, w in pairs]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
         """Return the kernels with the shape and dtype of the first block, which all must have."""
         look = partial(Expected.of, kernels, output_kernel)
-        return self._compute(named_task("look", 0, look, self.blocks[0]))
+        return self._compute(_block_task(0, look, self.blocks[0]))
 
-    def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
-        """Merge `step(number, start, block)` over all blocks on the cluster."""
+    def map_reduce(
+        self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
+    ) -> Any:
+        """Merge `step(start, X, y, weights)` over all blocks on the cluster."""
         lengths = self._lengths()
-        starts = np.cumsum([0, *lengths])
-        name = step.func.__name__ if isinstance(step, partial) else step.__name__
-        what = shared_node(step)
+        starts = np.cumsum([0, *lengths]).tolist()
+        work = _delayed(partial(_checked_step, partial(expected.apply, step)))
         tasks = [
-            named_task(
-                name,
-                number,
-                _checked_step,
-                what,
-                number,
-                int(starts[number]),
-                lengths[number],
-                block,
-            )
+            _block_task(number, work, number, starts[number], lengths[number], block)
             for number, block in enumerate(self.blocks)
         ]
-        return self._compute(merge_tree(tasks, merge))
+        return self._compute(_merge_tree(tasks, merge))
 
     def _lengths(self) -> list[int]:
         """Return the number of pairs in each block, counted on the cluster if unknown."""
         if self.lengths is None:
-            tasks = [
-                named_task("count", i, number_of_pairs, block)
-                for i, block in enumerate(self.blocks)
-            ]
-            self.lengths = list(self._compute(tasks))
+            self.lengths = self._compute(
+                [_block_task(i, number_of_pairs, block) for i, block in enumerate(self.blocks)]
+            )
         self.pairs = sum(self.lengths)
         return self.lengths
 
@@ -154,9 +137,9 @@ class DaskStream(Source):
         """Load the blocks one by one, and raise an error for the first that fails."""
         if type(error).__name__ == "KilledWorker":
             return  # it would kill others; the error has the name of the task, with its block
-        for number, load in enumerate(block_loaders(self.blocks)):
+        for number, block in enumerate(self.blocks):
             try:
-                load()
+                _block_task(number, number_of_pairs, block).compute()
             except Exception as problem:
                 raise BadBlock(
                     f"block {number} of the stream could not be loaded: "
@@ -164,7 +147,131 @@ class DaskStream(Source):
                 ) from error
 
 
-# -- what the workers do ----------------------------------------------------------------------
+def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any) -> Any:
+    """Apply a function lazily to each block of a Dask collection.
+
+    Parameters
+    ----------
+    function
+        From a batch of items to as many results.
+    X
+        A Dask array (the result is one), a bag (likewise) or a list of delayed batches (likewise).
+    shape, dtype
+        Of one result, where `X` is an array.
+    """
+    require("dask", "dask")
+    apply, X = _delayed(partial(_apply, function)), _array_of_table(X)
+    array = _is_dask_array(X)
+    X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1)) if array else X
+    bag = _is_collection(X) and not array
+    batch = _delayed(_as_batch) if bag else lambda part: part
+    parts = [apply(i, batch(part)) for i, part in enumerate(_delayed_parts(X))]
+    if array:
+        import dask.array as da
+
+        shapes = [(rows, *shape) for rows in X.chunks[0]]
+        arrays = [da.from_delayed(*pair, dtype=dtype) for pair in zip(parts, shapes, strict=True)]
+        return da.concatenate(arrays, axis=0, allow_unknown_chunksizes=True)
+    if bag:
+        import dask.bag as db
+
+        return db.from_delayed([_delayed(list)(part) for part in parts])
+    return parts
+
+
+def _delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
+    """Return the blocks (X, y) of Dask collections as delayed objects, and their lengths."""
+    X, y, lengths = _array_of_table(X), _array_of_table(y), None
+    bags = _is_collection(X) and not _is_dask_array(X)
+    if _is_dask_array(X):
+        X, y, lengths = _rechunked(X, y)
+    if not bags and y is None:
+        return list(X), lengths
+    parts = [_delayed_parts(A) for A in (X, y) if A is not None]
+    read = _delayed(_block_of_bags if bags else _block_of_parts)
+    return [read(*block) for block in _zip_blocks(*parts)], lengths
+
+
+def _is_dask_array(A: Any) -> bool:
+    """Return whether a value is a Dask array."""
+    return hasattr(A, "chunks")
+
+
+def _is_collection(A: Any) -> bool:
+    """Return whether a value is a Dask collection, which has delayed parts."""
+    return hasattr(A, "to_delayed")
+
+
+def _array_of_table(A: Any) -> Any:
+    """Return the Dask array of a Dask table; return other collections unchanged."""
+    return A.to_dask_array(lengths=True) if hasattr(A, "to_dask_array") else A
+
+
+def _delayed_parts(A: Any) -> list:
+    """Return the delayed parts of a Dask collection, or a given list of parts."""
+    return np.ravel(A.to_delayed()).tolist() if _is_collection(A) else list(A)
+
+
+def _zip_blocks(*parts: list) -> list[tuple]:
+    """Return tuples with one part of each list; raise an error if lengths differ."""
+    if len({len(part) for part in parts}) > 1:
+        raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
+    return list(zip(*parts, strict=True))
+
+
+def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
+    """Return two Dask arrays with equal row chunks and one column chunk, and chunk lengths."""
+    if not _is_dask_array(y):
+        got = "none" if y is None else type(y).__name__
+        raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
+    X, y = (A.rechunk(dict.fromkeys(range(1, A.ndim), -1)) for A in (X, y))
+    if np.isnan([*X.chunks[0], *y.chunks[0]]).any():
+        return X, y, None
+    if X.shape[0] != y.shape[0]:
+        raise ValueError(
+            "X and y must have the same length, one output for each input: got "
+            f"{X.shape[0]} inputs and {y.shape[0]} outputs."
+        )
+    return X, y.rechunk({0: X.chunks[0]}), list(X.chunks[0])
+
+
+def _delayed(what: Any) -> Any:
+    """Return a function or another object as a single node of the task graph."""
+    from dask import delayed
+
+    return delayed(what, traverse=False, pure=False)
+
+
+def _block_task(number: int, function: Any, *arguments: Any) -> Any:
+    """Return a delayed call of a function, with the number of its block in its key."""
+    return _delayed(function)(*arguments, dask_key_name=f"mercer-block{number}-{uuid4().hex}")
+
+
+def _merge_tree(tasks: list, merge: Callable) -> Any:
+    """Return a delayed merge of all tasks, a few at a time and in a fixed order."""
+    while len(tasks) > 1:
+        groups = [tasks[i : i + WIDTH] for i in range(0, len(tasks), WIDTH)]
+        tasks = [_delayed(reduce)(merge, group) for group in groups]
+    return tasks[0]
+
+
+def _block_of_parts(X: Any, y: Any) -> tuple:
+    """Return the pair (X, y)."""
+    return X, y
+
+
+def _block_of_bags(*parts: list) -> tuple[Items, ...]:
+    """Return a block from the parts of bags: of X and of y, or of one bag of pairs."""
+    columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
+    return tuple(map(_as_batch, columns or ([], [])))  # an empty block is refused by its number
+
+
+def _as_batch(items: Any) -> Items:
+    """Return items as one array if they are numbers or arrays of one shape, else as a list."""
+    items = list(items)
+    numeric = all(isinstance(item, np.ndarray | np.number | int | float) for item in items)
+    alike = numeric and len({np.shape(item) for item in items}) == 1
+    return np.stack(items) if alike else items
 
 
 def _with_weights(block: tuple, weights: Any) -> tuple:
@@ -180,3 +287,11 @@ def _checked_step(step: Callable, number: int, start: int, pairs: int, block: An
             f"{number_of_pairs(block)} when read again: give blocks that stay."
         )
     return step(number, start, block)
+
+
+def _apply(function: Callable, number: int, batch: Items) -> Items:
+    """Apply a function to one block; error messages have the block's number."""
+    try:
+        return function(batch)
+    except (ValueError, TypeError) as error:
+        raise BadBlock(f"block {number}: {error}") from error

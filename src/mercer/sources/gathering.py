@@ -15,7 +15,7 @@ from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from .base import Source
-from .blocks import Expected, naming_block
+from .blocks import Expected
 
 FOREIGN_ROWS = 16384
 """Pairs whose coordinates are held at once on a device; large batches are faster there."""
@@ -144,20 +144,18 @@ class Gathering:
 
 def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
     """Return the gatherings with the moments of all pairs of a source, which is read once."""
-    step = partial(moments, expected, [gathering.for_worker() for gathering in gatherings])
-    found = source.map_reduce(step, _add_moments, gatherings)
+    step = partial(_moments_of_block, [gathering.for_worker() for gathering in gatherings])
+    found = source.map_reduce(expected, step, _add_moments, gatherings)
     if found is None:
         return gatherings
     return [gathering.plus(raw) for gathering, raw in zip(gatherings, found, strict=True)]
 
 
-def moments(
-    expected: Expected, gatherings: list[Gathering], number: int, start: int, block: Any
+def _moments_of_block(
+    gatherings: list[Gathering], start: int, X: Items, y: Items, w: np.ndarray | None
 ) -> list[Moments]:
-    """Return the moments of block number `number` for each gathering; `start` is not used."""
-    X, y, w = expected.checked(number, block)
-    with naming_block(number):
-        return [gathering.moments_of(X, y, w) for gathering in gatherings]
+    """Return the moments of a block for each gathering; `start` is not used."""
+    return [gathering.moments_of(X, y, w) for gathering in gatherings]
 
 
 def _add_moments(some: list[Moments], more: list[Moments]) -> list[Moments]:

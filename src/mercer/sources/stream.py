@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, is_array, own_copy, part
+from .._base.parameters import integer
 from ..kernels import Kernel
 from .base import Source
-from .blocks import BadBlock, Expected, number_of_pairs
-from .checkpoint import Progress, as_checkpoint
-from .contents import content_hashes, sum_of_hashes
+from .blocks import BadBlock, Expected, Step, number_of_pairs
+from .checkpoint import as_checkpoint
+from .contents import Progress
 from .sample import Sample
 from .shards import BLOCK, Shards
 
@@ -99,7 +100,7 @@ class Stream(Source):
     array([[1.  , 0.07]])
     """
 
-    held: tuple[int, ...] = ()
+    first_reading: Progress | None = None
 
     def __init__(
         self,
@@ -145,10 +146,10 @@ class Stream(Source):
         """Read blocks until they hold `pairs` pairs; a generator will yield them again."""
         found: list[Any] = []
         blocks = self._blocks()
-        while (
-            sum(map(number_of_pairs, found)) < pairs and (block := next(blocks, None)) is not None
-        ):
+        for block in blocks:
             found.append(_own_copy(block))
+            if sum(map(number_of_pairs, found)) >= pairs:
+                break
         if not self.repeats:
             self.rest = chain(_pop_blocks(found.copy()), blocks)
         return found
@@ -178,7 +179,7 @@ class Stream(Source):
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
         """Return the kernels with the shape and dtype of the first block, which all must have."""
-        self.pairs = None  # a fit begins: what was read before may have changed
+        self.first_reading = self.pairs = None  # what an earlier fit read may have changed
         found = self._first_blocks(1)
         if not found:
             raise ValueError("the stream is empty: it has no block to learn from.")
@@ -193,12 +194,14 @@ class Stream(Source):
             return super().sample(expected, size)
         found, start = Sample(size, self.seed), 0
         for number, block in enumerate(self._first_blocks(size)):
-            found = found.with_block(start, *expected.checked(number, block))
+            found = expected.apply(found.with_block, number, start, block)
             start += number_of_pairs(block)
         return found
 
-    def map_reduce(self, step: Callable, merge: Callable, resumable: Any = None) -> Any:
-        """Apply `step(number, start, block)` to each block in order, and merge the results.
+    def map_reduce(
+        self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
+    ) -> Any:
+        """Apply `step(start, X, y, weights)` to each block in order, and merge the results.
 
         If `resumable` is given and the stream has a checkpoint, the work is resumed from it and
         saved to it.
@@ -206,34 +209,33 @@ class Stream(Source):
         saved = self.checkpoint if resumable else None
         kept, total = saved.resume(resumable) if saved else (Progress(), None)
         at = Progress()
-        held: tuple[int, ...] = ()
         for block in self._blocks():
             if at.blocks >= kept.blocks:
-                more = step(at.blocks, at.pairs, block)
+                more = expected.apply(step, at.blocks, at.pairs, block)
                 total = more if total is None else merge(total, more)
-            held = sum_of_hashes(held, content_hashes(at.pairs, block)) if self.repeats else ()
-            at = at.plus(block, hashed=saved is not None)
+            at = at.plus(block, objects=saved is not None)
             if saved and at.blocks == kept.blocks and at != kept:
                 raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
                 saved.save(at, total, resumable)
-        self._require_same_reading(at.pairs, held)
+        self._require_same_reading(at)
         if saved and at.blocks < kept.blocks:
             raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
         if saved and total:
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
 
-    def _require_same_reading(self, pairs: int, held: tuple[int, ...]) -> None:
+    def _require_same_reading(self, now: Progress) -> None:
         """Raise an error if blocks differ from those of the first reading, which is stored."""
-        if self.pairs not in (None, pairs):
+        first = self.first_reading or now
+        if first.pairs != now.pairs:
             raise ValueError(
-                f"the stream had {self.pairs} pairs when it was first read and {pairs} when read "
-                f"again: {REMEDY}"
+                f"the stream had {first.pairs} pairs when it was first read and {now.pairs} when "
+                f"read again: {REMEDY}"
             )
-        if self.pairs is not None and self.held != held:
+        if first.values != now.values:
             raise ValueError(f"the stream held other values when it was read again: {REMEDY}")
-        self.pairs, self.held = pairs, held
+        self.first_reading, self.pairs = now, now.pairs
 
     def running(self) -> AbstractContextManager[None]:
         """Return a context for one fit; the checkpoint is removed if it succeeds."""
@@ -295,10 +297,9 @@ def _source_of(X: Any, y: Items) -> Source | None:
 
 def _as_blocks(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
     """Return an iterable of blocks of `block` pairs, or a function that returns one."""
-    if not isinstance(block, int | np.integer) or block < 1:
-        raise ValueError(f"block must be a positive integer number of rows, got {block!r}.")
+    block = integer(block, "block")
     if y is not None:
-        return RowBlocks(source, y, int(block))
+        return RowBlocks(source, y, block)
     if isinstance(source, str | Path):
         return Shards(source)
     if callable(source) or (isinstance(source, Iterable) and not is_array(source)):
