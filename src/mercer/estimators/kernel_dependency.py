@@ -20,6 +20,7 @@ from ..sources import Stream
 from .base import on_fresh_state
 from .choice import Candidate, Choices, Trial
 from .gathered import Gathered, why_not_streamable
+from .pairs import GivenData
 from .ridge import RidgeEstimator
 
 
@@ -146,7 +147,7 @@ class KernelDependency(RidgeEstimator):
             How much each pair counts; zero leaves a pair out. Of pairs in blocks an array over
             all of them, or in the blocks.
         """
-        self._fit(self._choices(), X, y, groups, unlabelled, sample_weight)
+        self._fit(self._choices(), GivenData(X, y, groups, unlabelled, sample_weight))
         return self
 
     def _choices(self) -> Choices:

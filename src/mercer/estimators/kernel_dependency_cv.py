@@ -24,7 +24,7 @@ from .choice import LIKELIHOODS, Candidate, Choices, Trial, some_rows
 from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
 from .gathered import check_stream_choice
-from .pairs import TrainingPairs, split_unlabelled
+from .pairs import GivenData, TrainingPairs, split_unlabelled
 from .ridge import RidgeEstimator
 from .scoring import AUTO
 from .selection import Selection, nested_score
@@ -197,13 +197,13 @@ class KernelDependencyCV(RidgeEstimator):
         """
         choices = self._choices()
         choices.check(self, groups)
-        self._fit(choices, X, y, groups, unlabelled, sample_weight, validation)
+        given = GivenData(X, y, groups, unlabelled, sample_weight)
+        self._fit(choices, given, validation)
         if validation is not None:  # the choice was made by the risks of other pairs
             self.loo_risk_ = self.fitted_.left_out().risk(self.fitted_.problem.weights)
         if self.nested is not None:
-            X, y, groups, _, weights = split_unlabelled(X, y, groups, None, sample_weight)
-            found = nested_score(self, X, y, groups, weights, self.nested)
-            self.nested_risk_, self.nested_score_ = found
+            labelled = split_unlabelled(given)
+            self.nested_risk_, self.nested_score_ = nested_score(self, labelled, self.nested)
         return self
 
     def _choices(self) -> Choices:
@@ -227,12 +227,12 @@ class KernelDependencyCV(RidgeEstimator):
         """Whether no kernel was given, so that one of the default kernels is chosen."""
         return self.kernel is None and self.search == "grid"
 
-    def _pairs(self, choices: Choices, X: Items, *given: Any) -> tuple[Choices, TrainingPairs]:
+    def _pairs(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
         """Return the choices with default or learnt kernels filled in, and the checked pairs."""
         if self._uses_default_kernels:
-            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(X)]
+            kernels = [as_operator_kernel(kernel) for kernel in default_kernels(given.X)]
             choices = replace(choices, kernels=kernels)
-        choices, pairs = super()._pairs(choices, X, *given)
+        choices, pairs = super()._pairs(choices, given)
         if self._uses_default_kernels and len(choices.kernels) > 1 and count(pairs.y) > CHOSEN_ON:
             choices = replace(
                 choices, kernels=[self._choose_kernel_on_subset(choices.kernels, pairs)]

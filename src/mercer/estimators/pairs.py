@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -79,15 +79,24 @@ class TrainingPairs:
         return Side(fitted, items, features, self.sample, map)
 
 
-def split_unlabelled(
-    X: Items, y: Items, groups: Items | None, unlabelled: Items | None, weights: Any
-) -> tuple[Items, Items, Items | None, Items | None, Any]:
-    """Move the inputs whose output is None from (X, y) to the unlabelled inputs."""
+class GivenData(NamedTuple):
+    """The arguments of `fit`, as the user gave them."""
+
+    X: Items
+    y: Items
+    groups: Items | None = None
+    unlabelled: Items | None = None
+    weights: Any = None
+
+
+def split_unlabelled(given: GivenData) -> GivenData:
+    """Move the inputs whose output is None to the unlabelled inputs."""
+    X, y, groups, unlabelled, weights = given
     if not isinstance(y, list | tuple) and dtype_name(y) != "object":
-        return X, y, groups, unlabelled, weights
+        return given
     missing = np.array([item is None for item in y], dtype=bool)
     if not missing.any():
-        return X, y, groups, unlabelled, weights
+        return given
     if count(X) != len(missing):
         raise ValueError(
             f"X and y must have the same length, None for an unknown output: got {count(X)} "
@@ -99,7 +108,7 @@ def split_unlabelled(
     groups = None if groups is None else [groups[i] for i in known]
     more = _join_batches(rows_of(X, unknown), unlabelled)
     weights = None if weights is None else np.asarray(weights)[known]
-    return rows_of(X, known), [y[i] for i in known], groups, more, weights
+    return GivenData(rows_of(X, known), [y[i] for i in known], groups, more, weights)
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:

@@ -26,7 +26,7 @@ from .base import warn_if_constant
 from .choice import Candidate, Choices, Trial, calibrated, group_by_scalar_kernel
 from .fitted import Fitted
 from .gathered import Gathered, as_separable, stream_candidates
-from .pairs import TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
+from .pairs import GivenData, TrainingPairs, drop_zero_weights, group_labels, split_unlabelled
 from .refuse_symmetries import check_symmetries, symmetry_of
 from .ridge_predictions import RidgePredictions
 
@@ -75,27 +75,15 @@ class RidgeEstimator(RidgePredictions):
 
     # -- the path of a fit --------------------------------------------------------------------
 
-    def _fit(
-        self,
-        choices: Choices,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        unlabelled: Items | None,
-        weights: Any,
-        validation: Any = None,
-    ) -> None:
+    def _fit(self, choices: Choices, given: GivenData, validation: Any = None) -> None:
         """Fit the model: factor all choices, select one, solve and store it."""
-        source = self._as_source(X, y, groups, weights)
-        if source is None and validation is not None:
-            source = Stream([(X, y) if weights is None else (X, y, weights)])
+        source = self._as_source(given, validation)
         if source is not None:
-            self._refuse_in_streams(choices, unlabelled, validation)
+            self._refuse_in_streams(choices, given.unlabelled, validation)
             with source.running():
                 self._fit_moments(self._gathered(source, choices), choices, source, validation)
             return
-        given = split_unlabelled(X, y, groups, unlabelled, weights)
-        choices, pairs = self._pairs(choices, *given)
+        choices, pairs = self._pairs(choices, split_unlabelled(given))
         want = self._want(choices)
         self._store(self._select(self._candidates(choices, pairs, want), choices, want), want)
 
@@ -130,51 +118,39 @@ class RidgeEstimator(RidgePredictions):
                 factorization = factor(problem, replace(want, left_out=left_out), cache)
                 yield Candidate(factorization, decoders)
 
-    def _first_problem(
-        self,
-        X: Items,
-        y: Items,
-        groups: Items | None = None,
-        unlabelled: Items | None = None,
-        weights: Any = None,
-    ) -> tuple[Problem, Want]:
-        """Return the ridge problem of the first choice of kernels, and the solver's task."""
-        given = split_unlabelled(X, y, groups, unlabelled, weights)
-        choices, pairs = self._pairs(self._choices(), *given)
+    def _first_problem(self, *given: Any) -> tuple[Problem, Want]:
+        """Return the ridge problem of the first choice of kernels, and the solver's task.
+
+        The arguments are those of `GivenData`.
+        """
+        choices, pairs = self._pairs(self._choices(), split_unlabelled(GivenData(*given)))
         outputs = pairs.side(choices.outputs[0], pairs.y, self.output_features)
         return next(self._problems(choices, outputs, pairs)), self._want(choices)
 
     # -- pairs in memory ----------------------------------------------------------------------
 
-    def _pairs(
-        self,
-        choices: Choices,
-        X: Items,
-        y: Items,
-        groups: Items | None,
-        unlabelled: Items | None,
-        weights: Any,
-    ) -> tuple[Choices, TrainingPairs]:
+    def _pairs(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
         """Return checked pairs, and the choices adapted to the device and to unlabelled inputs."""
-        if unlabelled is not None:
-            choices = choices.with_unlabelled(unlabelled)
-        kernels, given = [kernel.inputs for kernel in choices.kernels], X
+        items, groups, weights = given.X, given.groups, given.weights
+        if given.unlabelled is not None:
+            choices = choices.with_unlabelled(given.unlabelled)
+        kernels = [kernel.inputs for kernel in choices.kernels]
         if self.device is not None:
             choices = choices.on_device(self.device)
             kernels = [OnDevice(kernel, self.device) for kernel in kernels]
         self._check_parameters()
-        X, y = self._check_pairs(kernels[0], choices.outputs[0], X, y)
+        X, y = self._check_pairs(kernels[0], choices.outputs[0], items, given.y)
         warn_if_constant(choices.outputs[0], y)
         n, kept = count(y), None
         if weights is not None:
-            kept, weights, groups, (X, y, given) = drop_zero_weights(weights, groups, X, y, given)
+            kept, weights, groups, (X, y, items) = drop_zero_weights(weights, groups, X, y, items)
         labels = None if groups is None else group_labels(groups, count(y))
         finite = self.features is not None or all(kernel.features for kernel in kernels)
         compact = self.output_features is not None or choices.outputs[0].features is not None
         sample = None
         if finite and compact and not kernels[0].pairwise:  # fitted on the same pairs as a stream
             sample = sampled_rows(n, sample_size(self.features, self.output_features), kept)
-        return choices, TrainingPairs(X, y, labels, weights, given, sample)
+        return choices, TrainingPairs(X, y, labels, weights, items, sample)
 
     # -- problems -----------------------------------------------------------------------------
 
@@ -220,21 +196,21 @@ class RidgeEstimator(RidgePredictions):
 
     # -- streams ------------------------------------------------------------------------------
 
-    def _as_source(
-        self, X: Items, y: Items, groups: Items | None, weights: Any = None
-    ) -> Source | None:
-        """Return X and y as a source of blocks if X is streamed, else None.
+    def _as_source(self, given: GivenData, validation: Any = None) -> Source | None:
+        """Return the pairs as a source of blocks if X is streamed, else None.
 
-        Arrays on disk are read in blocks, unless the fit of a kernel is exact.
+        Arrays on disk are read in blocks, unless the fit of a kernel is exact. Pairs that are
+        judged by other pairs (`validation`) are a stream of one block.
         """
-        if type(X) is np.ndarray:
-            return None
-        finite = self.features is not None or not isinstance(X, np.memmap)
-        if not (finite or all(kernel.features for kernel in self._scalar_kernels())):
-            return None
-        source = as_source(X, y, weights)
+        X, y, groups, _, weights = given
+        exact = self.features is None and isinstance(X, np.memmap)
+        if exact and all(kernel.features for kernel in self._scalar_kernels()):
+            exact = False
+        source = None if exact or type(X) is np.ndarray else as_source(X, y, weights)
         if source is not None and groups is not None:
             raise ValueError("groups are for pairs in memory: a stream has no groups to leave out.")
+        if source is None and validation is not None:
+            return Stream([(X, y) if weights is None else (X, y, weights)])
         return source
 
     def _refuse_in_streams(

@@ -20,7 +20,7 @@ from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut
 from ..solvers.weights import with_training_weights
 from .choice import LIKELIHOODS, Candidate, Choices, Trial, absolute_ridges, calibrated
-from .pairs import group_labels, rows_of
+from .pairs import GivenData, group_labels, rows_of
 from .scoring import (
     AUTO,
     FixedPredictions,
@@ -156,16 +156,14 @@ def _within_standard_error(one: Trial, best: Trial) -> bool:
     return not exceeds_standard_error(lost[0] - lost[1], problem.weights)
 
 
-def nested_score(
-    model: Any, X: Items, y: Items, groups: Items | None, weights: Any, folds: int
-) -> tuple[float, float]:
+def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float]:
     """Return left-out error and score over outer folds, choosing parameters within each.
 
     Parameters
     ----------
     model
         A `KernelDependencyCV`, cloned for every fold.
-    X, y, groups, weights
+    given
         What it is fitted on.
     folds
         The number of folds; pairs of one group are in one fold.
@@ -176,6 +174,7 @@ def nested_score(
         The mean squared distance in feature space, and the mean of `scoring` over the folds,
         each fold by its size; NaN without scoring.
     """
+    X, y, groups, _, weights = given
     labels = group_labels(groups, count(y))
     number = int(labels.max()) + 1
     if not isinstance(folds, int) or not 2 <= folds <= number:
