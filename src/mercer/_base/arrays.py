@@ -1,7 +1,7 @@
 """Arrays of any kind: which library they belong to, and what counts as good data.
 
-numpy input goes through scikit-learn's validator; torch, CuPy and other array-API arrays through
-the one here, because scikit-learn's would silently copy them to the host as numpy.
+Arrays of torch, CuPy and other array-API libraries are never passed to scikit-learn's validator,
+which would silently copy them to the host as numpy.
 """
 
 from __future__ import annotations
@@ -51,25 +51,6 @@ def refuse_masked(A: Items, name: str) -> None:
         )
 
 
-def refuse_things(A: Items, name: str, owner: str) -> None:
-    """Raise an error for dictionaries, strings, graphs or ragged lists instead of vectors."""
-    if sparse.issparse(A):
-        return  # scikit-learn's own message names sparse input and the way out
-    if isinstance(A, dict):
-        raise ValueError(
-            f"{name} must hold numeric vectors of one length for {owner}, got a dictionary. Use a "
-            "kernel of columns such as On('price', RBF()), AutoDependency, or an array."
-        )
-    first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
-    ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
-    if isinstance(first, str | bytes | dict | set) or ragged:
-        got = "rows of unequal length" if ragged else f"items of type {type(first).__name__}"
-        raise ValueError(
-            f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
-            "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
-        )
-
-
 def is_batch(A: Any) -> bool:
     """Return whether a value is a batch of items, such as an array or a sequence."""
     shape = getattr(A, "shape", None)
@@ -82,26 +63,6 @@ def refuse_scalar(A: Items, name: str) -> None:
     """Raise an error for a single number where a batch of items is needed."""
     if not is_batch(A):
         raise ValueError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
-
-
-def _is_row(a: Any) -> bool:
-    """Return whether an item is a list, a tuple or an array that has no strings."""
-    return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
-
-
-def foreign_vectors(A: Array, name: str) -> Array:
-    """Check finite real vectors in an array of another library; return them in float64."""
-    xp = namespace(A)
-    if A.ndim < 2:
-        raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
-    if A.shape[0] == 0:
-        raise ValueError(f"{name} is empty: found array with 0 sample(s).")
-    if xp.isdtype(A.dtype, "complex floating"):
-        raise ValueError(f"Complex data not supported: {name}.")
-    A = xp.astype(A, xp.float64)
-    if not bool(xp.all(xp.isfinite(A))):
-        raise ValueError(f"Input {name} contains NaN or infinity. Remove or impute those rows.")
-    return A
 
 
 def as_items(A: Items, name: str = "X") -> Items:
@@ -146,13 +107,14 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
 def own_copy(value: Any) -> Any:
     """Return a value with its writable arrays copied, so that other code cannot change them.
 
-    Arrays that cannot be written to, and those on disk, are returned unchanged; so is everything
+    Arrays that nobody can write to, and those on disk, are returned unchanged; so is everything
     that is not an array, a table, or a list of those.
     """
     if isinstance(value, list):
         return [own_copy(item) for item in value]
     if isinstance(value, np.ndarray):
-        if isinstance(value, np.memmap) or not _writable(value):
+        owners = [A for A in (value, value.base) if isinstance(A, np.ndarray)]
+        if isinstance(value, np.memmap) or not any(A.flags.writeable for A in owners):
             return value
         batch = value.dtype == object and value.ndim == 1
         return object_array([own_copy(a) for a in value]) if batch else value.copy()
@@ -180,15 +142,6 @@ def is_array(value: Any) -> bool:
 def dtype_name(items: Any) -> str:
     """Return the name of the dtype of an array or a series; empty where items have no dtype."""
     return str(getattr(items, "dtype", ""))
-
-
-def _writable(A: Any) -> bool:
-    """Return whether an array, or the array that it is a view of, is writeable."""
-    while isinstance(A, np.ndarray):
-        if A.flags.writeable:
-            return True
-        A = A.base
-    return False
 
 
 def take(items: Items, index: Array) -> Items:

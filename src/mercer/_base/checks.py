@@ -82,6 +82,12 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
+def is_finite(value: Any) -> bool:
+    """Return whether a value is a finite number, and not a boolean."""
+    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return number and math.isfinite(value)
+
+
 def bounded(value: Any, name: str, low: int, high: int) -> int:
     """Return a value after checking that it is an integer from `low` to `high`."""
     inside = is_whole(value) and low <= value <= high
@@ -91,10 +97,7 @@ def bounded(value: Any, name: str, low: int, high: int) -> int:
 
 def finite(value: Any, name: str, low: float = -math.inf) -> float:
     """Return a value as a float after checking that it is finite and at least `low`."""
-    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    must(
-        number and math.isfinite(value) and value >= low, f"{name} must be a finite number ≥ {low}"
-    )
+    must(is_finite(value) and value >= low, f"{name} must be a finite number ≥ {low}")
     return float(value)
 
 

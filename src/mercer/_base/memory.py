@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import array_api_compat
 import numpy as np
+
+from .arrays import is_foreign
 
 GIB = 2**30
 ENTRIES = 2**23
@@ -39,33 +40,32 @@ def free_bytes(where: Any = None) -> float:
 
 
 def held_bytes(value: Any, excluded: Any = None) -> float:
-    """Return the bytes of all arrays in an object, without those also in `excluded`."""
+    """Return the bytes of the arrays in attributes and items of an object, at any depth.
+
+    Arrays that are also in `excluded` do not count.
+    """
     seen: set[int] = set()
-    _arrays_of(excluded, seen)
-    return _arrays_of(value, seen)
+    _array_bytes(excluded, seen)
+    return _array_bytes(value, seen)
 
 
-def _arrays_of(value: Any, seen: set[int]) -> float:
+def _array_bytes(value: Any, seen: set[int]) -> float:
     """Return the bytes of the arrays in a value, without those whose ids are in `seen`."""
-    if value is None or isinstance(value, str | bytes | int | float | type) or id(value) in seen:
+    if id(value) in seen or isinstance(value, type):
         return 0.0
     seen.add(id(value))
     if isinstance(value, np.ndarray):
         whole = isinstance(value.base, np.ndarray)  # a view keeps all that it is a view of
-        return _arrays_of(value.base, seen) if whole else float(value.nbytes)
-    if array_api_compat.is_array_api_obj(value):
+        return _array_bytes(value.base, seen) if whole else float(value.nbytes)
+    if is_foreign(value):
         return 8.0 * float(array_api_compat.size(value) or 0)
     if isinstance(value, dict):
-        parts = list(value.values())
-    elif isinstance(value, list | tuple | set):
-        parts = list(value)
-    elif isinstance(value, partial):
-        parts = [value.func, *value.args, *value.keywords.values()]
+        inside = list(value.values())
+    elif isinstance(value, list | tuple):
+        inside = list(value)
     else:
-        cells = getattr(value, "__closure__", None) or ()
-        parts = [cell.cell_contents for cell in cells]
-        parts += [getattr(value, "__self__", None), *getattr(value, "__dict__", {}).values()]
-    return sum(_arrays_of(part, seen) for part in parts)
+        inside = list(getattr(value, "__dict__", {}).values())
+    return sum(_array_bytes(item, seen) for item in inside)
 
 
 def _machine() -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 from pickle import PicklingError
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from joblib import hash as digest
 from sklearn.base import BaseEstimator
+
+from .checks import is_finite, is_whole
 
 T = TypeVar("T")
 
@@ -25,21 +26,21 @@ def parameters(part: type[T]) -> type[T]:
 
 def positive(value: Any, name: str) -> float:
     """Return a parameter as a float after checking that it is positive and finite."""
-    if not _is_finite(value) or value <= 0:
+    if not is_finite(value) or value <= 0:
         raise ValueError(f"{name} must be a positive number, got {value!r}.")
     return float(value)
 
 
 def non_negative(value: Any, name: str) -> float:
     """Return a parameter as a float after checking that it is finite and ≥ 0."""
-    if not _is_finite(value) or value < 0:
+    if not is_finite(value) or value < 0:
         raise ValueError(f"{name} must be a number ≥ 0, got {value!r}.")
     return float(value)
 
 
 def integer(value: Any, name: str, least: int = 1) -> int:
     """Return a parameter after checking that it is an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+    if not is_whole(value) or value < least:
         kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return int(value)
@@ -50,12 +51,6 @@ def boolean(value: Any, name: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
-
-
-def _is_finite(value: Any) -> bool:
-    """Return whether a value is a finite number."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    return number and bool(np.isfinite(float(value)))
 
 
 def same(a: BaseEstimator, b: BaseEstimator) -> bool:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
@@ -8,12 +11,11 @@ from .._base.arrays import (
     Array,
     Items,
     canonical,
-    foreign_vectors,
     is_foreign,
     namespace,
+    refuse_empty,
     refuse_masked,
     refuse_scalar,
-    refuse_things,
 )
 from .base import Space
 
@@ -60,9 +62,47 @@ class Vectors(Space):
                 A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
                 return A.toarray() if fill else canonical(A)
             if is_foreign(A):
-                A = foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
+                A = _foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
-            refuse_things(A, name, owner)
+            _refuse_objects(A, name, owner)
         refuse_scalar(A, name)
         A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
         return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
+
+
+def _refuse_objects(A: Items, name: str, owner: str) -> None:
+    """Raise an error for dictionaries, strings, graphs or ragged lists instead of vectors."""
+    if issparse(A):
+        return  # scikit-learn's own message names sparse input and the way out
+    if isinstance(A, dict):
+        raise ValueError(
+            f"{name} must hold numeric vectors of one length for {owner}, got a dictionary. Use a "
+            "kernel of columns such as On('price', RBF()), AutoDependency, or an array."
+        )
+    first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
+    ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
+    if isinstance(first, str | bytes | dict | set) or ragged:
+        got = "rows of unequal length" if ragged else f"items of type {type(first).__name__}"
+        raise ValueError(
+            f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
+            "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
+        )
+
+
+def _is_row(a: Any) -> bool:
+    """Return whether an item is a list, a tuple or an array that has no strings."""
+    return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
+
+
+def _foreign_vectors(A: Array, name: str) -> Array:
+    """Check finite real vectors in an array of another library; return them in float64."""
+    xp = namespace(A)
+    if A.ndim < 2:
+        raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
+    refuse_empty(int(A.shape[0]), name)
+    if xp.isdtype(A.dtype, "complex floating"):
+        raise ValueError(f"Complex data not supported: {name}.")
+    A = xp.astype(A, xp.float64)
+    if not bool(xp.all(xp.isfinite(A))):
+        raise ValueError(f"Input {name} contains NaN or infinity. Remove or impute those rows.")
+    return A
