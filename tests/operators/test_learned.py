@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import KernelDependency
+from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Linear
-from mercer.operators import Covariance, Identity, LearnedOperator, Mixture, Moments
+from mercer.operators import Covariance, Identity, LearnedOperator, Mixture, Moments, Operator
 from mercer.solvers import ridge
 from tolerances import IDENTITY
 
@@ -142,3 +143,21 @@ def test_it_stands_alone(make):
 def test_it_is_not_mixed(UV):
     with pytest.raises(TypeError, match="mixes operators that the moments give"):
         Mixture([Covariance(), LearnedOperator()], [0.5, 0.5]).matrix(Moments.of(*UV))
+
+
+class AtTheRidge(Operator):
+    """B = α I, a custom operator that is learnt at the ridge."""
+
+    learnt = True
+
+    def learn(self, moments, alpha):
+        learnt = clone(self)
+        learnt.B_ = alpha * np.eye(len(moments.ones))
+        return learnt
+
+
+def test_a_custom_operator_that_is_learnt(UV):
+    model = KernelDependencyCV(RBF(1.0) * AtTheRidge()).fit(*UV)
+    assert_allclose(model.kernel_.operator.B_, model.alpha_ * np.eye(Q), rtol=0, atol=0)
+    plain = KernelDependency(RBF(1.0), alpha=1.0).fit(*UV)
+    assert_allclose(model.predict(UV[0]), plain.predict(UV[0]), rtol=0, atol=IDENTITY)

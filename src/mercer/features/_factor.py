@@ -45,6 +45,7 @@ class Factor:
         shape, kind = (n, self.rank), self.residual
         self.U = xp.zeros(shape, dtype=kind.dtype, device=device(kind))
         self.pivots: list[int] = []
+        self.place: dict[int, int] = {}
 
     @property
     def rows(self) -> Array:
@@ -117,31 +118,20 @@ class Factor:
             self.residual[int(i)] = 0.0
         self.pivots += [int(i) for i in index]
 
-
-class GreedyFactor(Factor):
-    """Factor that grows by one pivot at a time, and precomputes columns of likely pivots.
-
-    A kernel takes hardly longer for some dozen columns than for one, and the next pivots are
-    nearly always among the items with the largest residuals now.
-    """
-
-    place: dict[int, int] = {}
-
-    def worst(self) -> int:
-        """Return the index of the item with the largest residual."""
-        return int(namespace(self.residual).argmax(self.residual))
-
-    def grow(self, index: Any) -> None:
-        """Add one item as a pivot."""
-        (i,) = index
+    def grow_by_one(self, i: int) -> None:
+        """Add item i as a pivot, with its column computed ahead if it was a likely pivot."""
         if i not in self.place:
             self._compute_columns_ahead(i)
         column = self.fetched[:, self.place[i]]
         column = column - self.rows[:, self.since :] @ self.U[i, self.since : len(self.pivots)]
-        self._append_columns(index, (column / namespace(column).sqrt(column[i]))[:, None])
+        self._append_columns([i], (column / namespace(column).sqrt(column[i]))[:, None])
 
     def _compute_columns_ahead(self, i: int) -> None:
-        """Compute the columns of item i and of the items with the largest residuals."""
+        """Compute the columns of item i and of the items with the largest residuals.
+
+        A kernel takes hardly longer for some dozen columns than for one, and the next pivots are
+        nearly always among the items with the largest residuals now.
+        """
         order = host(namespace(self.residual).argsort(self.residual))
         some = [i, *(int(j) for j in order[-AHEAD:] if j != i)]
         self.fetched, self.since = self.columns(some), len(self.pivots)

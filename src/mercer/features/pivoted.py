@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,51 +11,14 @@ from .._base.arrays import Array, Items, host, like, namespace, take
 from .._base.linalg import solve_triangular
 from .._base.parameters import integer, non_negative, parameters
 from ..kernels import Kernel
-from ._factor import Factor, GreedyFactor
+from ._factor import Factor
 from .landmarks import LandmarkMap, check_rank
 
 BLOCK = 128
 """Largest number of proposals that are accepted or rejected together."""
 
 
-class PivotedCholesky(LandmarkMap):
-    """Base class of low-rank factors K ≈ UUᵀ by projection on chosen items, the pivots."""
-
-    random_state: Any = None
-    """The seed of pivots that are drawn; None where they are not."""
-
-    def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
-        self.rank = rank
-        self.tolerance = tolerance
-
-    Factor: ClassVar[type[Factor]] = Factor
-
-    def _next_pivots(self, factor: Any, random: np.random.RandomState) -> Any:
-        """Return the indices of the next pivots; none if the residuals are rounding errors."""
-        raise NotImplementedError
-
-    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Choose the pivots, and return the factor U, one row for each item."""
-        check_rank(self.rank)
-        non_negative(self.tolerance, "tolerance")
-        factor = self.Factor(kernel, A, self.rank)
-        random = check_random_state(self.random_state)
-        while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
-            index = self._next_pivots(factor, random)
-            if len(index) == 0:
-                break
-            factor.grow(index)
-        if not factor.pivots:
-            raise ValueError(f"{kernel} is zero on all items: there is no landmark to choose.")
-        self.pivots_ = np.array(factor.pivots, dtype=np.intp)
-        self.trace_error_ = factor.error
-        self.kernel_, self.landmarks_ = kernel, take(factor.A, self.pivots_)
-        L = take(factor.rows, self.pivots_)
-        self.weights_ = solve_triangular(L, like(np.eye(L.shape[0]), L)).T
-        return factor.rows
-
-
-class IncompleteCholesky(PivotedCholesky):
+class IncompleteCholesky(LandmarkMap):
     r"""Greedy pivoted Cholesky: the next pivot is the item with the largest residual.
 
     Only `rank` columns of the Gram matrix are ever computed.
@@ -93,16 +56,42 @@ class IncompleteCholesky(PivotedCholesky):
     [0, 2]
     """
 
-    Factor = GreedyFactor
+    random_state: Any = None
+    """The seed of pivots that are drawn; None where they are not."""
 
-    def _next_pivots(self, factor: GreedyFactor, random: np.random.RandomState) -> list[int]:
-        """Return the index of the item with the largest residual, in a list."""
-        i = factor.worst()
-        return [i] if float(factor.residual[i]) > factor.noise else []
+    def __init__(self, rank: int | None = None, tolerance: float = 1e-12):
+        self.rank = rank
+        self.tolerance = tolerance
+
+    def fit_transform(self, kernel: Kernel, A: Items) -> Array:
+        """Choose the pivots, and return the factor U, one row for each item."""
+        check_rank(self.rank)
+        non_negative(self.tolerance, "tolerance")
+        factor = Factor(kernel, A, self.rank)
+        random = check_random_state(self.random_state)
+        while len(factor.pivots) < factor.rank and factor.error > self.tolerance:
+            if not self._grow(factor, random):
+                break
+        if not factor.pivots:
+            raise ValueError(f"{kernel} is zero on all items: there is no landmark to choose.")
+        self.pivots_ = np.array(factor.pivots, dtype=np.intp)
+        self.trace_error_ = factor.error
+        self.kernel_, self.landmarks_ = kernel, take(factor.A, self.pivots_)
+        L = take(factor.rows, self.pivots_)
+        self.weights_ = solve_triangular(L, like(np.eye(L.shape[0]), L)).T
+        return factor.rows
+
+    def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:
+        """Add the next pivots to the factor; return False if the residuals are rounding errors."""
+        worst = int(namespace(factor.residual).argmax(factor.residual))
+        if float(factor.residual[worst]) <= factor.noise:
+            return False
+        factor.grow_by_one(worst)
+        return True
 
 
 @parameters
-class RandomPivotedCholesky(PivotedCholesky):
+class RandomPivotedCholesky(IncompleteCholesky):
     r"""Pivoted Cholesky with pivots drawn at random in proportion to their residuals.
 
     The error is never much above that of uniform landmarks, and far below it if there are small
@@ -156,14 +145,16 @@ class RandomPivotedCholesky(PivotedCholesky):
     tolerance: float = 1e-12
     random_state: int | np.random.RandomState | None = None
 
-    def _next_pivots(self, factor: Factor, random: np.random.RandomState) -> np.ndarray:
-        """Return indices of items drawn in proportion to their residuals."""
+    def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:
+        """Add pivots drawn in proportion to their residuals; return False if none is accepted."""
         few = max(1, min(BLOCK, factor.rank // 4))
         block = few if self.block is None else integer(self.block, "block")
         index = _draw_positions(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.residual_block(index)))
         kept = _accept_proposals(H, random.uniform(size=block), factor.noise)
-        return index[kept][: factor.rank - len(factor.pivots)]
+        if kept:
+            factor.grow(index[kept][: factor.rank - len(factor.pivots)])
+        return bool(kept)
 
 
 def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:

@@ -105,11 +105,8 @@ class Kernel(BaseEstimator):
             cls.fit = _unless_frozen(cls.fit)  # type: ignore[method-assign]
 
     def __sklearn_clone__(self) -> Kernel:
-        return self if self.frozen_ else self._unfitted()
-
-    def _unfitted(self) -> Kernel:
-        """Return an unfitted copy with the same parameters."""
-        return _clone_parametrized(self)
+        """Return an unfitted copy with the same parameters; a frozen kernel is returned itself."""
+        return self if self.frozen_ else _clone_parametrized(self)
 
     def frozen(self) -> Kernel:
         """Return a copy of this fitted kernel that later fits and clones leave unchanged.

@@ -90,9 +90,9 @@ class Precomputed(Kernel):
     def __init__(self, gram: Array | None = None):
         self.gram = gram
 
-    def _unfitted(self) -> Precomputed:
-        """Return an unfitted copy that shares the Gram matrix with this kernel."""
-        return type(self)(self.gram)  # the matrix is read, never written: no copy of n² numbers
+    def __sklearn_clone__(self) -> Precomputed:
+        """Return an unfitted copy that shares the Gram matrix, which is read and never written."""
+        return self if self.frozen_ else type(self)(self.gram)
 
     # Items are indices into the Gram matrix, or rows of kernel values.
     space = property(lambda k: GramRows() if k.gram is None else Indices(count(k.gram)))

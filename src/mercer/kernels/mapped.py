@@ -132,8 +132,10 @@ class Mapped(After, Reducible):
         self.space = space
         self.inverse = inverse
 
-    def _unfitted(self) -> Mapped:
-        """Return an unfitted copy that shares the function."""
+    def __sklearn_clone__(self) -> Mapped:
+        """Return an unfitted copy that shares the function; a frozen kernel is returned itself."""
+        if self.frozen_:
+            return self
         parameters = self.get_params(deep=False)
         return type(self)(**{**parameters, "kernel": clone(self.kernel, safe=False)})
 

@@ -37,6 +37,8 @@ class Operator(BaseEstimator):
     """Whether B is given in the finite features of the output kernel, not computed from moments."""
     learnt = False
     """Whether B is learnt in the fit, so that `learn` needs the ridge."""
+    B_: Array = None
+    """The matrix of an operator that `learn` returned."""
 
     depends_on_data: Any = True
     """Whether B changes with the data; set it to False in a custom operator that does not."""
@@ -51,7 +53,16 @@ class Operator(BaseEstimator):
 
     def matrix(self, moments: Moments) -> Array:
         """Return the matrix B in output coordinates, (q, q), or its diagonal if B is diagonal."""
-        raise NotImplementedError(f"{type(self).__name__} must implement matrix(moments)")
+        name = type(self).__name__
+        if not self.learnt:
+            raise NotImplementedError(f"{name} must implement matrix(moments)")
+        if self.B_ is None:
+            raise ValueError(
+                f"{name} has no matrix before it has learnt one, which takes the ridge: call "
+                f"learn(moments, alpha), or fit a model with kernel * {name}(); as a term of a "
+                "sum of kernels it cannot be learnt."
+            )
+        return self.B_ + 0.0
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
         """Return the eigenvalues and eigenvectors of B; the latter are None if B is diagonal."""
@@ -62,8 +73,12 @@ class Operator(BaseEstimator):
         return []
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
-        """Return the operator learnt at the ridge `alpha`; itself unless it is `learnt`."""
+        """Return a copy with the matrix `B_` learnt at the ridge; itself unless it is `learnt`."""
         return self
+
+    def unit(self, square: float) -> float:
+        """Return the natural ridge over that of the identity, given the outputs' mean square."""
+        return 1.0
 
     def __add__(self, other: Any) -> Operator:
         if isinstance(other, Operator):
@@ -129,7 +144,7 @@ class WeightedSum(Operator):
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
         """The number c > 0 if all terms are positive multiples of the identity, else None."""
-        multiples = [operator.uniform for operator in self.operators]
+        multiples: Any = [operator.uniform for operator in self.operators]
         if None in multiples or min(self.weights) <= 0:
             return None
         return float(np.dot(self.weights, multiples))

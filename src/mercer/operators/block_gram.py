@@ -164,22 +164,6 @@ class KroneckerGram(BlockGram):
         return self.K * (V @ multiply(W, self.B).T)
 
 
-class OverComponents(BlockGram):
-    """A block Gram matrix with one slot for each output component."""
-
-    def __init__(self, gram: BlockGram):
-        self.gram = gram
-        self.rows, self.columns = (
-            Slots(slots.n, slots.width * slots.repeats) for slots in (gram.rows, gram.columns)
-        )
-
-    def apply(self, D: Array) -> Array:
-        """Return the wrapped Gram matrix times D, one column after the other."""
-        xp, shape = namespace(D), (self.columns.n, self.columns.width)
-        parts = [self.gram @ xp.reshape(D[:, r], shape) for r in range(D.shape[1])]
-        return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
-
-
 class SumGram(BlockGram):
     """A sum of block Gram matrices times a number.
 
@@ -187,11 +171,13 @@ class SumGram(BlockGram):
     """
 
     def __init__(self, *grams: BlockGram, scale: float = 1.0):
-        first = grams[0]
-        alike = all(g.rows.like(first.rows) and g.columns.like(first.columns) for g in grams)
-        self.grams = grams if alike else tuple(OverComponents(gram) for gram in grams)
-        self.scale, self.direct = scale, len(grams) == 1 and first.direct
-        self.rows, self.columns = self.grams[0].rows, self.grams[0].columns
+        self.grams, self.scale = grams, scale
+        first, *others = grams
+        self.direct = not others and first.direct
+        self.rows, self.columns = first.rows, first.columns
+        self.alike = all(g.rows.like(first.rows) and g.columns.like(first.columns) for g in others)
+        if not self.alike:
+            self.rows, self.columns = first.rows.by_component(), first.columns.by_component()
 
     def _total(self, values: Callable[[BlockGram], Array]) -> Array:
         """Return scale · Σ values(gram) over all terms."""
@@ -210,11 +196,18 @@ class SumGram(BlockGram):
 
     def apply(self, D: Array) -> Array:
         """Return the sum of all terms times D."""
-        return self._total(lambda gram: gram.apply(D))
+        if self.alike:
+            return self._total(lambda gram: gram.apply(D))
+        products = [self._times(self.columns.join(D[:, [r]])) for r in range(D.shape[1])]
+        return namespace(D).concat([self.rows.split(product) for product in products], axis=1)
+
+    def _times(self, C: Array) -> Array:
+        """Return the sum of all terms times components C, (m, q) to (n, q)."""
+        return self._total(lambda gram: gram @ C)
 
     def matrix(self) -> Array:
         """Return the scaled sum of the matrices of all terms."""
-        return self._total(lambda gram: gram.matrix())
+        return self._total(lambda gram: gram.matrix()) if self.alike else super().matrix()
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
         """Return the diagonal blocks of a single term, scaled; several terms are one block."""
@@ -236,4 +229,6 @@ class SumGram(BlockGram):
 
     def some_columns(self, index: np.ndarray) -> Array:
         """Return the columns `index` of the sum of all terms."""
+        if not self.alike:
+            return super().some_columns(index)
         return self._total(lambda gram: gram.some_columns(index))

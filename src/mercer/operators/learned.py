@@ -19,30 +19,8 @@ SMOOTHING = 1e-9
 """What keeps B invertible while it is learnt, as a fraction of the mean square of the outputs."""
 
 
-class LearntOfMoments(Operator):
-    """Base class of operators that are learnt at a given ridge from the moments of the data."""
-
-    learnt = True
-    B_: Array = None
-
-    def unit(self, square: float) -> float:
-        """Return the natural ridge over that of the identity, given the outputs' mean square."""
-        return 1.0
-
-    def matrix(self, moments: Moments) -> Array:
-        """Return the learnt matrix B; raise an error if it is not learnt yet."""
-        if self.B_ is None:
-            name = type(self).__name__
-            raise ValueError(
-                f"{name} has no matrix before it has learnt one, which takes the ridge: call "
-                f"learn(moments, alpha), or fit a model with kernel * {name}(); as a term of a "
-                "sum of kernels it cannot be learnt."
-            )
-        return self.B_ + 0.0
-
-
 @parameters
-class LearnedOperator(LearntOfMoments):
+class LearnedOperator(Operator):
     r"""Operator that is learnt with the model, under a penalty on its trace.
 
     It minimises :math:`\sum_i \lVert g(x_i) - \Phi(y_i) \rVert^2 + \alpha \lVert g \rVert^2 +
@@ -111,6 +89,7 @@ class LearnedOperator(LearntOfMoments):
     np.int64(1)
     """
 
+    learnt = True
     penalty: float = 1.0
     power: float = 1.0
     max_iter: int = 500
@@ -180,7 +159,7 @@ class LearnedOperator(LearntOfMoments):
         integer(self.max_iter, "max_iter")
 
 
-class ReducedRank(LearntOfMoments):
+class ReducedRank(Operator):
     r"""The projection on the leading directions of ridge predictions: reduced-rank regression.
 
     With :math:`\hat g` the ridge solution under the identity, :math:`B` is the projection on the
@@ -223,6 +202,8 @@ class ReducedRank(LearntOfMoments):
     >>> np.linalg.matrix_rank(model.predict(X) - model.predict(X).mean(axis=0), tol=1e-8)
     np.int64(1)
     """
+
+    learnt = True
 
     def __init__(self, rank: int = 5):
         self.rank = rank

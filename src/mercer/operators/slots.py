@@ -42,6 +42,10 @@ class Slots:
         none = self.live is None and other.live is None
         return alike and (none or np.array_equal(self.live, other.live))  # type: ignore[arg-type]
 
+    def by_component(self) -> Slots:
+        """Return the slots of the same batch with one slot for each output component."""
+        return Slots(self.n, self.width * self.repeats)
+
     @cached_property
     def owners(self) -> np.ndarray:
         """The index of the item that each slot belongs to."""
@@ -60,10 +64,6 @@ class Slots:
     def places(self) -> np.ndarray:
         """The position of each slot in its item, from 0 to width - 1."""
         return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
-
-    def centred(self, D: Array) -> Array:
-        """Return D, one row per slot, minus the mean of the rows at the same position."""
-        return D - take(self.means(D), self.places)
 
     def means(self, D: Array, weights: np.ndarray | None = None) -> Array:
         """Return the mean row of D at each position, over the items that have it, (width, any).
