@@ -14,7 +14,7 @@ from .._base.errors import NotSupported
 from ..features import Explicit, FeatureMap, Nystroem
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels import Kernel
-from ..kernels.gradients import with_parameters
+from ..kernels.gradients import ParameterGradient, with_parameters
 from ..kernels.wrapper import OnDevice
 from ..operators import OperatorKernel, Separable
 from ..problem import Problem, Side, Want
@@ -22,14 +22,13 @@ from ..solvers import Cache, Factorization
 from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
 from ..solvers.exact import exact
+from ..solvers.gradient import RIDGE
 from ..solvers.inverse_slopes import inverse_slopes, uses_inverse
 from ..solvers.low_rank import low_rank
 from ..solvers.outputs import OutputRows
-from ..solvers.parameter_slopes import ParameterSlopes, parameter_slopes
-from .parameter_vector import Parameter, ParameterVector
+from ..solvers.parameter_slopes import parameter_slopes
+from .parameter_vector import ParameterVector
 
-RIDGE = "alpha"
-"""The name of the ridge among the parameters; no kernel has a parameter of this name."""
 CRITERIA = ("auto", "evidence", "loo")
 RIDGES = tuple(np.logspace(-8, 2, 21))
 """The ridges that a search starts from, in units of the data."""
@@ -88,20 +87,19 @@ class ParameterSearch:
         self.problem = replace(problem, inputs=_with_fixed_landmarks(problem.inputs))
         outputs = _standardized_outputs(self.problem)
         self.cache, self.n_evaluations = Cache({False: outputs, True: outputs}), 0
-        self.alpha = 1.0  # until the unit of ridges is known
-        self.alpha = self._first_ridge()
-        self.vector = self._parameter_vector()
+        gradient = self._kernel_gradient()
+        starts = gradient.values | {RIDGE: self._first_ridge()}
+        starts = {name: np.array(value, dtype=float) for name, value in starts.items()}
+        self.vector = ParameterVector(starts, gradient.most)
         self.start = self.vector.start
-
-    # -- parameters ---------------------------------------------------------------------------
 
     @property
     def _by_component(self) -> bool:
         """Whether every output component has its own kernel."""
         return not self.problem.separable
 
-    def _kernel_gradient(self) -> Any:
-        """Return an object with the kernel's parameters, their bounds and derivatives."""
+    def _kernel_gradient(self) -> ParameterGradient:
+        """Return the kernel's parameters, their bounds and derivatives."""
         if self._by_component:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
             return kernel.component_gradient
@@ -109,18 +107,9 @@ class ParameterSearch:
 
     @property
     def _scalar(self) -> Kernel:
-        """Return the scalar input kernel, without its device wrapper."""
+        """The scalar input kernel, without its device wrapper."""
         kernel = self.problem.inputs.kernel
         return kernel.inner if isinstance(kernel, OnDevice) else kernel
-
-    def _parameter_vector(self) -> ParameterVector:
-        """Return the kernel parameters followed by the ridge, as one vector."""
-        gradient = self._kernel_gradient()
-        found = [
-            Parameter(name, np.array(value, dtype=float), gradient.most.get(name, np.inf))
-            for name, value in gradient.values.items()
-        ]
-        return ParameterVector([*found, Parameter(RIDGE, np.array(self.alpha))])
 
     # -- the objective ------------------------------------------------------------------------
 
@@ -148,9 +137,8 @@ class ParameterSearch:
         """Factor the Gram matrices of a problem, and count the evaluation."""
         build = exact if problem.inputs.features is None else low_rank
         build = by_direction if self._by_component else build
-        want = Want([self.alpha], left_out=True, moves=True)
         self.n_evaluations += 1
-        return build(problem, want, self.cache)
+        return build(problem, Want(left_out=True, moves=True), self.cache)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the penalised objective and its gradient.
@@ -159,19 +147,16 @@ class ParameterSearch:
         left-out error, which is comparable with it.
         """
         problem, alpha = self.problem_at(vector)
-        found = self._slopes(problem, alpha)
-        value, factor = found.value, 1.0
+        value, slopes = self._slopes(problem, alpha)
+        gradient = self.vector.gradient_of(slopes, vector)
         if self.criterion == "loo":
-            number = problem.n
-            factor = 0.5 * number / max(found.value, 1e-300)
-            value = 0.5 * number * log(max(found.value, 1e-300))
-        slopes = found.kernel | {RIDGE: found.alpha}
-        gradient = factor * self.vector.gradient_of(slopes, vector)
+            half, value = 0.5 * problem.n, max(value, 1e-300)
+            value, gradient = half * log(value), half / value * gradient
         price, pull = self.vector.spread(vector)
         return value + self.penalty * price, gradient + self.penalty * pull
 
-    def _slopes(self, problem: Problem, alpha: float) -> ParameterSlopes:
-        """Return the derivatives of the objective at a ridge, by Cholesky factor or eigenvalues."""
+    def _slopes(self, problem: Problem, alpha: float) -> tuple[float, dict[str, Any]]:
+        """Return the objective and its derivatives by name, by Cholesky factor or eigenvalues."""
         if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
@@ -194,16 +179,16 @@ class ParameterSearch:
 
     def run(self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0) -> Learnt:
         """Minimise by L-BFGS from the start and from `restarts` random points; return the best."""
-        random = np.random.default_rng(random_state)
+        random, bounds = np.random.default_rng(random_state), self.vector.bounds
         best, trace = None, []
         for number in range(restarts + 1):
             steps: list[float] = []
             start = self.start
             if number:
                 start = start + SPREAD * random.normal(size=start.shape)
-                start = np.clip(start, *np.array(self.vector.bounds).T)
+                start = np.clip(start, bounds.lb, bounds.ub)
             found = minimize(
-                self._objective, start, (steps,), "L-BFGS-B", jac=True, bounds=self.vector.bounds,
+                self._objective, start, (steps,), "L-BFGS-B", jac=True, bounds=bounds,
                 options={"maxiter": max_iter, "maxls": 20},
             )  # fmt: skip
             if best is None or found.fun < best.fun:

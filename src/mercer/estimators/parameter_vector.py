@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds
 
 from .._base.arrays import host
 
@@ -16,80 +17,63 @@ RANGE = log(1e6)
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A positive parameter, either a number or an array.
+class ParameterVector:
+    """All parameters of a search, concatenated in one vector of logarithms.
 
     Attributes
     ----------
-    name
-        As `set_params` names it.
-    start
-        Its value at the start of the search.
+    starts
+        The value of each parameter at the start of the search, a number or an array, by the name
+        that `set_params` takes.
     most
-        The largest value that it may have.
+        The largest value that a name may have, where there is one.
     """
 
-    name: str
-    start: np.ndarray
-    most: float = np.inf
+    starts: Mapping[str, np.ndarray]
+    most: Mapping[str, float]
 
-    @property
-    def log_start(self) -> np.ndarray:
-        """The logarithms of the starting values, as a vector."""
-        return np.ravel(np.log(self.start))
-
-    @property
-    def penalised(self) -> bool:
-        """Whether the parameter has one entry per feature, whose spread is penalised."""
-        return self.start.ndim == 1 and self.start.size > 1
-
-
-@dataclass(frozen=True)
-class ParameterVector:
-    """All parameters of a search, concatenated in one vector of logarithms."""
-
-    parameters: Sequence[Parameter]
-
-    def _parts(self, vector: np.ndarray) -> Iterator[tuple[Parameter, np.ndarray]]:
-        """Yield every parameter with its slice of the vector."""
-        ends = np.cumsum([p.start.size for p in self.parameters])
-        return zip(self.parameters, np.split(vector, ends[:-1]), strict=True)
+    def _parts(self, vector: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield the name of every parameter with its slice of the vector."""
+        ends = np.cumsum([start.size for start in self.starts.values()])
+        return zip(self.starts, np.split(vector, ends[:-1]), strict=True)
 
     @property
     def start(self) -> np.ndarray:
         """The logarithms of all parameters at the start of a search."""
-        return np.concatenate([p.log_start for p in self.parameters])
+        return np.concatenate([np.ravel(np.log(start)) for start in self.starts.values()])
 
     @property
-    def bounds(self) -> list[tuple[float, float]]:
-        """The lower and upper bound of every entry of the vector."""
-        return [
-            (entry - RANGE, min(entry + RANGE, log(p.most)))
-            for p in self.parameters
-            for entry in p.log_start
+    def bounds(self) -> Bounds:
+        """The lower and upper bounds of the entries of the vector."""
+        start = self.start
+        most = [
+            np.full(entries.size, self.most.get(name, np.inf))
+            for name, entries in self._parts(start)
         ]
+        return Bounds(start - RANGE, np.minimum(start + RANGE, np.log(np.concatenate(most))))
 
     def values(self, vector: np.ndarray) -> dict[str, Any]:
         """Return the value of each parameter, by name, from the vector of their logarithms."""
         found: dict[str, Any] = {}
-        for p, entries in self._parts(vector):
-            value = np.minimum(np.exp(entries), p.most).reshape(p.start.shape)
-            found[p.name] = value if value.ndim else float(value)
+        for name, entries in self._parts(vector):
+            most = self.most.get(name, np.inf)
+            value = np.minimum(np.exp(entries), most).reshape(self.starts[name].shape)
+            found[name] = value if value.ndim else float(value)
         return found
 
     def gradient_of(self, slopes: Mapping[str, Any], vector: np.ndarray) -> np.ndarray:
         """Convert derivatives by parameter name to one gradient in the log parameters."""
-        parts = [
-            np.ravel(host(slopes[p.name])).astype(float) * np.exp(entries)
-            for p, entries in self._parts(vector)
-        ]
-        return np.concatenate(parts)
+        parts = [np.ravel(host(slopes[name])).astype(float) for name in self.starts]
+        return np.concatenate(parts) * np.exp(vector)
 
     def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return ½ Σ_p (δ_p - mean δ)² and its gradient; δ_p is the log change of entry p."""
+        """Return ½ Σ_p (δ_p - mean δ)² and its gradient; δ_p is the log change of entry p.
+
+        The sum is over parameters that have one entry for each feature.
+        """
         moves = [
-            entries - p.log_start if p.penalised else np.zeros_like(entries)
-            for p, entries in self._parts(vector)
+            move - move.mean() if self.starts[name].ndim == 1 else np.zeros_like(move)
+            for name, move in self._parts(vector - self.start)
         ]
-        gradient = np.concatenate([move - move.mean() for move in moves])
+        gradient = np.concatenate(moves)
         return 0.5 * float(gradient @ gradient), gradient

@@ -17,7 +17,7 @@ from ..kernels.base import as_output_kernel
 from ..kernels.gradients import with_parameters
 from ..kernels.networks import is_module
 from ..operators import Separable, as_operator_kernel
-from ..solvers.inverse_slopes import left_out_parts
+from ..solvers.inverse_slopes import left_out_error, trace
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
@@ -212,5 +212,5 @@ def _left_out_error(
     alpha = max(relative * unit, 1e-10 * unit) + 1e-300
     level = 1e3 * float(xp.mean(xp.abs(K))) if intercept else 0.0  # fits constants nearly freely
     P = PositiveDefinite.of(add_ridge(K + level, alpha)).inverse()
-    value, slope, A = left_out_parts(P, T, n)
-    return value, slope * alpha, A
+    value, A = left_out_error(P, T, n)
+    return value, alpha * trace(A), A

@@ -18,9 +18,9 @@ from ..kernels.gradients import added
 from ..operators import Identity
 from ..problem import Problem
 from .coupled import fitted_kernel
+from .gradient import RIDGE
 from .left_out import members_by_size, solve_diagonal_blocks
 from .outputs import OutputRows
-from .parameter_slopes import ParameterSlopes
 from .reduction import Reduction
 from .weights import DualWeights
 
@@ -37,15 +37,15 @@ def uses_inverse(problem: Problem) -> bool:
 
 Piece = tuple[Array, Array, float, Callable[[Array], dict[str, Any]]]
 """Outputs T that share a kernel, P = (√w K √w + αI)⁻¹ off the constants, log det P⁻¹, and a
-function that turns a slope in √w K √w into those in the parameters of the kernel."""
+function that converts a derivative in √w K √w + αI to those in the kernel parameters and in α."""
 
 
 def inverse_slopes(
     problem: Problem, outputs: OutputRows, alpha: float, criterion: str
-) -> ParameterSlopes:
-    """Return the objective `criterion` and its derivatives, by Cholesky factors.
+) -> tuple[float, dict[str, Any]]:
+    """Return the objective `criterion` and its derivatives by name, by Cholesky factors.
 
-    Raise LinAlgError where the ridge is too small.
+    The names are those of `parameter_slopes`. Raise LinAlgError where the ridge is too small.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def inverse_slopes(
     pieces = _outputs_by_kernel(problem, outputs, alpha)
     if criterion == "evidence":
         return _evidence_slopes(problem, pieces)
-    value = slope = 0.0
-    found: dict[str, Any] = {}
+    value = 0.0
+    slopes: dict[str, Any] = {}
     for T, P, _, pull in pieces:
-        error, steep, A = left_out_parts(P, T, problem.total, problem.groups)
-        value, slope, found = value + error, slope + steep, added(found, pull(A))
-    return ParameterSlopes(value, slope, found)
+        error, A = left_out_error(P, T, problem.total, problem.groups)
+        value, slopes = value + error, added(slopes, pull(A))
+    return value, slopes
 
 
 def _outputs_by_kernel(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
@@ -85,20 +85,31 @@ def _outputs_by_kernel(problem: Problem, outputs: OutputRows, alpha: float) -> I
         yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 
-def _piece(T: Array, reduction: Reduction, factor: Any, pull: Any) -> Piece:
+def _piece(T: Array, reduction: Reduction, factor: Any, vjp: Any) -> Piece:
     """Return the `Piece` of outputs T, given the Cholesky factor of their ridge matrix.
 
-    `pull` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
+    `vjp` converts a derivative in the Gram matrix to derivatives in the kernel parameters.
     """
-    turn, roots = namespace(T).matrix_transpose, reduction.roots
+    xp, roots = namespace(T), reduction.roots
+    turn = xp.matrix_transpose
     P = reduction.expand_rows(turn(reduction.expand_rows(factor.inverse())))
-    weighted = pull if roots is None else lambda A: pull(roots * A * turn(roots))
-    return T, P, factor.log_determinant(), weighted
+
+    def pull(A: Array) -> dict[str, Any]:
+        in_gram = A if roots is None else roots * A * turn(roots)
+        return vjp(in_gram) | {RIDGE: trace(A)}
+
+    return T, P, factor.log_determinant(), pull
 
 
-def _evidence_slopes(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlopes:
+def trace(A: Array) -> float:
+    """Return the sum of the diagonal of a matrix."""
+    xp = namespace(A)
+    return float(xp.sum(xp.linalg.diagonal(A)))
+
+
+def _evidence_slopes(problem: Problem, pieces: Iterator[Piece]) -> tuple[float, dict[str, Any]]:
     """Return the negative log evidence of all pieces and its derivatives."""
-    number = misfit = logs = squares = traces = 0.0
+    number = misfit = logs = 0.0
     of_misfit: dict[str, Any] = {}
     of_logs: dict[str, Any] = {}
     for T, P, determinant, pull in pieces:
@@ -108,21 +119,15 @@ def _evidence_slopes(problem: Problem, pieces: Iterator[Piece]) -> ParameterSlop
         logs += q * determinant
         if problem.weights is not None:
             logs -= q * float(np.log(problem.weights).sum())
-        squares += float(xp.sum(z * z))
-        traces += q * float(xp.sum(xp.linalg.diagonal(P)))
         of_misfit = added(of_misfit, pull(z @ xp.matrix_transpose(z)))
         of_logs = added(of_logs, pull(P), 0.5 * q)
     misfit = max(misfit, number * np.finfo(float).tiny)  # zero where outputs are constant
-    share = 0.5 * number / misfit
     value = 0.5 * (number * log(misfit / number) + logs)
-    slopes = added(of_logs, of_misfit, -share)
-    return ParameterSlopes(value, 0.5 * traces - share * squares, slopes)
+    return value, added(of_logs, of_misfit, -0.5 * number / misfit)
 
 
-def left_out_parts(
-    P: Array, T: Array, total: float, groups: Any = None
-) -> tuple[float, float, Array]:
-    """Return the left-out error of outputs T, and its derivatives in α and in √w K √w.
+def left_out_error(P: Array, T: Array, total: float, groups: Any = None) -> tuple[float, Array]:
+    """Return the left-out error of outputs T, and its derivative in √w K √w + αI.
 
     P is (√w K √w + αI)⁻¹ and `total` the sum of the sample weights.
     """
@@ -131,12 +136,9 @@ def left_out_parts(
     solved, spread = _group_functions(P, groups)
     e = solved(z)
     a = (2.0 / total) * solved(e)
-    y = P @ a
-    TP = spread(a, e)
-    half = y @ xp.matrix_transpose(z)
-    A = P @ TP - 0.5 * (half + xp.matrix_transpose(half))
-    slope = float(xp.sum(P * TP)) - float(xp.sum(y * z))
-    return float(xp.sum(e * e)) / total, slope, A
+    half = (P @ a) @ xp.matrix_transpose(z)
+    A = P @ spread(a, e) - 0.5 * (half + xp.matrix_transpose(half))
+    return float(xp.sum(e * e)) / total, A
 
 
 def _group_functions(P: Array, groups: Any) -> tuple[Any, Any]:

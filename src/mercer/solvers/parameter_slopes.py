@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from .._base.arrays import Array, blocks, count, namespace, part
 from .._base.errors import NotSupported
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
+from ..kernels.gradients import added
 from ..operators.moments import Terms
 from .exact import spectral_moments
 from .factorization import Factorization
-from .gradient import Slopes, slopes
+from .gradient import RIDGE, Slopes, slopes
 from .low_rank import LowRankInputs
 
 ENTRIES = 2**24
 """Derivatives in kernel values that are held at once, where the kernel has finite features."""
 
 
-@dataclass(frozen=True)
-class ParameterSlopes:
-    """An objective and its derivatives in the ridge and kernel parameters.
+def parameter_slopes(
+    parts: Factorization, alpha: float, criterion: str
+) -> tuple[float, dict[str, Any]]:
+    """Return the evidence or left-out error of a factored problem, and its derivatives by name.
 
-    Attributes
-    ----------
-    value
-        The objective: less is better.
-    alpha
-        The derivative in the ridge.
-    kernel
-        Derivatives by name, as `Kernel.parameter_gradient` names them.
-    """
-
-    value: float
-    alpha: float
-    kernel: dict[str, Any]
-
-
-def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> ParameterSlopes:
-    """Return the evidence or left-out error of a factored problem, with its derivatives.
+    The derivatives are those in the ridge (`RIDGE`) and in the kernel parameters, as
+    `Kernel.parameter_gradient` names them.
 
     Parameters
     ----------
@@ -53,10 +40,9 @@ def parameter_slopes(parts: Factorization, alpha: float, criterion: str) -> Para
     found = slopes(parts, alpha, criterion)
     operator = parts.problem.kernel.operator
     found = _with_terms(parts, found, operator.gram_terms(_output_moments(parts), found.operator))
-    inputs = parts.parts[0].inputs
-    if isinstance(inputs, LowRankInputs):
-        return ParameterSlopes(found.value, found.alpha, _low_rank_slopes(parts, inputs, found))
-    return ParameterSlopes(found.value, found.alpha, _exact_slopes(parts, found))
+    low_rank = isinstance(parts.parts[0].inputs, LowRankInputs)
+    kernel = _low_rank_slopes(parts, found) if low_rank else _exact_slopes(parts, found)
+    return found.value, kernel | {RIDGE: found.alpha}
 
 
 def _projected_outputs(parts: Factorization) -> Array:
@@ -82,7 +68,7 @@ def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
         if beyond is not None:
             outside = parts.outputs.rows - inputs.E @ EV
             beyond = beyond + (outside / shift) @ M @ turn(W)
-    return Slopes(found.value, found.alpha, found.operator, within, beyond)
+    return replace(found, within=within, beyond=beyond)
 
 
 def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
@@ -99,11 +85,12 @@ def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
     return side.kernel.parameter_gradient.vjp(X, X, (E @ found.within) @ turn(E))
 
 
-def _low_rank_slopes(parts: Factorization, inputs: LowRankInputs, found: Slopes) -> dict[str, Any]:
+def _low_rank_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
     """Return the derivative in each kernel parameter for inputs with landmark features.
 
     The coordinates are U = k(X, Z)R with landmarks Z and RRᵀ = k(Z, Z)⁻¹.
     """
+    inputs: Any = parts.parts[0].inputs
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")
     AE = inputs.E @ found.within
@@ -124,8 +111,7 @@ def _low_rank_slopes(parts: Factorization, inputs: LowRankInputs, found: Slopes)
     dU = dU if inputs.roots is None else inputs.roots * dU
     across = dU @ turn(R)
     gradient = kernel.parameter_gradient
-    left, right = gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square)
-    return {name: left[name] + right[name] for name in left}
+    return added(gradient.vjp(X, Z, across), gradient.vjp(Z, Z, square))
 
 
 def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[str, Any]:
@@ -137,7 +123,7 @@ def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[
     turn, gradient = namespace(AE).matrix_transpose, kernel.parameter_gradient
     total: dict[str, Any] = {}
     if not gradient.values:
-        return {}
+        return total
     E, inner = inputs.E, turn(inputs.E) @ AE
     half = AE - 0.5 * (E @ inner)
     if inputs.roots is not None:
@@ -145,6 +131,5 @@ def _by_features(kernel: Any, X: Any, inputs: LowRankInputs, AE: Array) -> dict[
     n = count(X)
     for rows in blocks(n, max(1, ENTRIES // n)):
         C = 2.0 * half[rows, :] @ turn(E)
-        for name, slope in gradient.vjp(part(X, rows), X, C).items():
-            total[name] = total.get(name, 0.0) + slope
+        total = added(total, gradient.vjp(part(X, rows), X, C))
     return total
