@@ -41,7 +41,7 @@ def drawn(rng: np.random.Generator, name: str) -> tuple:
     roots = np.sqrt(np.repeat(at.dense.w, at.dense.q))
     largest = np.linalg.eigvalsh(roots[:, None] * at.dense.G * roots)[-1]
     number = 1.0 + largest / at.dense.alpha
-    return at, condition, number * (JITTERED if "places" in name else 1.0)
+    return at, condition, number * (JITTERED if "windows" in name else 1.0)
 
 
 def size(at: Posed, quantity: str) -> float:

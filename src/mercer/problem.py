@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -167,6 +167,18 @@ class Problem:
         """Whether kernel values are arrays of a library other than numpy."""
         kernel, X = self.inputs.kernel, self.inputs.items
         return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
+
+    def subset(self, rows: np.ndarray) -> Problem:
+        """Return the problem on some of the pairs, whose groups are numbered again."""
+        inputs, outputs = (
+            replace(side, items=take(side.items, rows), sample=None)
+            for side in (self.inputs, self.outputs)
+        )
+        labels = np.unique(self.left_out_labels[rows], return_inverse=True)[1]
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, inputs=inputs, outputs=outputs, labels=labels, weights=weights, given=None
+        )
 
     def require_memory(self, squares: float) -> None:
         """Raise MemoryError if `squares` n×n matrices exceed the free memory."""

@@ -26,7 +26,7 @@ ROUTES = {
     ),
     "refit": KernelDependency(RBF(1.0) * LearnedOperator()),
     "robust": KernelDependency(RBF(1.0), loss=Huber()),
-    "places": KernelDependency(Shared(RBF(1.0), RBF(1.0), 1.0, 0.1, rank=RANK)),
+    "windows": KernelDependency(Shared(RBF(1.0), RBF(1.0), 1.0, 0.1, rank=RANK)),
 }
 
 
@@ -35,7 +35,7 @@ def test_a_large_factorisation_is_released(name, monkeypatch):
     model = ROUTES[name].fit(X, np.sin(X))
     expected = model.loo_predict()
     kept = model.fitted_._kept["factorization"]
-    low = model.features is not None or name in ("by direction", "places")
+    low = model.features is not None or name in ("by direction", "windows")
     assert kept.nbytes > (8 * RANK if low else 8 * N * (N - 2))
     monkeypatch.setattr(fitted, "_is_small", lambda nbytes: nbytes == 0)
     model.fit(X, np.sin(X))

@@ -120,8 +120,7 @@ def operator_features(case: "Posed") -> Grams:
 def shared(case: "Posed") -> Grams:
     """Windows as examples, on windows that were drawn as landmarks."""
     kernel = case.kernel
-    rows, at = kernel.drawn(len(case.X), case.X.shape[1], kernel.rank)
-    marks = rows * case.X.shape[1] + at
+    marks = kernel.on_grids().drawn(len(case.X), kernel.rank)
     bare = kernel if kernel.operator is None else case.kernel_without_operator
     K, K_new, K_between = (bare.gram(A, B).matrix() for A, B in case.sides)
     inner = K[np.ix_(marks, marks)]
@@ -436,8 +435,8 @@ ROUTES = {
         refuses={"density": "keeps a sample"}, weighted={"evidence": "evidence of weighted pairs"},
     ),
     "operator features": Route("operator features", "operator features"),
-    "places": Route("places", "shared", error=1e-6),
-    "places, channels": Route("places", "shared, channels", error=1e-6),
+    "windows": Route("windows", "shared", error=1e-6),
+    "windows, channels": Route("windows", "shared, channels", error=1e-6),
     "shifts": Route("shifts", "shifts", refuses=IMAGES),
     "images": Route("images", "mirrors", refuses=IMAGES),
     "images, shifts": Route("images", "shifts", refuses=IMAGES),

@@ -178,7 +178,7 @@ def test_a_factor_changes_nothing(name, factor):
         assert off(*(m.embed(at.X_new).variance() for m in (at.fitted, again))) <= 1e-10
 
 
-@pytest.mark.parametrize("name", ["places", "places, channels"])
+@pytest.mark.parametrize("name", ["windows", "windows, channels"])
 def test_shared_kernels_that_nearly_interpolate(name):
     """What the landmarks explain is not counted twice where nearly nothing is left.
 

@@ -11,7 +11,7 @@ from mercer.operators import Local, Shared
 from mercer.problem import Side
 from mercer.solvers import Cache
 from mercer.solvers.coupled import dense as dense_route
-from mercer.solvers.places import by_windows
+from mercer.solvers.shared import by_windows
 from mercer.spaces import Fields
 
 RNG = np.random.default_rng(0)
@@ -60,8 +60,8 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
         weights=None if weights is None else weights[rest],
     )
     refit = by_windows(problem, whole.kernel, Cache().outputs(problem))
-    same = whole.parts[0].inputs.data.landmarks  # held fixed
-    refit.parts[0].inputs.data.__dict__["landmarks"] = same
+    same = whole.parts[0].inputs.windows.landmarks  # held fixed
+    refit.parts[0].inputs.windows.__dict__["landmarks"] = same
     expected = refit.solve(0.05).points(X[own]).coordinates
     assert np.allclose(left_out[own].reshape(len(own), -1), expected, atol=1e-8)
 
@@ -158,10 +158,10 @@ def test_variance_is_small_where_data_are():
 
 
 def test_large_fits_take_distances_in_float32(monkeypatch):
-    from mercer.solvers import places
+    from mercer.solvers import shared
 
     exact = KernelDependency(KERNEL, alpha=0.1).fit(X, Y).predict(X)
-    monkeypatch.setattr(places, "SINGLE", 0)
+    monkeypatch.setattr(shared, "SINGLE", 0)
     rough = KernelDependency(KERNEL, alpha=0.1).fit(X, Y)
     assert rough.kernel_.single_
     assert np.abs(rough.predict(X) - exact).max() < 1e-4

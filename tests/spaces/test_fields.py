@@ -10,14 +10,14 @@ from mercer.spaces import Fields
 def test_places_are_in_units():
     grid = Fields(("t", "x"), origin=(1.0, 0.0), spacing=(0.5, 0.25)).grid((2, 3))
     expected = [[1, 0], [1, 0.25], [1, 0.5], [1.5, 0], [1.5, 0.25], [1.5, 0.5]]
-    assert np.allclose(grid.places, expected)
+    assert np.allclose(grid.coordinates, expected)
 
 
 def test_quadrature_is_exact_for_lines_and_circles():
     grid = Fields(spacing=1 / 8).grid((9,))
-    assert np.isclose(grid.quadrature @ grid.places[:, 0], 0.5)
+    assert np.isclose(grid.quadrature @ grid.coordinates[:, 0], 0.5)
     circle = Fields(periodic=("x",), spacing=1 / 8).grid((8,))
-    assert np.isclose(circle.quadrature @ np.sin(2 * np.pi * circle.places[:, 0]) ** 2, 0.5)
+    assert np.isclose(circle.quadrature @ np.sin(2 * np.pi * circle.coordinates[:, 0]) ** 2, 0.5)
 
 
 @pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 4, 5)])
@@ -27,7 +27,7 @@ def test_interpolation_is_exact_for_linear_functions(shape):
     rng = np.random.default_rng(0)
     at = rng.uniform(0, 0.3 * (np.array(shape) - 1), size=(20, len(shape)))
     index, weight = grid.between(at)
-    assert np.allclose((weight * (grid.places @ slope)[index]).sum(axis=-1), at @ slope)
+    assert np.allclose((weight * (grid.coordinates @ slope)[index]).sum(axis=-1), at @ slope)
 
 
 def test_periodic_axes_wrap_and_others_end():

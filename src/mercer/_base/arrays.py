@@ -158,6 +158,14 @@ def take(items: Items, index: Array) -> Items:
     return object_array([items[i] for i in index])
 
 
+def take_columns(A: Array, index: np.ndarray) -> Array:
+    """Return the entries at the positions `index` of the second axis of an array."""
+    xp = namespace(A)
+    if is_foreign(A):
+        index = xp.asarray(index, device=array_api_compat.device(A))
+    return xp.take(A, index, axis=1)
+
+
 def concatenated(parts: Sequence[Items]) -> Items:
     """Return the concatenation of batches of one kind."""
     if len(parts) == 1:

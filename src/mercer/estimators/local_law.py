@@ -11,7 +11,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, take
+from .._base.arrays import (
+    Array,
+    Items,
+    count,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    take,
+    take_columns,
+)
 from .._base.folds import fold_numbers
 from .._base.parameters import boolean, integer, parameters, positive
 from ..decoders import natural
@@ -19,7 +29,6 @@ from ..embedding import OrthonormalFrame, PointMap
 from ..features import Explicit, FeatureMap, Nystroem
 from ..kernels import Kernel, Linear, Matern, as_kernel
 from ..kernels.fields import FieldL2
-from ..operators.windows import like_index
 from ..solvers.law_moments import Law, LawRegression, damping_of
 from ..solvers.local_law import FieldSolver, LocalLawMap, Stencil
 from ..solvers.weights import LeastWeights
@@ -154,7 +163,7 @@ class LocalLaw(StructuredEstimator):
         used = self._drawn_fields(labels, len(grid.live), random)
         X, Y = self._on_device(take(X, used)), self._on_device(take(Y, used))
         labels = np.unique(labels[used], return_inverse=True)[1].reshape(-1)
-        stencil, unit = self._stencil(X, grid), _binary_unit(Y[:, like_index(grid.live, Y)])
+        stencil, unit = self._stencil(X, grid), _binary_unit(take_columns(Y, grid.live))
         features = self._features(stencil, X, random)
         solver = _solver(stencil, host(stencil.at_points(Y / unit)))
         folds = fold_numbers(labels, self.cv, random)
@@ -216,7 +225,7 @@ class LocalLaw(StructuredEstimator):
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
-        values = grid.split(X)[:, like_index(grid.live, X), :]
+        values = take_columns(grid.split(X), grid.live)
         units = np.array([_binary_unit(values[:, :, c]) for c in range(values.shape[2])])
         values = values / like(units, values)
         shift, spread = (

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._base.arrays import Array, Items, is_array, like, namespace
+from .._base.arrays import Array, Items, is_array, namespace
 from .._base.errors import warn
 from ..kernels import FieldL2, Linear
 from ..kernels.wrapper import Wrapper
 from ..operators.shared import Shared
-from ..operators.windows import like_index
-from ..solvers.landmark_moments import LandmarkFieldMap, rows_on_grid
+from ..operators.windows import interpolated
+from ..solvers.window_inputs import LandmarkFieldMap
 from ..spaces import Fields
 from ..spaces.fields import Grid
 
@@ -109,21 +109,17 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
 
 def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
     """Interpolate values (n, points, channels) from the grid `known` to the grid `wanted`."""
-    at = wanted.places[wanted.live].copy()
+    at = wanted.coordinates[wanted.live].copy()
     if known.points is None:
         for axis, (n, h, start) in enumerate(
             zip(known.shape, known.spacing, known.origin, strict=True)
         ):
             if not known.periodic[axis]:
                 at[:, axis] = np.clip(at[:, axis], start, start + (n - 1) * h)
-    index, weight = known.between(at)
-    xp = namespace(values)
-    shown = xp.take(values, like_index(index.reshape(-1), values), axis=1)
-    shown = xp.reshape(shown, (values.shape[0], *index.shape, values.shape[2]))
-    return xp.sum(shown * like(weight[None, :, :, None], values), axis=2)
+    return interpolated(values, *known.between(at))
 
 
 def _as_fields(values: Array, grid: Grid) -> Array:
     """Reshape values at grid points to arrays of the grid's shape; masked points are zero."""
     shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
-    return namespace(values).reshape(rows_on_grid(values, grid), (values.shape[0], *shape))
+    return namespace(values).reshape(grid.fill(values), (values.shape[0], *shape))

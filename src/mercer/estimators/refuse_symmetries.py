@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import ttest_rel
 
-from .._base.arrays import Items, host, is_array, take
+from .._base.arrays import Items, host, is_array
 from ..kernels import Kernel
 from ..operators import OperatorKernel
 from ..problem import Problem, Side, Want
@@ -51,7 +51,7 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
         factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
     problem = replace(some, symmetry=None)
     inner = factor(problem, replace(want, left_out=True), Cache())
-    best, shared = alpha, problem.kernel.at_places  # of a lower rank is enough there
+    best, shared = alpha, problem.kernel.over_windows  # of a lower rank is enough there
     if len(want.alphas) > 1:
         path = absolute_ridges(inner, want)
         risks = [found.risk(problem.weights) for found in inner.left_out(path)]
@@ -69,15 +69,6 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
 
 def _subsample_pairs(problem: Problem) -> Problem:
     """Return the problem on at most `PAIRS` random pairs; unchanged if it is fast to solve."""
-    if problem.n <= PAIRS or problem.kernel.at_places or problem.inputs.features is not None:
+    if problem.n <= PAIRS or problem.kernel.over_windows or problem.inputs.features is not None:
         return problem
-    rows = some_rows(problem.left_out_labels, PAIRS)
-    inputs, outputs = (
-        replace(side, items=take(side.items, rows), sample=None)
-        for side in (problem.inputs, problem.outputs)
-    )
-    labels = np.unique(problem.left_out_labels[rows], return_inverse=True)[1]
-    weights = None if problem.weights is None else problem.weights[rows]
-    return replace(
-        problem, inputs=inputs, outputs=outputs, labels=labels, weights=weights, given=None
-    )
+    return problem.subset(some_rows(problem.left_out_labels, PAIRS))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, dense, like, namespace, take
+from .._base.arrays import Array, Items, blocks, dense, like, namespace, take, take_columns
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.distances import squared, typical_row
 from .block_gram import BlockGram
@@ -311,14 +311,8 @@ class FieldGram(BlockGram):
         """Return the columns `index` of the Gram matrix."""
         d = self.columns.width
         points, place = np.unique(np.asarray(index) // d, return_inverse=True)
-        level = self.level if isinstance(self.level, float) else _columns(self.level, points)
-        part = FieldGram(self.A, take(self.B, points), level, _columns(self.bend, points))
+        level = self.level if isinstance(self.level, float) else take_columns(self.level, points)
+        part = FieldGram(self.A, take(self.B, points), level, take_columns(self.bend, points))
         G = part.matrix()
         wanted = place * d + np.asarray(index) % d
-        return G if np.array_equal(wanted, np.arange(G.shape[1])) else _columns(G, wanted)
-
-
-def _columns(M: Array, index: np.ndarray) -> Array:
-    """Return the columns `index` of a matrix M."""
-    xp = namespace(M)
-    return xp.matrix_transpose(take(M.T, index))
+        return G if np.array_equal(wanted, np.arange(G.shape[1])) else take_columns(G, wanted)

@@ -64,8 +64,8 @@ class OperatorKernel(BaseEstimator):
     output_fields: Fields | None = None
     """The grid of output fields that it was given."""
 
-    at_places = False
-    """Whether all locations of a field share its weights, so that each is an example."""
+    over_windows = False
+    """Whether all grid points of a field share one map of the windows around them."""
 
     differentiable = False
     """Whether `component_gradient` has derivatives in the parameters of a componentwise kernel."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from .._base.arrays import Array, Items, count, is_foreign, like, namespace
+from .._base.arrays import Array, Items, count, is_foreign, like, namespace, take_columns
 from .._base.parameters import parameters
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels.fields import FieldL2
@@ -18,7 +18,7 @@ from ..kernels.gradients import ParameterGradient, Values, added, total
 from ..spaces import Fields
 from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
-from .windows import like_index, proximity, sqdistances
+from .windows import proximity, sqdistances
 
 VIEWS = 16
 """Neighbourhoods from which length scales are determined."""
@@ -187,8 +187,7 @@ class Local(ComponentKernel):
         """Return neighbourhood v of flat fields: all values, weighted, or the values in a box."""
         if self.roots_ is not None:
             return X * like(self.roots_[v], X)
-        xp = namespace(X)
-        return xp.take(X, like_index(self.patches_[v], X), axis=1)
+        return take_columns(X, self.patches_[v])
 
     def _neighbourhood_rows(self, X: Array) -> Array:
         """Return neighbourhoods of all fields as rows: all boxes, or some of the weighted ones."""

@@ -7,9 +7,8 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, namespace
+from .._base.arrays import Array, Items, count, namespace, take_columns
 from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
 from ..kernels import Kernel, as_kernel
@@ -19,9 +18,9 @@ from ..spaces import Fields
 from ..spaces.fields import Grid
 from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
+from .shared_on_grids import SharedOnGrids, stack_grid_points
 from .slots import Slots
-from .views import View
-from .windows import Windows, like_index, proximity, stencil
+from .windows import proximity, window_offsets
 
 SINGLE = 2**31
 """Multiplications of a fit from which distances of windows are taken in float32.
@@ -111,7 +110,7 @@ class Shared(CoupledKernel):
     random_state: int | np.random.RandomState | None = 0
     operator: Array | float | None = None
 
-    at_places = True
+    over_windows = True
     movable = True
     offsets_ = np.empty((0, 0))
     output_shape_ = tuple[int, ...]()
@@ -140,9 +139,9 @@ class Shared(CoupledKernel):
         given = self.output_shape_ or self.output_shape or ()
         return (self.output_fields or Fields()).grid(tuple(given))
 
-    def windows(self, inputs: Grid, outputs: Grid) -> Windows:
-        """Return the windows of the input grid around the locations of the output grid."""
-        return Windows.of(inputs, outputs, self.offsets_, self.relative_)
+    def on_grids(self, inputs: Grid | None = None, outputs: Grid | None = None) -> SharedOnGrids:
+        """Return the fitted kernel on two grids, by default those of the training fields."""
+        return SharedOnGrids(self, inputs or self.input_grid, outputs or self.output_grid)
 
     # -- fit ----------------------------------------------------------------------------------
 
@@ -162,40 +161,25 @@ class Shared(CoupledKernel):
                 f"{self.output_shape_}: give output_shape=."
             )
         inputs, outputs = self.input_grid, self.output_grid
-        self.offsets_, self.relative_ = stencil(inputs, outputs, self.radius)
+        self.offsets_, self.relative_ = window_offsets(inputs, outputs, self.radius)
         squares = (self.offsets_[:, self.relative_] ** 2).sum(axis=1)
         self.roots_ = np.sqrt(proximity(squares, self.width, self.floor))
         self._standardize(inputs.split(X), inputs)
         self.single_ = False
-        view = View(self, inputs, outputs)
-        rows, places = self.drawn(count(X), len(view.windows.centre), SAMPLE, 1)
-        landmarks = view.landmark_windows(inputs.split(X), rows, places)
-        self.window_ = clone(as_kernel(self.window)).fit(
-            landmarks.with_indicators(self.roots_, self.gauge_)
-        )
+        on_grids = self.on_grids(inputs, outputs)
+        self.window_ = clone(as_kernel(self.window)).fit(on_grids.draw(X, SAMPLE, 1).rows)
         self.position_ = None
         if self.position is not None:
-            self.position_ = clone(as_kernel(self.position)).fit(view.positions)
+            self.position_ = clone(as_kernel(self.position)).fit(on_grids.positions)
         return self
 
     def _standardize(self, X: Array, inputs: Grid) -> None:
         """Store the mean of each channel, and one standard deviation for all channels."""
         xp = namespace(X)
-        live = X if inputs.mask is None else xp.take(X, like_index(inputs.live, X), axis=1)
+        live = X if inputs.mask is None else take_columns(X, inputs.live)
         mean = xp.mean(live, axis=(0, 1))
         self.shift_ = np.asarray([float(m) for m in mean])
         self.gauge_ = float(xp.sqrt(xp.mean((live - mean) ** 2))) or 1.0
-
-    def drawn(self, n: int, places: int, number: int, salt: int = 0) -> tuple:
-        """Return the fields and the locations of `number` windows that are drawn at random.
-
-        There are n fields with `places` locations; `salt` is added to the seed.
-        """
-        seed = self.random_state
-        random = check_random_state(seed + salt if isinstance(seed, int) else seed)
-        number = min(number, n * places)
-        picked = random.choice(n * places, size=number, replace=False)
-        return picked // places, picked % places
 
     def scaled(self, factor: float) -> Shared:
         """Return a copy whose operator over channels is multiplied by `factor`."""
@@ -242,15 +226,11 @@ class Shared(CoupledKernel):
         """Return the dense Gram matrix over all locations of all fields."""
         if self.channel_operator() is not None:
             raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
-        inputs = self.input_grid
-        view = View(self, inputs, self.output_grid)
-        B = A if B is None else B
-        A, B = inputs.split(A), inputs.split(B)
-        m, P = count(B), len(view.windows.centre)
-        landmarks = view.landmark_windows(B, np.repeat(np.arange(m), P), np.tile(np.arange(P), m))
-        xp = namespace(A)
-        columns = [K for _, K in sorted(view.values(A, landmarks), key=lambda pair: pair[0])]
-        G = xp.reshape(xp.stack(columns, axis=1), (count(A) * P, m * P))
+        on_grids, B = self.on_grids(), A if B is None else B
+        m, P = count(B), len(on_grids.positions)
+        every = on_grids.landmark_windows(B, np.repeat(np.arange(m), P), np.tile(np.arange(P), m))
+        G = stack_grid_points(on_grids.values(A, every))
+        G = namespace(G).reshape(G, (count(A) * P, m * P))
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from joblib import hash as joblib_hash
 
-from .._base.arrays import Array, like, namespace
+from .._base.arrays import Array, like, namespace, take_columns
 from ..spaces.fields import Grid
 
 
@@ -31,15 +30,17 @@ def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
     total = np.zeros((outputs.size, inputs.size))
     for axis, name in enumerate(inputs.axes):
         if name in outputs.axes:
-            own = outputs.places[:, outputs.axes.index(name)]
-            gap = np.abs(own[:, None] - inputs.places[None, :, axis])
+            own = outputs.coordinates[:, outputs.axes.index(name)]
+            gap = np.abs(own[:, None] - inputs.coordinates[None, :, axis])
             period = inputs.periods[axis]
             gap = gap if np.isinf(period) else np.minimum(gap % period, (-gap) % period)
             total += gap * gap
     return total
 
 
-def stencil(inputs: Grid, outputs: Grid, radius: float | None) -> tuple[np.ndarray, np.ndarray]:
+def window_offsets(
+    inputs: Grid, outputs: Grid, radius: float | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the offsets of a window, (offsets, input axes), and which axes they are relative in.
 
     Along axes that outputs have too a window reaches `radius` around its location, in steps of the
@@ -110,7 +111,7 @@ class Windows:
         """Return the windows with these offsets around all unmasked output locations."""
         names = [name for name in inputs.axes if name in outputs.axes]
         columns = [outputs.axes.index(name) for name in names]
-        at = outputs.places[outputs.live][:, columns]
+        at = outputs.coordinates[outputs.live][:, columns]
         centres, centre = np.unique(at.round(12), axis=0, return_inverse=True)
         points = np.zeros((len(centres), len(offsets), len(inputs.axes))) + offsets
         points[:, :, relative] += centres[:, None, :]
@@ -122,28 +123,21 @@ class Windows:
         """Whether the grid has a value at each offset from each centre, (centres, offsets)."""
         return np.asarray((self.weight > 0).any(axis=-1))
 
-    def on(self, X: Array, roots: np.ndarray) -> Iterator[tuple[Array, Array]]:
-        """Yield for every centre the offsets that have a value, and the fields' values there.
+    def values(self, X: Array) -> Array:
+        """Return the windows of fields (n, size, channels) around all centres.
 
-        Values of fields (n, locations, channels) times `roots`, (n, offsets, channels).
+        The shape of the result is (n, centres, offsets, channels); values outside are zero.
         """
-        xp, heights = namespace(X), like(roots, X)
-        ats = [np.flatnonzero(row) for row in self.inside]
-        ends = np.cumsum([0, *map(len, ats)])
-        every = like_index(np.concatenate(ats), X)  # moved to the device once
-        corners = self.index.shape[2]
-        places = np.concatenate([self.index[c, at] for c, at in enumerate(ats)])
-        moved = like_index(places.reshape(-1), X)
-        shares = None
-        if corners > 1:
-            shares = like(np.concatenate([self.weight[c, at] for c, at in enumerate(ats)]), X)
-        for low, high in pairwise(ends.tolist()):
-            at = every[low:high]
-            shown = xp.take(X, moved[low * corners : high * corners], axis=1)
-            if shares is not None:
-                shown = xp.reshape(shown, (X.shape[0], high - low, corners, X.shape[2]))
-                shown = xp.sum(shown * shares[None, low:high, :, None], axis=2)
-            yield at, shown * xp.take(heights, at)[None, :, None]
+        return interpolated(X, self.index, self.weight)
+
+    def by_centre(self, X: Array) -> Iterator[tuple[np.ndarray, Array]]:
+        """Yield for each centre the offsets that have a value, and the values of fields there.
+
+        The shape of the values of fields (n, size, channels) is (n, offsets, channels).
+        """
+        for index, weight, inside in zip(self.index, self.weight, self.inside, strict=True):
+            at = np.flatnonzero(inside)
+            yield at, interpolated(X, index[at], weight[at])
 
 
 KEPT = 4
@@ -151,8 +145,16 @@ KEPT = 4
 _LAST: dict[str, Windows] = {}
 
 
-def like_index(index: np.ndarray, A: Array) -> Array:
-    """Return an integer array in the array library and on the device of the array A."""
-    from array_api_compat import device, is_numpy_array
+def interpolated(A: Array, index: np.ndarray, weight: np.ndarray) -> Array:
+    """Return the values of fields (n, size, channels) at or between grid points.
 
-    return index if is_numpy_array(A) else namespace(A).asarray(index, device=device(A))
+    Each value is a sum over corners of a cell of the grid, which `Grid.between` returns as arrays
+    (…, corners) of grid points and weights. The shape of the result is (n, …, channels).
+    """
+    xp = namespace(A)
+    corners = take_columns(A, index.reshape(-1))
+    corners = xp.reshape(corners, (A.shape[0], *index.shape, A.shape[2]))
+    if index.shape[-1] > 1:
+        return xp.sum(corners * like(weight[..., None], A), axis=-2)
+    found = corners[..., 0, :]
+    return found if (weight == 1.0).all() else found * like(weight, A)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, like, namespace, take
+from .._base.arrays import Array, Items, blocks, count, like, namespace, take, take_columns
 from .._base.arrays import part as part_of
 from .._base.errors import NotSupported
 from .._base.memory import ENTRIES, held_bytes
@@ -18,7 +18,6 @@ from .._base.threads import one_thread_each, side_by_side
 from ..embedding import Embedding, PointMap
 from ..losses import Loss
 from ..operators import OperatorKernel
-from ..operators.windows import like_index
 from ..problem import Problem
 from .inputs import FittedMap, Located
 from .left_out import (
@@ -349,7 +348,7 @@ class Factorization:
                 for part, one, e in zip(parts, at, errors, strict=True)
             ]
             D = self._join_blocks_in_coordinates(found)
-            yield rows, namespace(D).take(D, like_index(number, D), axis=1)
+            yield rows, take_columns(D, number)
 
     def weights_along(self, X: Items, alpha: float) -> list[Array]:
         """Return one array (inputs, n) per direction: the weights of training outputs in g(x)."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, blocks, count, is_foreign, like, namespace, take
+from .._base.arrays import (
+    Array,
+    blocks,
+    count,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    take,
+    take_columns,
+)
 from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
-from .._base.symmetric import trace
-from ..features import FeatureMap
 from ..operators.shared import Shared
-from ..operators.views import LandmarkWindows, View
-from ..operators.windows import like_index
+from ..operators.shared_on_grids import LandmarkWindows, stack_grid_points
 from ..problem import Problem
 from .outputs import OutputRows
 
@@ -24,163 +31,214 @@ ROUNDED = 1e6
 JITTER = 1e-10
 """Ridge on the diagonal of the Gram matrix of the landmarks, relative to its mean."""
 HOST_ENTRIES, DEVICE_ENTRIES = 2**24, 2**28
-"""Kernel values that are held at once."""
+"""Kernel values that are in memory at once."""
+DOMINANT = 1e3
+"""Eigenvalues over the ridge that represent a Cholesky factor; any number serves."""
+CHOICE_RANK = 4000
+"""The most landmarks that several ridges are chosen with; the last fit has all."""
+HOST_CHOICE_RANK = 1000
+"""The same without an accelerator."""
 
 
-class FieldRows:
-    """Input and output fields of a problem, reshaped to one entry per location.
+class TrainingWindows:
+    """The windows of all training fields around the points of the output grid, and their targets.
 
     Attributes
     ----------
     X
-        Inputs, (n, locations, channels).
+        The input fields.
+    slots
+        The field and the grid point of each window.
     T
-        Outputs less their means, times the roots of the weights, (n, live locations, channels).
-    w, weighted
-        The sample weights, and whether they are not all one.
+        The outputs at the grid points less their means, times the square roots of the sample
+        weights, one row per window.
+    weights, total
+        The sample weight of each field (None for equal weights), and the sum of all weights.
     """
 
-    def __init__(self, problem: Problem, kernel: Shared, outputs: OutputRows, rows: Any = None):
-        X, T, w = problem.inputs.items, outputs.rows, problem.weights
-        if rows is not None:
-            X, T = take(X, rows), take(T, rows)
-            w = None if w is None else w[rows]
-            if problem.intercept and w is None:
-                T = T - namespace(T).mean(T, axis=0)
-        inputs, grid = kernel.input_grid, kernel.output_grid
-        self.kernel, self.grid = kernel, grid
-        self.view = View(kernel, inputs, grid)
-        self.X, T = inputs.split(X), grid.split(T)
-        self.T = T if grid.mask is None else namespace(T).take(T, like_index(grid.live, T), axis=1)
-        self.n, self.intercept = count(X), problem.intercept
-        self.w = np.ones(self.n) if w is None else np.asarray(w, dtype=float)
-        self.weighted = w is not None
-
-    @property
-    def total(self) -> float:
-        """The sum of the sample weights."""
-        return float(self.w.sum())
+    def __init__(self, problem: Problem, kernel: Shared, outputs: OutputRows):
+        self.kernel, self.on_grids = kernel, kernel.on_grids()
+        self.X, self.slots = problem.inputs.items, kernel.slots(problem.n)
+        self.T = self.slots.split(outputs.rows)
+        self.weights, self.total = problem.weights, problem.total
+        self.intercept = problem.intercept
 
     @cached_property
     def landmarks(self) -> LandmarkWindows:
-        """Landmark windows, drawn at random from all fields and locations."""
-        locations = len(self.view.windows.centre)
-        rows, at = self.kernel.drawn(self.n, locations, self.kernel.rank)
-        return self.view.landmark_windows(self.X, rows, at)
+        """Landmark windows, drawn at random from all fields and grid points."""
+        return self.on_grids.draw(self.X, self.kernel.rank)
 
-    def by_location(self, rows: np.ndarray, landmarks: LandmarkWindows) -> Array:
-        """Return weighted kernel values of the fields `rows`, (fields, locations, landmarks)."""
-        K = stack_locations(self.view.values(take(self.X, rows), landmarks))
-        return K * like(np.sqrt(self.w[rows])[:, None, None], K) if self.weighted else K
+    @cached_property
+    def moments(self) -> LandmarkMoments:
+        """The moments of all landmarks."""
+        return LandmarkMoments(self, self.landmarks)
+
+    @cached_property
+    def choice_moments(self) -> LandmarkMoments:
+        """The moments of at most `CHOICE_RANK` landmarks, for comparing ridge parameters."""
+        most = CHOICE_RANK if is_foreign(self.X) else HOST_CHOICE_RANK
+        if self.landmarks.number <= most:
+            return self.moments
+        return LandmarkMoments(self, self.landmarks.first(most))
+
+    def kernel_values(self, fields: np.ndarray, landmarks: LandmarkWindows) -> Array:
+        """Return the weighted kernel values of some fields, (fields, grid points, landmarks)."""
+        K = stack_grid_points(self.on_grids.values(take(self.X, fields), landmarks))
+        return K if self.weights is None else K * self.roots(fields, K)[:, None, None]
+
+    def roots(self, fields: Any, A: Array) -> Array:
+        """Return the square roots of the weights of some fields, as an array of the kind of A."""
+        assert self.weights is not None
+        return like(np.sqrt(self.weights[fields]), A)
 
 
 @dataclass(frozen=True)
-class LandmarkSummary:
-    """The landmarks, mean kernel values and Cholesky factor that predictions need."""
+class WindowBasis:
+    """The basis E of all training windows, in kernel values k with landmark windows.
+
+    With k less the mean at its grid point, E = √w kᵀM diag(row_scales), and new windows have the
+    projection z(x) = k(x)ᵀM diag(new_scales).
+
+    Attributes
+    ----------
+    landmarks
+        The landmark windows.
+    means
+        The mean kernel values at each grid point; None without an intercept.
+    root
+        The Cholesky factor L of the landmark Gram matrix LLᵀ.
+    s, M, row_scales, new_scales
+        The eigenvalues and the matrices of the formulas above.
+    targets
+        EᵀT for the outputs T of all channels.
+    prior_level
+        At one ridge, what |k(x)ᵀM|² is multiplied by in the prior variance; None for a spectrum.
+    """
 
     landmarks: LandmarkWindows
     means: Array | None
     root: Array
+    s: Array
+    M: Array
+    row_scales: Array
+    new_scales: Array
+    targets: Array
+    prior_level: float | None = None
+
+    def coordinates(self, K: Array) -> Array:
+        """Return kᵀM for centred kernel values K, one row per window."""
+        return namespace(K).reshape(K @ self.M, (-1, self.M.shape[1]))
+
+    def sqlengths(self, K: Array) -> Array:
+        """Return |L⁻¹k|² for kernel values K (fields, grid points, landmarks), one per window."""
+        xp = namespace(K)
+        flat = xp.matrix_transpose(xp.reshape(K, (-1, K.shape[2])))
+        return xp.sum(solve_triangular(self.root, flat) ** 2, axis=0)
 
 
 class LandmarkMoments:
-    """The moments K_mn K_nm and K_mn T of windows n, landmarks m and targets T.
+    """The moments A = K_mn K_nm and b = K_mn T of windows n, landmarks m and targets T.
 
     Parameters
     ----------
-    data
-        The fields.
+    windows
+        The training windows.
     landmarks
         The landmark windows.
     """
 
-    def __init__(self, data: FieldRows, landmarks: LandmarkWindows):
-        self.data, self.landmarks = data, landmarks
-        xp, m = namespace(data.X), landmarks.shown.shape[0]
-        self.A: Any = like(np.zeros((m, m)), data.X)
-        self.b: Any = like(np.zeros((m, data.T.shape[2])), data.X)
-        parts = list(blocks(data.n, fields_in_memory(data.X, m)))
-        sums: Any = [0.0] * int(data.T.shape[1])
-        for rows in parts:
-            for p, total in self._add(rows, centred=data.intercept and len(parts) == 1):
+    def __init__(self, windows: TrainingWindows, landmarks: LandmarkWindows):
+        self.windows, self.landmarks = windows, landmarks
+        xp, m, points = namespace(windows.X), landmarks.number, len(windows.on_grids.positions)
+        self.A: Any = like(np.zeros((m, m)), windows.X)
+        self.b: Any = like(np.zeros((m, windows.T.shape[1])), windows.X)
+        steps = list(blocks(count(windows.X), fields_in_memory(windows.X, m)))
+        sums: Any = [0.0] * points
+        for fields in steps:
+            for p, total in self._add(fields, windows.intercept and len(steps) == 1):
                 sums[p] = sums[p] + total
         self.means = None
-        if data.intercept:
-            self.means = xp.stack(sums) / data.total
-            if len(parts) > 1:  # T has no mean, so that b needs no correction
-                self.A -= data.total * (xp.matrix_transpose(self.means) @ self.means)
+        if windows.intercept:
+            self.means = xp.stack(sums) / windows.total
+            if len(steps) > 1:  # T has no mean, so that b needs no correction
+                self.A -= windows.total * (xp.matrix_transpose(self.means) @ self.means)
 
-    def _add(self, rows: slice, centred: bool) -> Iterator[tuple[int, Array]]:
-        """Add the moments of the fields `rows`; yield each location and its kernel sums."""
-        data, xp = self.data, namespace(self.data.X)
-        w = like(data.w[rows], data.X)
-        for p, K in data.view.values(data.X[rows, ...], self.landmarks):
-            total = w @ K if data.weighted else xp.sum(K, axis=0)
-            K = K - (total / data.total)[None, :] if centred else K
-            K = K * xp.sqrt(w)[:, None] if data.weighted else K
+    def _add(self, fields: slice, centred: bool) -> Iterator[tuple[int, Array]]:
+        """Add the moments of some fields; yield each grid point and the sum of its kernel values.
+
+        With `centred`, the mean kernel values of these fields are subtracted.
+        """
+        windows, xp = self.windows, namespace(self.windows.X)
+        T = xp.reshape(windows.T, (count(windows.X), -1, windows.T.shape[1]))
+        roots = None if windows.weights is None else windows.roots(fields, windows.X)
+        for p, K in windows.on_grids.values(windows.X[fields, ...], self.landmarks):
+            total = xp.sum(K, axis=0) if roots is None else roots**2 @ K
+            K = K - (total / windows.total)[None, :] if centred else K
+            K = K if roots is None else K * roots[:, None]
             self.A += xp.matrix_transpose(K) @ K
-            self.b += xp.matrix_transpose(K) @ data.T[rows, p, :]
+            self.b += xp.matrix_transpose(K) @ T[fields, p, :]
             yield p, total
 
     @cached_property
     def K(self) -> Array:
         """The Gram matrix of the landmarks, with a small ridge on its diagonal."""
-        view, landmarks = self.data.view, self.landmarks
-        kernel = view.kernel
-        xp = namespace(landmarks.positions)
-        whole = xp.astype(landmarks.with_indicators(kernel.roots_, kernel.gauge_), xp.float64)
-        if kernel.window_.radial is None:
-            K = kernel.window_._gram(whole, whole)
-        else:
-            D2 = _squared_distances(whole)
-            K = kernel.window_.radial.value(xp.where(D2 > 0, D2, xp.zeros_like(D2)))
-        if kernel.position_ is not None:
-            K = K * kernel.position_(landmarks.positions)
-        mean = float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
-        return add_ridge(K, JITTER * mean * K.shape[0] if kernel.single_ else JITTER * mean)
-
-    def summary(self) -> LandmarkSummary:
-        """Return the landmarks, means and Cholesky factor that predictions need."""
-        return LandmarkSummary(self.landmarks, self.means, self.root)
+        K = self.windows.on_grids.landmark_gram(self.landmarks)
+        mean = _mean_diagonal(K)
+        single = self.windows.kernel.single_
+        return add_ridge(K, JITTER * mean * K.shape[0] if single else JITTER * mean)
 
     @cached_property
     def root(self) -> Array:
         """The Cholesky factor L of the landmark Gram matrix K = LLᵀ."""
         return cholesky_with_jitter(self.K)
 
-    def at(self, alpha: float) -> Array:
-        """Return the Cholesky factor of K_mn K_nm + αK, with K the landmark Gram matrix."""
-        return cholesky_with_jitter(self.A + alpha * self.K)
+    def factor(self, alpha: float) -> PositiveDefinite:
+        """Return A + αK, factored, with K the landmark Gram matrix."""
+        return PositiveDefinite(cholesky_with_jitter(self.A + alpha * self.K))
 
     @cached_property
-    def coordinate_moment(self) -> Array:
-        """The second moment L⁻¹K_mn K_nm L⁻ᵀ of the whitened kernel values, where LLᵀ = K."""
-        turn = namespace(self.A).matrix_transpose
+    def spectral_basis(self) -> WindowBasis:
+        """The basis of eigenvectors of the low-rank Gram matrix of all windows.
+
+        It is made of the eigenvectors of the moment L⁻¹A L⁻ᵀ of whitened kernel values.
+        """
+        xp = namespace(self.A)
         half = solve_triangular(self.root, self.A)
-        return solve_triangular(self.root, turn(half))
+        S = solve_triangular(self.root, xp.matrix_transpose(half))
+        S = 0.5 * (S + xp.matrix_transpose(S))
+        s, Q = eigh(S, "moment", drop=False, scale=ROUNDED * float(xp.max(xp.abs(S))))
+        M = solve_triangular(xp.matrix_transpose(self.root), Q, lower=False)
+        kept = np.flatnonzero(host(s) > 0)
+        s = take(s, kept)
+        return self._basis(s, take_columns(M, kept), s**-0.5, s**0.5)
 
-    @cached_property
-    def spectrum(self) -> tuple[Array, Array]:
-        """The eigenvalues of `coordinate_moment`, and M such that K_nm M is in its eigenbasis."""
-        S = self.coordinate_moment
-        S = 0.5 * (S + namespace(S).matrix_transpose(S))
-        scale = ROUNDED * float(namespace(S).max(namespace(S).abs(S)))
-        s, Q = eigh(S, "moment", drop=False, scale=scale)
-        turned = namespace(S).matrix_transpose(self.root)
-        return s, solve_triangular(turned, Q, lower=False)
+    def ridge_basis(self, ridge: float) -> WindowBasis:
+        """Return a basis that is right at one ridge only, by a Cholesky factor of A + ridge · K.
 
-    @property
-    def scale(self) -> float:
-        """The mean diagonal entry of the low-rank Gram matrix over all windows."""
-        rows = self.data.total * int(self.data.T.shape[1])
-        return trace(self.coordinate_moment) / rows or 1.0
+        With CCᵀ = A + ridge · K the smoother is H = kᵀC⁻ᵀC⁻¹k. Written with equal eigenvalues s of
+        any size, all formulas of a spectrum hold, except for the determinant.
+        """
+        upper = namespace(self.A).matrix_transpose(self.factor(ridge).factor)
+        M = solve_triangular(upper, like(np.eye(upper.shape[0]), upper), lower=False)
+        ones, share = namespace(upper).ones_like(upper[0, :]), DOMINANT / (DOMINANT + 1.0)
+        level = (DOMINANT + 1.0) * ridge
+        scales = share**-0.5 * ones, level * share**0.5 * ones
+        return self._basis(DOMINANT * ridge * ones, M, *scales, level)
+
+    def _basis(
+        self, s: Array, M: Array, rows: Array, new: Array, prior_level: float | None = None
+    ) -> WindowBasis:
+        """Return a basis with these eigenvalues, coordinates and scales, and the targets in it."""
+        targets = rows[:, None] * (namespace(M).matrix_transpose(M) @ self.b)
+        return WindowBasis(
+            self.landmarks, self.means, self.root, s, M, rows, new, targets, prior_level
+        )
 
 
-def _squared_distances(A: Array) -> Array:
-    """Return the squared Euclidean distances between all rows of A."""
-    xp = namespace(A)
-    lengths = xp.sum(A * A, axis=1)
-    return lengths[:, None] + lengths[None, :] - 2.0 * (A @ xp.matrix_transpose(A))
+def _mean_diagonal(K: Array) -> float:
+    """Return the mean of the diagonal of a square matrix."""
+    xp = namespace(K)
+    return float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
 
 
 def fields_in_memory(A: Array, entries: int) -> int:
@@ -188,62 +246,12 @@ def fields_in_memory(A: Array, entries: int) -> int:
     return max(1, (DEVICE_ENTRIES if is_foreign(A) else HOST_ENTRIES) // entries)
 
 
-def stack_locations(values: Iterable[tuple[int, Array]]) -> Array:
-    """Stack pairs (location, array with one row per field) to (fields, locations, …)."""
-    found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
-    return namespace(*found).stack(found, axis=1)
-
-
 def cholesky_with_jitter(K: Array) -> Array:
     """Return the Cholesky factor of K, with a small ridge added where rounding requires it."""
-    xp = namespace(K)
-    level, mean = 0.0, float(xp.sum(xp.linalg.diagonal(K))) / K.shape[0]
+    level, mean = 0.0, _mean_diagonal(K)
     for _ in range(8):
         try:
             return PositiveDefinite.of(add_ridge(K + 0.0, level * mean)).factor
         except np.linalg.LinAlgError:
             level = max(10.0 * level, 1e-13)
     raise ValueError("the landmarks are too similar: give a smaller rank or length scale.")
-
-
-def rows_on_grid(R: Array, grid: Any) -> Array:
-    """Return values at unmasked locations as rows over the whole grid, zero where masked."""
-    xp = namespace(R)
-    if grid.mask is not None:
-        full = like(np.zeros((R.shape[0], grid.size, grid.channels)), R)
-        full[:, like_index(grid.live, R), :] = R
-        R = full
-    return xp.reshape(R, (R.shape[0], -1))
-
-
-class LandmarkFieldMap(FeatureMap):
-    """The fitted map g(x)_p = Σ_l K((x, p), l) c_l at location p, over landmarks l."""
-
-    def __init__(self, kernel: Shared, landmarks: LandmarkWindows, coef: Array):
-        self.kernel = kernel
-        self.landmarks = landmarks
-        self.coef = coef
-
-    def transform(self, A: Items) -> Array:
-        """Return the predicted fields on the training grid, one row per input."""
-        kernel = self.kernel
-        return rows_on_grid(self.on(A, kernel.input_grid, kernel.output_grid), kernel.output_grid)
-
-    def on(self, A: Items, inputs: Any, outputs: Any) -> Array:
-        """Predict on the grid `outputs` from fields on the grid `inputs`.
-
-        The shape of the result is (n, locations, channels).
-        """
-        view = View(self.kernel, inputs, outputs)
-        A = inputs.split(like(A, self.landmarks.positions))
-        xp, m = namespace(A), self.landmarks.shown.shape[0]
-        parts = []
-        for rows in blocks(count(A), fields_in_memory(A, m)):
-            values = view.values(A[rows, ...], self.landmarks)
-            parts.append(stack_locations((p, K @ self.coef) for p, K in values))
-        return parts[0] if len(parts) == 1 else xp.concat(parts)
-
-    @property
-    def coefficients(self) -> Array:
-        """The coefficients c_l, one row per landmark."""
-        return self.coef

@@ -5,17 +5,27 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import MatrixRankWarning, spsolve
 
-from .._base.arrays import Array, Items, blocks, count, host, is_foreign, like, namespace
+from .._base.arrays import (
+    Array,
+    Items,
+    blocks,
+    count,
+    host,
+    is_foreign,
+    like,
+    namespace,
+    take_columns,
+)
 from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..features import FeatureMap
-from ..operators.windows import Windows, like_index, stencil
+from ..operators.windows import Windows, window_offsets
 from ..spaces import Fields
 from ..spaces.fields import Grid
 
@@ -27,39 +37,16 @@ BORDER = 2.0
 """The distance of a grid point inside the field from one outside, in standard deviations."""
 
 
-class Neighbours(NamedTuple):
-    """The indices of the neighbours of each unmasked grid point.
+def neighbourhoods(grid: Grid, radius: float, centre: bool) -> Windows:
+    """Return the grid points up to distance `radius` of each unmasked grid point.
 
-    Attributes
-    ----------
-    positions
-        The positions of the neighbours, (points, neighbours).
-    inside
-        Whether each of them is inside the field.
+    `centre` includes the grid point itself.
     """
-
-    positions: np.ndarray
-    inside: np.ndarray
-
-    @classmethod
-    def within(cls, grid: Grid, radius: float, centre: bool) -> Neighbours:
-        """Return the neighbours up to distance `radius`; `centre` includes the point itself."""
-        offsets, relative = stencil(grid, grid, radius)
-        offsets = offsets if centre else offsets[(offsets != 0).any(axis=1)]
-        if not len(offsets):
-            raise ValueError(f"no grid point has a neighbour up to a distance of {radius!r}.")
-        windows = Windows.of(grid, grid, offsets, relative)
-        return cls(windows.index[windows.centre][:, :, 0], windows.inside[windows.centre])
-
-    def values(self, A: Array) -> Array:
-        """Gather the neighbour values of fields A, (n, size, channels); 0 outside the grid.
-
-        The shape of the result is (n, points, neighbours, channels).
-        """
-        xp, (points, number) = namespace(A), self.positions.shape
-        found = xp.take(A, like_index(self.positions.reshape(-1), A), axis=1)
-        found = xp.reshape(found, (A.shape[0], points, number, A.shape[2]))
-        return found * like(self.inside[:, :, None].astype(float), A)
+    offsets, relative = window_offsets(grid, grid, radius)
+    offsets = offsets if centre else offsets[(offsets != 0).any(axis=1)]
+    if not len(offsets):
+        raise ValueError(f"no grid point has a neighbour up to a distance of {radius!r}.")
+    return Windows.of(grid, grid, offsets, relative)
 
 
 @dataclass(frozen=True)
@@ -105,14 +92,14 @@ class Stencil:
         return self.fields.grid(self.shape)
 
     @cached_property
-    def window(self) -> Neighbours:
-        """The neighbours that form the input window of each grid point."""
-        return Neighbours.within(self.grid, self.radius, centre=True)
+    def window(self) -> Windows:
+        """The input window of each grid point."""
+        return neighbourhoods(self.grid, self.radius, centre=True)
 
     @cached_property
-    def neighbours(self) -> Neighbours:
+    def neighbours(self) -> Windows:
         """The output neighbours of each grid point."""
-        return Neighbours.within(self.grid, self.reach, centre=False)
+        return neighbourhoods(self.grid, self.reach, centre=False)
 
     @property
     def points(self) -> int:
@@ -127,13 +114,14 @@ class Stencil:
         xp = namespace(A)
         A = (self.grid.split(A) - like(self.shift, A)) / like(self.spread, A)
         values = self.window.values(A)
-        inside = like(BORDER * self.window.inside[None, :, :, None], A) + 0.0 * values[:, :, :, :1]
+        inside = like(BORDER * self.window.inside[:, :, None], A)
+        inside = xp.broadcast_to(inside, (*values.shape[:3], 1))
         width = values.shape[2] * (A.shape[2] + 1)
         return xp.reshape(xp.concat([values, inside], axis=3), (-1, width))
 
     def at_points(self, Y: Array) -> Array:
         """Return the values of outputs (n, size) at the unmasked grid points."""
-        return namespace(Y).take(Y, like_index(self.grid.live, Y), axis=1)
+        return take_columns(Y, self.grid.live)
 
     def neighbour_values(self, Y: Array) -> Array:
         """Return the neighbour values of each grid point for outputs (n, size).
@@ -172,7 +160,7 @@ class Stencil:
     def pattern(self) -> tuple[np.ndarray, np.ndarray]:
         """The row and column indices of the nonzero entries of the linear system."""
         inside, points = self.neighbours.inside, np.arange(self.points)
-        unknowns = np.searchsorted(self.grid.live, self.neighbours.positions[inside])
+        unknowns = np.searchsorted(self.grid.live, self.neighbours.index[inside, 0])
         return np.append(np.nonzero(inside)[0], points), np.append(unknowns, points)
 
     def system(self, weights: np.ndarray) -> csc_array:
@@ -244,7 +232,7 @@ class LocalLawMap(FeatureMap):
     def check_loaded(self, limits: Limits) -> None:
         """Refuse a loaded map whose coefficients or constants do not fit the stencil."""
         stencil = self.solver.stencil
-        number = 2 + stencil.neighbours.positions.shape[1]
+        number = 2 + stencil.neighbours.index.shape[1]
         array(self.law.coefficients, "law", np.float64, None, number)
         array(self.constant, "constant", np.float64, stencil.points)
         must(isinstance(self.damping, float) and self.damping >= 0, "damping is negative")

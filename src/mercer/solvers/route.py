@@ -23,8 +23,8 @@ from .images import image_refusal, images
 from .low_rank import low_rank
 from .operator_features import feature_refusal, operator_features
 from .outputs import Cache
-from .places import place_refusal, places
 from .refit import refit
+from .shared import shared, shared_refusal
 from .shifts import shift_refusal, shifts
 from .streamed import stream_refusal, streamed
 
@@ -92,7 +92,7 @@ SOLVERS_BY_KIND: dict[str, tuple[Solver, ...]] = {
         Solver("shifts", shifts, shift_refusal, Sizes.cholesky),
         Solver("images", images, image_refusal),
     ),
-    "places": (Solver("places", places, place_refusal, Sizes.low_rank),),
+    "windows": (Solver("windows", shared, shared_refusal, Sizes.low_rank),),
     "coupled": (
         Solver("by direction", by_direction, directions_refusal),
         Solver("dense", dense, coupled_refusal),
@@ -125,8 +125,8 @@ def kind_of(problem: Problem, want: Want) -> str:
         return "symmetric"
     if features is not None and features.operator_valued:
         return "operator features"
-    if kernel.at_places:
-        return "places"
+    if kernel.over_windows:
+        return "windows"
     if not kernel.separable:
         return "coupled"
     if want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:

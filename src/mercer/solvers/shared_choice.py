@@ -12,12 +12,12 @@ from ..kernels import Matern
 from ..operators.shared import Shared
 from ..problem import Problem
 from ..spaces import Fields
-from .landmark_moments import FieldRows, fields_in_memory
+from .landmark_moments import TrainingWindows, fields_in_memory
 from .left_out import LeaveOneOut
-from .outputs import OutputRows
+from .outputs import Cache, OutputRows
 from .part import Part
-from .places import fitted_shared
-from .window_inputs import Landmarks, WindowInputs, slots_of
+from .shared import fitted_shared
+from .window_inputs import WindowInputs
 
 RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
@@ -47,12 +47,11 @@ Position = dict[str, int]
 def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
     """Return the kernel with its open parameters chosen by left-out risk."""
     position = {name: START[name] for name in kernel.open}
-    stages = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
+    first, last = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
+    stages = [first, last] if problem.n > first[0] else [(*last[:2], first[2])]
     for fields, rank, rounds in stages:
-        if fields < problem.n or rounds == stages[-1][2]:
-            few = problem.n <= stages[0][0]  # then there is a single stage
-            search = SharedSearch(kernel, problem, outputs, fields, rank)
-            position = coordinate_descent(search, position, stages[0][2] if few else rounds)
+        search = SharedSearch(kernel, problem, outputs, fields, rank)
+        position = coordinate_descent(search, position, rounds)
     return search.kernel_at(position)
 
 
@@ -86,21 +85,34 @@ def line_search(
 
 
 class SharedSearch:
-    """The left-out risk of kernels on a parameter grid, computed once per grid position."""
+    """The left-out risk of kernels on a parameter grid, computed once per grid position.
+
+    Parameters
+    ----------
+    kernel
+        The kernel, some of whose parameters are open.
+    problem, outputs
+        The problem, and its outputs in coordinates.
+    fields, rank
+        The number of fields and of landmarks that a risk is computed with.
+    """
 
     def __init__(
         self, kernel: Shared, problem: Problem, outputs: OutputRows, fields: int, rank: int
     ):
         self.kernel, self.problem, self.outputs = kernel, problem, outputs
-        n, random = problem.n, np.random.RandomState(0)
-        order, learnt = random.permutation(n), min(n, fields)
-        self.rows = None if learnt == n else np.sort(order[:learnt])
-        self.scored = np.sort(random.permutation(learnt)[:SCORED])[:, None]
+        random, size = np.random.RandomState(0), min(problem.n, fields)
+        drawn = np.sort(random.permutation(problem.n)[:size])
+        self.scored = np.sort(random.permutation(size)[:SCORED])[:, None]
+        self.sample, self.sample_outputs = problem, outputs
+        if size < problem.n:
+            self.sample = problem.subset(drawn)
+            self.sample_outputs = Cache().outputs(self.sample)
         self.rank = min(kernel.rank, rank)
         self.known: dict[tuple, float] = {}
         self.medians: dict[tuple, float] = {}
-        shape = (kernel.fields or Fields()).grid(tuple(problem.inputs.items.shape[1:]))
-        self.extent = float(np.ptp(shape.places, axis=0).max()) or 1.0
+        grid = (kernel.fields or Fields()).grid(tuple(problem.inputs.items.shape[1:]))
+        self.extent = float(np.ptp(grid.coordinates, axis=0).max()) or 1.0
 
     def kernel_at(self, position: dict[str, int]) -> Shared:
         """Return the kernel with the parameters at a grid position."""
@@ -131,17 +143,16 @@ class SharedSearch:
     def _risk(self, kernel: Shared) -> float:
         """Return the mean squared left-out error of a kernel, for the best ridge."""
         made = fitted_shared(kernel, self.problem, self.outputs)
-        data = FieldRows(self.problem, made, self.outputs, self.rows)
-        T = namespace(data.T).reshape(data.T, (-1, data.T.shape[2]))
-        inputs = WindowInputs(Landmarks(data), slots_of(made, data.n, int(T.shape[1])))
-        inputs.used = inputs.landmarks.full
-        part = Part(inputs, namespace(T).ones_like(T[0, :]), T)
-        alphas = [ridge * inputs.moments.scale * data.n for ridge in RIDGES]
+        windows = TrainingWindows(self.sample, made, self.sample_outputs)
+        xp, T = namespace(windows.T), windows.T
+        inputs = WindowInputs(windows, basis=windows.moments.spectral_basis)
+        level = (inputs.mean_diagonal or 1.0) * self.sample.n
+        alphas = [ridge * level for ridge in RIDGES]
         members = np.stack([inputs.slots.of_items(field) for field in self.scored])
-        loo = LeaveOneOut(part)
-        step = fields_in_memory(data.X, members.shape[1] * max(members.shape[1], self.rank))
-        found = [
-            loo.solve_groups(None, alphas, members[rows]) for rows in blocks(len(members), step)
+        points = members.shape[1]
+        step = fields_in_memory(windows.X, points * max(points, self.rank))
+        loo = LeaveOneOut(Part(inputs, xp.ones_like(T[0, :]), T))
+        errors = [
+            loo.solve_groups(None, alphas, members[some]) for some in blocks(len(members), step)
         ]
-        E = namespace(T).concat(found, axis=1)
-        return min(float(namespace(T).mean(E[i, :, :] ** 2)) for i in range(len(alphas)))
+        return float(xp.min(xp.mean(xp.concat(errors, axis=1) ** 2, axis=(1, 2))))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, namespace
+from .._base.arrays import Array, Items, namespace, take_columns
 from .._base.checks import Limits, must
 from .._base.parameters import integer, parameters, same
 from .base import Space
@@ -52,7 +52,7 @@ class Fields(Vectors):
     >>> import numpy as np
     >>> from mercer.spaces import Fields
     >>> fields = Fields(("t", "x"), periodic=("x",), spacing=(0.1, 0.25))
-    >>> fields.grid((3, 4)).places.shape
+    >>> fields.grid((3, 4)).coordinates.shape
     (12, 2)
     """
 
@@ -181,7 +181,7 @@ class Grid:
         return np.arange(self.size) if self.mask is None else np.flatnonzero(self.mask)
 
     @cached_property
-    def places(self) -> np.ndarray:
+    def coordinates(self) -> np.ndarray:
         """The coordinates of all locations, (size, dimensions)."""
         if self.points is not None:
             return self.points
@@ -217,6 +217,18 @@ class Grid:
     def split(self, A: Array) -> Array:
         """Reshape arrays (n, *shape[, channels]) to (n, size, channels)."""
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
+
+    def fill(self, values: Array) -> Array:
+        """Return values at unmasked grid points, (n, points, channels), as rows of whole fields.
+
+        Masked grid points are zero. The shape of the result is (n, size · channels).
+        """
+        xp = namespace(values)
+        if self.mask is not None:
+            number = np.where(self.mask, np.cumsum(self.mask), 0)
+            values = xp.concat([xp.zeros_like(values[:, :1, :]), values], axis=1)
+            values = take_columns(values, number)
+        return xp.reshape(values, (values.shape[0], -1))
 
     def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return indices and weights of the locations that interpolate to points (…, dimensions).

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import device
 
-from .._base.arrays import Array, like, namespace
+from .._base.arrays import Array, like, namespace, take_columns
 from .fields import Fields, Grid
 
 MOST = 4096
@@ -27,8 +26,7 @@ class Action:
         """Return the images of a batch, in its own shape."""
         xp = namespace(A)
         flat = xp.reshape(A, (A.shape[0], -1))
-        where = self.source if xp is np else xp.asarray(self.source, device=device(A))
-        moved = xp.take(flat, where, axis=1)
+        moved = take_columns(flat, self.source)
         if (self.sign < 0).any():
             moved = moved * like(self.sign, moved)
         return xp.reshape(moved, A.shape)

@@ -1,0 +1,206 @@
+"""Values of a `Shared` kernel between the windows of fields and landmark windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._base.arrays import Array, blocks, count, like, namespace, take_columns
+from .._base.memory import ENTRIES
+from ..spaces.fields import Grid
+from .windows import Windows, interpolated
+
+if TYPE_CHECKING:
+    from .shared import Shared
+
+
+@dataclass(frozen=True)
+class LandmarkWindows:
+    """Windows of some fields, with which the windows of other fields are compared.
+
+    Attributes
+    ----------
+    values
+        Their values times the square roots of the offset weights, (m, offsets, channels).
+    outside
+        An indicator of the offsets without a value, (m, offsets): the square root of the offset
+        weight times a typical deviation of the inputs, and zero at offsets with a value.
+    positions
+        The coordinates of their grid points, (m, dimensions).
+    """
+
+    values: Array
+    outside: Array
+    positions: Array
+
+    def first(self, number: int) -> LandmarkWindows:
+        """Return the first `number` windows."""
+        return LandmarkWindows(
+            self.values[:number, ...], self.outside[:number, :], self.positions[:number, :]
+        )
+
+    @property
+    def number(self) -> int:
+        """The number of windows."""
+        return int(self.values.shape[0])
+
+    @property
+    def rows(self) -> Array:
+        """The windows as vectors in float64, of values and indicators."""
+        xp = namespace(self.values)
+        values = xp.reshape(self.values, (self.number, -1))
+        return xp.astype(xp.concat([values, self.outside], axis=1), xp.float64)
+
+
+class SharedOnGrids:
+    """A fitted `Shared` kernel on the windows of input fields around the points of an output grid.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    inputs, outputs
+        The grids of the input and of the output fields.
+    """
+
+    def __init__(self, kernel: Shared, inputs: Grid, outputs: Grid):
+        self.kernel, self.inputs, self.outputs = kernel, inputs, outputs
+        self.windows = Windows.of(inputs, outputs, kernel.offsets_, kernel.relative_)
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """Coordinates of the unmasked output grid points; on a circle along periodic axes."""
+        at, columns = self.outputs.coordinates[self.outputs.live], []
+        for axis, period in enumerate(self.outputs.periods):
+            if np.isinf(period):
+                columns.append(at[:, axis])
+            else:
+                angle = 2.0 * np.pi * at[:, axis] / period
+                columns += [period / (2 * np.pi) * f(angle) for f in (np.cos, np.sin)]
+        return np.stack(columns, axis=1)
+
+    @cached_property
+    def _outside(self) -> np.ndarray:
+        """The indicators of the offsets without a value from each centre, (centres, offsets)."""
+        return self.kernel.gauge_ * self.kernel.roots_ * ~self.windows.inside
+
+    def _centred(self, X: Array) -> Array:
+        """Return fields minus the mean of each channel, in single precision if the kernel is."""
+        xp = namespace(X)
+        X = self.inputs.split(X) - like(self.kernel.shift_, X)
+        return xp.astype(X, xp.float32) if self.kernel.single_ else X
+
+    # -- landmarks ----------------------------------------------------------------------------
+
+    def landmark_windows(self, X: Array, rows: np.ndarray, points: np.ndarray) -> LandmarkWindows:
+        """Return windows of fields X: window i is of field rows[i], around grid point points[i]."""
+        own, size, windows = self._centred(X), self.inputs.size, self.windows
+        xp, centre, found = namespace(own), windows.centre[points], []
+        flat = xp.reshape(own, (1, -1, own.shape[2]))  # grid points of all fields, end to end
+        for some in blocks(len(rows), max(1, ENTRIES // windows.index[0].size)):
+            index = rows[some][:, None, None] * size + windows.index[centre[some]]
+            found.append(interpolated(flat, index, windows.weight[centre[some]])[0, ...])
+        values = xp.concat(found) * like(self.kernel.roots_[:, None], own)
+        return LandmarkWindows(
+            values, like(self._outside[centre], own), like(self.positions[points], X)
+        )
+
+    def draw(self, X: Array, number: int, salt: int = 0) -> LandmarkWindows:
+        """Draw `number` windows of the fields X at random; `salt` is added to the seed."""
+        drawn, points = self.drawn(count(X), number, salt), len(self.positions)
+        return self.landmark_windows(X, drawn // points, drawn % points)
+
+    def drawn(self, n: int, number: int, salt: int = 0) -> np.ndarray:
+        """Draw `number` of all windows of n fields, which are numbered field by field."""
+        seed, total = self.kernel.random_state, n * len(self.positions)
+        random = check_random_state(seed + salt if isinstance(seed, int) else seed)
+        return random.choice(total, size=min(number, total), replace=False)
+
+    def landmark_gram(self, landmarks: LandmarkWindows) -> Array:
+        """Return the Gram matrix of landmark windows."""
+        rows, near, radial = landmarks.rows, self.kernel.position_, self.kernel.window_.radial
+        if radial is None:
+            K = self.kernel.window_._gram(rows, rows)
+        else:
+            K = radial.value(_not_negative(_squared_distances(rows, rows)))
+        return K if near is None else K * near(landmarks.positions)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def values(self, X: Array, landmarks: LandmarkWindows) -> Iterator[tuple[int, Array]]:
+        """Yield the kernel between the windows of fields X at each grid point and the landmarks.
+
+        Each item is the number of a grid point and an (n, m) array in float64. Grid points that
+        share a window follow one another.
+        """
+        near = self._position_kernel(landmarks, X)
+        for c, K in enumerate(self._window_kernels(X, landmarks)):
+            xp = namespace(K)
+            K = xp.astype(K, xp.float64)
+            for p in np.flatnonzero(self.windows.centre == c):
+                yield int(p), K if near is None else K * near[int(p), :][None, :]
+
+    def _position_kernel(self, landmarks: LandmarkWindows, X: Array) -> Array | None:
+        """Return the position kernel between all grid points and the landmarks, if there is one."""
+        if self.kernel.position_ is None:
+            return None
+        return self.kernel.position_(like(self.positions, X), landmarks.positions)
+
+    def _window_kernels(self, X: Array, landmarks: LandmarkWindows) -> Iterator[Array]:
+        """Yield the window kernel between the fields X at each centre and the landmarks."""
+        window = self.kernel.window_
+        if window.radial is not None:
+            for D2 in self._distances_by_centre(X, landmarks):
+                yield window.radial.value(D2)
+            return
+        rows, fields = landmarks.rows, np.arange(count(X))
+        for c in range(len(self.windows.index)):
+            point = np.full(count(X), np.flatnonzero(self.windows.centre == c)[0])
+            yield window._gram(self.landmark_windows(X, fields, point).rows, rows)
+
+    def _distances_by_centre(self, X: Array, landmarks: LandmarkWindows) -> Iterator[Array]:
+        """Yield the squared distances of the windows at each centre from the landmark windows.
+
+        Only the offsets that have a value at the centre take part in a matrix product.
+        """
+        X, theirs = self._centred(X), landmarks.values
+        xp = namespace(X)
+        outside = _squared_distances(like(self._outside, theirs), landmarks.outside)
+        constant = outside + xp.sum(theirs * theirs, axis=(1, 2))
+        for c, (at, own) in enumerate(self.windows.by_centre(X)):
+            own = xp.reshape(own * like(self.kernel.roots_[at, None], X), (X.shape[0], -1))
+            other = theirs if len(at) == theirs.shape[1] else take_columns(theirs, at)
+            D2 = own @ xp.reshape(other, (landmarks.number, -1)).T
+            D2 *= -2.0
+            D2 += xp.sum(own * own, axis=1)[:, None]
+            D2 += constant[c, :]
+            yield _not_negative(D2)
+
+    def diagonal(self) -> np.ndarray:
+        """Return K((x, p), (x, p)) for each grid point p, for a stationary kernel on windows."""
+        near = self.kernel.position_
+        return np.ones(len(self.positions)) if near is None else near.diag(self.positions)
+
+
+def stack_grid_points(values: Iterable[tuple[int, Array]]) -> Array:
+    """Stack pairs (grid point, array with one row per field) to (fields, grid points, …)."""
+    found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
+    return namespace(*found).stack(found, axis=1)
+
+
+def _squared_distances(A: Array, B: Array) -> Array:
+    """Return the squared distances of the rows of A and B by one product, up to rounding."""
+    xp = namespace(A)
+    squares = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)
+    return squares - 2.0 * (A @ xp.matrix_transpose(B))
+
+
+def _not_negative(D2: Array) -> Array:
+    """Return squared distances with zero in place of what rounding made negative."""
+    xp = namespace(D2)
+    return xp.where(D2 > 0, D2, xp.zeros_like(D2))

@@ -1,0 +1,76 @@
+"""`Shared` kernels: every grid point of every field is an example, in low-rank coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import host, like, namespace
+from ..operators.separable import fitted
+from ..operators.shared import SINGLE, Shared
+from ..problem import Problem, Want
+from .factorization import Factorization
+from .inputs import FittedMap
+from .landmark_moments import TrainingWindows
+from .outputs import Basis, Cache, OutputRows
+from .part import Part
+from .window_inputs import LandmarkFieldMap, WindowInputs
+
+NOTHING = 1e-12
+"""A fraction of the largest eigenvalue of an operator that counts as zero."""
+
+
+def shared_refusal(problem: Problem, want: Want) -> str | None:
+    """Return why a kernel shared by all grid points does not accept a problem; None if it does."""
+    if problem.inputs.features is not None:
+        return f"{problem.kernel} draws landmarks itself: give rank= there, not features="
+    if problem.loss is not None or want.judge != "closed":
+        return f"{problem.kernel} goes with the square loss"
+    return None
+
+
+def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor a problem with a `Shared` kernel, after choosing its open parameters."""
+    from .shared_choice import with_chosen_parameters
+
+    outputs = cache.outputs(problem)
+    kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
+    if kernel.open:
+        kernel = with_chosen_parameters(kernel, problem, outputs)
+    problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
+    return by_windows(problem, fitted_shared(kernel, problem, outputs), outputs)
+
+
+def by_windows(problem: Problem, kernel: Shared, outputs: OutputRows) -> Factorization:
+    """Factor the problem with windows as rows, in one part per eigenvalue of the channels."""
+    windows = TrainingWindows(problem, kernel, outputs)
+    T, B = windows.T, kernel.channel_operator()
+    if B is None:
+        b = kernel.scale * namespace(T).ones_like(T[0, :])
+        return Factorization(problem, kernel, outputs, [Part(WindowInputs(windows), b, T)])
+    values, vectors = np.linalg.eigh(host(B))
+    values = np.maximum(values, NOTHING * values[-1])  # where B is zero, the ridge takes all
+    Q = np.kron(np.eye(kernel.output_grid.size), vectors)
+    parts = []
+    for j in range(len(values)):
+        own, columns = like(vectors[:, j : j + 1], T), np.arange(j, len(Q), len(values))
+        b = like(values[j : j + 1], T)
+        parts.append(Part(WindowInputs(windows, own), b, T @ own, columns=columns))
+    return Factorization(problem, kernel, outputs, parts, Basis(like(Q, T)), sum_of_maps)
+
+
+def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
+    """Return the sum of the fitted maps of several channel directions, and of their means."""
+    maps: Any = [map for map, _ in fits]
+    coef = sum(map.coefficients for map in maps)
+    return LandmarkFieldMap(maps[0].kernel, maps[0].landmarks, coef), sum(mean for _, mean in fits)
+
+
+def fitted_shared(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
+    """Return the kernel fitted on all inputs; large problems use distances in float32."""
+    made: Shared = fitted(kernel, problem.inputs.items, outputs.rows, problem.weights)
+    size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
+    made.single_ = size > SINGLE and made.window_.radial is not None
+    return made
