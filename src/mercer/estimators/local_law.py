@@ -1,4 +1,4 @@
-"""Fields by the law that they obey place by place, learnt from pairs."""
+"""Fields that obey an equation between each grid point and its neighbours, learnt from pairs."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ def mixed(key, value):
 
 
 @compiled
-def _symbol(flat, first, last, place):
-    """Return flat[place] + 2, or a reserved number if `place` is outside first to last - 1."""
-    if place < first:
-        return OUTSIDE + min(first - place, 2)
-    if place >= last:
-        return OUTSIDE + min(place - last + 1, 2)
-    return flat[place] + 2
+def _symbol(flat, first, last, position):
+    """Return flat[position] + 2, or a reserved number for a position outside first to last - 1."""
+    if position < first:
+        return OUTSIDE + min(first - position, 2)
+    if position >= last:
+        return OUTSIDE + min(position - last + 1, 2)
+    return flat[position] + 2
 
 
 @parallel
@@ -37,6 +37,6 @@ def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
         here = first + positions[n]
         for f in range(len(windows)):
             key = mixed(mixed(SEED, f + 1), flat[here] + 2)
-            for place in range(here + windows[f, 0], here + windows[f, 1] + 1):
-                key = mixed(key, _symbol(flat, first, last, place))
+            for position in range(here + windows[f, 0], here + windows[f, 1] + 1):
+                key = mixed(key, _symbol(flat, first, last, position))
             keys[n, f] = key

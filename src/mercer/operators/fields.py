@@ -310,9 +310,9 @@ class FieldGram(BlockGram):
     def some_columns(self, index: np.ndarray) -> Array:
         """Return the columns `index` of the Gram matrix."""
         d = self.columns.width
-        points, place = np.unique(np.asarray(index) // d, return_inverse=True)
+        points, number = np.unique(np.asarray(index) // d, return_inverse=True)
         level = self.level if isinstance(self.level, float) else take_columns(self.level, points)
         part = FieldGram(self.A, take(self.B, points), level, take_columns(self.bend, points))
         G = part.matrix()
-        wanted = place * d + np.asarray(index) % d
+        wanted = number * d + np.asarray(index) % d
         return G if np.array_equal(wanted, np.arange(G.shape[1])) else take_columns(G, wanted)

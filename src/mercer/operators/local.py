@@ -1,4 +1,4 @@
-"""Operators between fields in which an output location depends on the input near it."""
+"""Operators between fields in which an output grid point depends on the input near it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Boxes(BaseEstimator):
     Parameters
     ----------
     size : int or sequence of int, default=10
-        The number of locations along each axis, or one number for all.
+        The number of grid points along each axis, or one number for all.
     overlap : int or sequence of int, default=5
-        The locations that neighbours share. The last box ends flush with the border, and may share
-        more.
+        The grid points that neighbouring boxes share. The last box ends at the border, and may
+        share more.
     """
 
     def __init__(self, size: int | Sequence[int] = 10, overlap: int | Sequence[int] = 5):
@@ -41,10 +41,10 @@ class Boxes(BaseEstimator):
         self.overlap = overlap
 
     def lay_out(self, inputs: Grid, outputs: Grid) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the input locations in each box, and which boxes contain each output location.
+        """Return the input grid points in each box, and which boxes contain each output grid point.
 
-        An output location is in the boxes that contain it after scaling to the input grid. Boxes
-        hold the whole of an input axis that outputs do not have.
+        Output grid points are scaled to the input grid before. Boxes contain the whole of an input
+        axis that outputs do not have.
         """
         number = len(inputs.shape)
         size, overlap = (
@@ -57,9 +57,9 @@ class Boxes(BaseEstimator):
             begins.append(patch_starts(n, size[axis], overlap[axis]) if known else [0])
             lengths.append(size[axis] if known else n)
         corners = np.array(list(product(*begins)))
-        places = np.arange(inputs.size).reshape(inputs.shape)
+        points = np.arange(inputs.size).reshape(inputs.shape)
         boxes = [
-            places[tuple(map(slice, corner, corner + lengths))].reshape(-1) for corner in corners
+            points[tuple(map(slice, corner, corner + lengths))].reshape(-1) for corner in corners
         ]
         member = np.ones((outputs.size, len(corners)), dtype=bool)
         lines = zip(outputs.axes, outputs.shape, np.indices(outputs.shape), strict=True)
@@ -73,23 +73,24 @@ class Boxes(BaseEstimator):
 
 @parameters
 class Local(ComponentKernel):
-    r"""Kernel of fields in which near input locations count more than distant ones.
+    r"""Kernel of fields in which near input grid points count more than distant ones.
 
-    :math:`K(x, x')_{cc} = k(\sqrt{\omega_c} \circ x, \sqrt{\omega_c} \circ x')` at output location
-    :math:`c`, with :math:`\omega_c = \exp(-d^2 / 2\,\text{width}^2) + \text{floor}` of the distance
-    :math:`d` from :math:`c`. Locations are separate, exact ridge
-    regressions, and the channels of a location share one. With `windows`, a location depends on the
-    boxes that contain it instead, :math:`K(x, x')_{cc} = \sum_{p \ni c} k(x_p, x'_p)`.
+    :math:`K(x, x')_{cc} = k(\sqrt{\omega_c} \circ x, \sqrt{\omega_c} \circ x')` at output grid
+    point :math:`c`, with the weights :math:`\omega_c = \exp(-d^2 / 2\,\text{width}^2) +
+    \text{floor}` of input grid points at the distance :math:`d` from :math:`c`. Each output grid
+    point is a separate, exact ridge regression, which its channels share. With `windows`, an output
+    grid point depends on the boxes that contain it instead,
+    :math:`K(x, x')_{cc} = \sum_{p \ni c} k(x_p, x'_p)`.
 
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
         The kernel k; None is ``RBF("median")``.
     width : float or None, default=None
-        The standard deviation of the weights around a location, in the units of the fields; None
+        The standard deviation of the weights around a grid point, in the units of the fields; None
         for equal weights.
     floor : float, default=0.0
-        What is added to the weights of all input locations.
+        What is added to the weights of all input grid points.
     windows : Boxes or None, default=None
         `Boxes` in place of weights.
     fields, output_fields : Fields or None, default=None
@@ -140,7 +141,7 @@ class Local(ComponentKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Local:
-        """Determine the neighbourhood of each output location, and fit the kernel on them."""
+        """Determine the neighbourhood of each output grid point, and fit the kernel on them."""
         super().fit(X, V)
         inputs, outputs = self._grids(X)
         if outputs.size * outputs.channels != self.width_:
@@ -201,7 +202,7 @@ class Local(ComponentKernel):
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Return the Gram matrix of each component, by the kernel on its neighbourhood.
 
-        A location in several boxes has the sum of their kernels.
+        A grid point in several boxes has the sum of their kernels.
         """
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
@@ -270,9 +271,9 @@ class Local(ComponentKernel):
         return {name: total(G * like(slopes[name], G)) for name in own}
 
 
-def _with_channels(places: np.ndarray, channels: int) -> np.ndarray:
-    """Return the indices of all channels of some locations in flattened fields."""
-    return (places[:, None] * channels + np.arange(channels)).reshape(-1)
+def _with_channels(points: np.ndarray, channels: int) -> np.ndarray:
+    """Return the indices of all channels of some grid points in flattened fields."""
+    return (points[:, None] * channels + np.arange(channels)).reshape(-1)
 
 
 def patch_starts(length: int, size: int, overlap: int) -> list[int]:
@@ -286,8 +287,7 @@ def patch_starts(length: int, size: int, overlap: int) -> list[int]:
         )
     if overlap >= size:
         raise ValueError(f"overlap must be less than the patches' size {size}, got {overlap}.")
-    places = list(range(0, length - size, size - overlap))
-    return [*places, length - size]
+    return [*range(0, length - size, size - overlap), length - size]
 
 
 def per_axis(value: Any, name: str, number: int = 2) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ class Patchwise(Local):
         border, and may share more.
     output_shape : tuple of two int or None, default=None
         Height and width of the output images, where they differ: an output pixel then lies in the
-        patches that its place, scaled to the input image, lies in.
+        patches that its position, scaled to the input image, lies in.
 
     References
     ----------

@@ -106,7 +106,7 @@ class Positionwise(CoupledKernel):
 
     def _input_kernel(self) -> Kernel:
         """Return the kernel that checks sequences of vectors."""
-        return Positions(self.kernel)  # sequences of vectors, compared place by place
+        return Positions(self.kernel)  # sequences of vectors, compared position by position
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Positionwise:
         """Fit both kernels, and determine the number of positions and of letters."""
@@ -169,9 +169,9 @@ class Positionwise(CoupledKernel):
         wrong = np.flatnonzero(beyond.any(axis=1))
         if wrong.size:
             i = int(wrong[0])
-            place = int(np.flatnonzero(beyond[i])[0])
+            position = int(np.flatnonzero(beyond[i])[0])
             raise ValueError(
-                f"y[{i}] has a symbol at position {place}, but X[{i}] has only {lengths[i]}: an "
+                f"y[{i}] has a symbol at position {position}, but X[{i}] has only {lengths[i]}: an "
                 "output must not be longer than its input. Leave such pairs out."
             )
 

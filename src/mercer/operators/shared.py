@@ -1,4 +1,4 @@
-"""Operators between fields whose weights are shared by all locations."""
+"""Operators between fields whose weights are shared by all grid points."""
 
 from __future__ import annotations
 
@@ -32,23 +32,24 @@ AUTO = "auto"
 
 @parameters
 class Shared(CoupledKernel):
-    r"""Kernel of fields in which all locations share one learnt map of the windows around them.
+    r"""Kernel of fields in which all grid points share one learnt map of the windows around them.
 
     :math:`K((x, p), (x', q)) = k_{\text{window}}(x \text{ around } p, x' \text{ around } q) \cdot
-    k_{\text{position}}(p, q)` at locations :math:`p` and :math:`q`.
+    k_{\text{position}}(p, q)` at grid points :math:`p` and :math:`q`.
 
-    Every location of every field is an example, whose input is the window of the input field around
-    it. Offsets in a window have the weights :math:`\omega = \exp(-d^2 / 2\,\text{width}^2) +
-    \text{floor}`. The fit is of low rank, with randomly drawn windows as landmarks, and windows are
-    never all in memory.
+    Every grid point of every output field is an example, and its input is the window of the input
+    field around it. Offsets in a window have the weights
+    :math:`\omega = \exp(-d^2 / 2\,\text{width}^2) + \text{floor}` at the distance :math:`d`. The
+    fit is of low rank, with randomly drawn windows as landmarks, and windows are never all in
+    memory.
 
     Parameters
     ----------
     window : Kernel or str, default="auto"
         The kernel on windows; "auto" is a `Matern` kernel of chosen length scale.
     position : Kernel, str or None, default="auto"
-        The kernel on the coordinates of locations; None where the location does not matter; "auto"
-        as above.
+        The kernel on the coordinates of grid points; None for a map that is the same at all grid
+        points; "auto" as above.
     width : float, str or None, default="auto"
         The standard deviation of the weights of offsets, in the units of the fields; None for
         equal weights; "auto" for a choice by left-out fields.
@@ -60,7 +61,7 @@ class Shared(CoupledKernel):
         The number of landmarks.
     fields, output_fields : Fields or None, default=None
         What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
-        Windows are interpolated where output locations lie between input locations.
+        Windows are interpolated where output grid points lie between input grid points.
     output_shape : sequence of int or None, default=None
         The shape of an output array; None is taken from the data.
     random_state : int, RandomState or None, default=0
@@ -78,8 +79,8 @@ class Shared(CoupledKernel):
 
     Notes
     -----
-    Outside the field, and at masked locations, a window holds zero after the mean of the inputs was
-    subtracted, marked by an indicator as large as a typical deviation. Coordinates along
+    The mean of the inputs is subtracted from windows. Outside the field, and at masked grid points,
+    a window is zero, and has an indicator as large as a typical deviation. Coordinates along
     periodic axes are those of points on a circle.
 
     Examples
@@ -218,12 +219,12 @@ class Shared(CoupledKernel):
                 bounded(size, name, 1, limits.size)
             must(float(np.prod([float(s) for s in shape])) <= limits.size, f"{name} is too large")
         pairs = float(len(self.roots_)) * self.output_grid.size
-        must(pairs <= limits.size, "windows and locations together are too many")
+        must(pairs <= limits.size, "windows and grid points together are too many")
 
     # -- values -------------------------------------------------------------------------------
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the dense Gram matrix over all locations of all fields."""
+        """Return the dense Gram matrix over all grid points of all fields."""
         if self.channel_operator() is not None:
             raise ValueError("Shared(operator=…) stands alone: sums take it without an operator.")
         on_grids, B = self.on_grids(), A if B is None else B
@@ -234,7 +235,7 @@ class Shared(CoupledKernel):
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:
-        """Return the slots of n fields: one per unmasked location, its channels are components."""
+        """Return the slots of n fields, one per unmasked grid point, with its channels."""
         grid = self.output_grid
         live = None
         if grid.mask is not None:

@@ -1,4 +1,4 @@
-"""Windows of an input field around the locations of an output."""
+"""Windows of input fields around the grid points of output fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
 
 
 def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
-    """Return squared distances of output and input locations, along the axes that both have."""
+    """Return squared distances of output and input grid points, along the axes that both have."""
     total = np.zeros((outputs.size, inputs.size))
     for axis, name in enumerate(inputs.axes):
         if name in outputs.axes:
@@ -43,8 +43,8 @@ def window_offsets(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the offsets of a window, (offsets, input axes), and which axes they are relative in.
 
-    Along axes that outputs have too a window reaches `radius` around its location, in steps of the
-    input grid; along others it holds all there is.
+    Along the axes that outputs also have, a window reaches `radius` around its centre, in steps of
+    the input grid. Along other axes it contains all grid points.
     """
     relative = np.array([name in outputs.axes for name in inputs.axes])
     if inputs.points is not None:
@@ -78,16 +78,16 @@ def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.n
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows on an input grid around all locations of an output grid.
+    """The windows on an input grid around all grid points of an output grid.
 
     Attributes
     ----------
     index, weight
-        For every centre and offset the input locations, and their weights, that the value there is
-        interpolated from, (centres, offsets, corners).
+        The input grid points, and their weights, from which the value at each offset from each
+        centre is interpolated, (centres, offsets, corners).
     centre
-        The centre of the window of each output location: locations that differ along axes that
-        inputs do not have share one.
+        The number of the centre of each output grid point. Grid points that differ only along axes
+        that inputs do not have share a centre.
     """
 
     index: np.ndarray
@@ -96,7 +96,7 @@ class Windows:
 
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
-        """Return the windows with these offsets around all unmasked output locations, cached."""
+        """Return the windows with these offsets around all unmasked output grid points, cached."""
         key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
             while len(_LAST) >= KEPT:
@@ -108,7 +108,7 @@ class Windows:
     def _computed(
         cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray
     ) -> Windows:
-        """Return the windows with these offsets around all unmasked output locations."""
+        """Return the windows with these offsets around all unmasked output grid points."""
         names = [name for name in inputs.axes if name in outputs.axes]
         columns = [outputs.axes.index(name) for name in names]
         at = outputs.coordinates[outputs.live][:, columns]

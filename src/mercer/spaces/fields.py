@@ -31,7 +31,7 @@ class Fields(Vectors):
         The names of the axes, such as ``("t", "x")``: output axes match input axes by name. None
         for x; y, x; or z, y, x.
     channels : int, default=1
-        The number of values at each location.
+        The number of values at each grid point.
     periodic : sequence of str, default=()
         The axes that close to a circle; the grid leaves their last point out.
     origin : float or sequence of float, default=0.0
@@ -39,8 +39,8 @@ class Fields(Vectors):
     spacing : float or sequence of float, default=1.0
         The distance of neighbours, along all axes or along each.
     mask : array or None, default=None
-        Which locations count, of the grid's shape; None for all. Values at other locations are
-        ignored in inputs and not learnt in outputs.
+        Which grid points are used, of the grid's shape; None for all. Values at other grid points
+        are ignored in inputs and not learnt in outputs.
     points : array or None, default=None
         Coordinates (points, dimensions) of scattered points in place of a grid; a batch is then an
         array (n, points), or (n, points, channels).
@@ -96,7 +96,7 @@ class Fields(Vectors):
                 raise ValueError(f"periodic={name!r} is none of the axes {axes} of a grid.")
         mask = None if self.mask is None else np.asarray(self.mask, dtype=bool)
         if mask is not None and (mask.shape != size or not mask.any()):
-            raise ValueError(f"mask must have the shape {size} and a location that counts.")
+            raise ValueError(f"mask must have the shape {size} and a grid point that is used.")
         return Grid(
             axes,
             size,
@@ -145,20 +145,20 @@ ON_GRID = 1e-9
 
 @dataclass(frozen=True)
 class Grid:
-    """The locations of a field, and the interpolation between them.
+    """The points of a grid, or scattered points, and the interpolation between them.
 
     Attributes
     ----------
     axes, shape, channels
-        The names and lengths of the axes; a scattered field has one axis of locations.
+        The names and lengths of the axes; scattered points have one axis.
     periodic
         Whether each axis closes to a circle.
     origin, spacing
         The first coordinate and the distance of neighbours along each axis.
     mask
-        Which locations count, flat; None for all.
+        Which grid points are used, flat; None for all.
     points
-        The coordinates of scattered locations; None for a grid.
+        The coordinates of scattered points; None for a grid.
     """
 
     axes: tuple[str, ...]
@@ -172,17 +172,17 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of locations, including masked locations."""
+        """The number of grid points, including masked grid points."""
         return int(np.prod(self.shape))
 
     @cached_property
     def live(self) -> np.ndarray:
-        """The indices of the locations that are not masked."""
+        """The indices of the grid points that are not masked."""
         return np.arange(self.size) if self.mask is None else np.flatnonzero(self.mask)
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        """The coordinates of all locations, (size, dimensions)."""
+        """The coordinates of all grid points, (size, dimensions)."""
         if self.points is not None:
             return self.points
         lines = [
@@ -201,7 +201,7 @@ class Grid:
 
     @cached_property
     def quadrature(self) -> np.ndarray:
-        """The weight of each location in an integral by the trapezoidal rule; 0 where masked."""
+        """The weight of each grid point in an integral by the trapezoidal rule; 0 where masked."""
         if self.points is not None:
             weights = np.full(self.size, 1.0 / self.size)
         else:
@@ -231,11 +231,11 @@ class Grid:
         return xp.reshape(values, (values.shape[0], -1))
 
     def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and weights of the locations that interpolate to points (…, dimensions).
+        """Return indices and weights of the grid points that interpolate to points (…, dimensions).
 
-        Indices of locations and their weights, (…, corners) each: multilinear on a grid, the
-        nearest locations by inverse distance among scattered ones. Points outside, and those that a
-        masked location has a part in, have weight zero.
+        The shape of both is (…, corners). Interpolation is multilinear on a grid; among scattered
+        points, the nearest ones are weighted by inverse distance. Weights are zero for points
+        outside, and for those with a masked grid point among their corners.
         """
         index, weight = self._scattered(at) if self.points is not None else self._corners(at)
         if self.mask is not None:
@@ -258,7 +258,7 @@ class Grid:
             if self.periodic[axis]:
                 ends = ends % n
             else:
-                # Between the last place and the end of its cell the value is that of the place.
+                # Up to the end of its cell, the last grid point gives the value.
                 inside = (t >= -0.5) & (t <= n - 0.5)
                 shares = np.where(inside[..., None], shares, 0.0)
                 ends = np.clip(ends, 0, n - 1)
