@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = ("persistence", "estimators", "sets", "sequences", "auto")
-"""Where the public names are, each room built on those before it."""
+"""The folders that define the public names; each imports only those before it."""
 _SUBPACKAGES = (
     "datasets", "decoders", "defaults", "estimators", "features", "kernels", "losses",
     "metrics", "operators", "plots", "sequences", "sets", "solvers", "sources", "spaces", "testing",
@@ -43,7 +43,7 @@ _SUBPACKAGES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name or a subpackage on first use: the command line starts without them."""
+    """Import a public name or a subpackage on first use, so that the command line starts fast."""
     if name in __all__:
         homes = (import_module(f".{home}", __name__) for home in _HOMES)
         value = next(getattr(home, name) for home in homes if hasattr(home, name))
@@ -54,6 +54,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _submodule(name: str) -> Any:
+    """Return a subpackage; raise AttributeError if there is none of this name."""
     full = f"{__name__}.{name}"
     try:
         return import_module(full)

@@ -18,29 +18,27 @@ from .errors import LocatedError
 
 MARK = "_file"
 """The attribute with the name of the file that an estimator came from; `fit` removes it."""
-ASKED = {
+GUARDED = {
     "_predict_proba", "confidence", "covers", "embed", "evaluate", "explain", "link_scores",
     "potentials", "predict", "predict_proba", "predict_set", "predict_top", "score", "sizes",
     "variance",
 }  # fmt: skip
+"""Methods whose errors name the file of a loaded model."""
 FOREIGN = {"array_api_compat", "networkx", "numba", "numpy", "ot", "scipy"}
-"""Libraries whose errors mean nothing to the user of a loaded model."""
+"""Libraries whose error messages do not help the user of a loaded model."""
 
 
 class FromFile:
-    """An estimator that names the file it was loaded from in its errors."""
-
-    fits_fresh_state: ClassVar[bool] = False
-    """Whether `fit` starts without the mark of a file, so that it need not be removed."""
+    """Mix-in for estimators whose errors name the file that they were loaded from."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        for name in ASKED:
+        for name in GUARDED:
             owner = next((base for base in cls.__mro__ if name in vars(base)), None)
             mixin = owner is not None and not issubclass(owner, FromFile)
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
-        if "fit" in vars(cls) and not cls.fits_fresh_state:
+        if "fit" in vars(cls):
             cls.fit = _clearing_mark(cls.fit)  # type: ignore[attr-defined]
 
 
@@ -116,7 +114,7 @@ class Reducible:
     def without_training_data(self) -> Any:
         """Return a copy that has only what `predict` needs, which `mercer.save` writes."""
         bare = copy.copy(self)
-        for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's: who watched the fit
+        for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's callbacks of the fit
             bare.__dict__.pop(name, None)
         return bare
 
@@ -126,8 +124,8 @@ class Reducible:
             """Raise the error for an attribute that a file leaves out."""
             if name in type(self).dropped and any(key.endswith("_") for key in self.__dict__):
                 raise NotSaved(
-                    f"{name} is not there: a saved {type(self).__name__} does without "
-                    f"{self.dropped[name]}, which no prediction needs. Ask the model before it "
+                    f"{name} is not available: a saved {type(self).__name__} does without "
+                    f"{self.dropped[name]}, which no prediction needs. Use the model before it "
                     "is saved, or fit it again."
                 )
             return object.__getattribute__(self, name)  # says why: it may be a property's error

@@ -1,3 +1,5 @@
+"""Molecules: tandem mass spectra of compounds, and small organic molecules."""
+
 from __future__ import annotations
 
 import csv

@@ -116,7 +116,6 @@ class StructuredEstimator(
     form_: Any = None
     output_shape_: tuple[int, ...]
     _steps: Steps | None = None  # shows the steps of a fit that is watched
-    fits_fresh_state = True
     dropped: ClassVar[dict[str, str]] = {
         "outputs_": "the training outputs",
         "fitted_": "left-out predictions and what they are made of",

@@ -62,9 +62,7 @@ class Archive:
         packed = self._file.getinfo(TREE).compress_size
         self.limits = replace(limits, nodes=limits.nodes + PER_BYTE * packed)
         tree = json.loads(self._tree_text())
-        must(isinstance(tree, dict), "its tree is not an object")
         _check_format(tree)
-        must(isinstance(tree["digests"], dict), "its digests are not an object")
         self.root, self._digests = tree["root"], tree["digests"]
 
     def _check_memory(self, on_disk: int, limits: Limits) -> None:

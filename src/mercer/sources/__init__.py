@@ -11,8 +11,8 @@ from .checkpoint import BadCheckpoint, Checkpoint
 from .dask_stream import DaskStream, mapped
 from .gathering import Gathering, gathered
 from .sample import Sample, sample_size, sampled_rows
-from .shards import Shards
-from .stream import RowBlocks, Stream, as_source, is_dask
+from .shards import RowBlocks, Shards
+from .stream import Stream, as_source, is_dask
 
 __all__ = [
     "BadBlock", "BadCheckpoint", "Checkpoint", "DaskStream", "Expected", "Gathering", "RowBlocks",

@@ -1,9 +1,10 @@
-"""Files of pairs: NumPy archives and Parquet tables."""
+"""Blocks of rows: of arrays, NumPy archives and Parquet tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,32 @@ from zipfile import is_zipfile
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, object_array
+from .._base.arrays import Items, blocks, count, object_array, part
 from .._base.errors import require
 from .._base.files import NO_ARCHIVE
 
 BLOCK = 8192
 """The number of rows of a block."""
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Blocks of rows of two arrays of equal length, which may be memory-mapped files."""
+
+    X: Items
+    y: Items
+    block: int = BLOCK
+
+    def __post_init__(self) -> None:
+        if count(self.X) != count(self.y):
+            raise ValueError(
+                f"X and y must have the same length, one output for each input: got "
+                f"{count(self.X)} inputs and {count(self.y)} outputs."
+            )
+
+    def __iter__(self) -> Iterator[tuple[Items, Items]]:
+        for rows in blocks(count(self.y), self.block):
+            yield part(self.X, rows), part(self.y, rows)
 
 
 class Shards:
@@ -84,7 +105,7 @@ def _matching_files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         raise FileNotFoundError(f"no such file of pairs: {missing[0] if missing else paths}.")
     odd = [str(path) for path in found if path.suffix not in READERS]
     if odd:
-        raise ValueError(f"{odd[0]} is of no kind that is read: {sorted(READERS)} are.")
+        raise ValueError(f"{odd[0]} has an unknown ending: {sorted(READERS)} are read.")
     return found
 
 

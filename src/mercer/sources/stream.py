@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, blocks, count, is_array, own_copy, part
+from .._base.arrays import Items, count, is_array, own_copy
 from .._base.parameters import integer
 from ..kernels import Kernel
 from .base import Source
@@ -20,7 +19,7 @@ from .blocks import BadBlock, Expected, Step, number_of_pairs
 from .checkpoint import as_checkpoint
 from .contents import Progress
 from .sample import Sample
-from .shards import BLOCK, Shards
+from .shards import BLOCK, RowBlocks, Shards
 
 EVERY = 64
 """Blocks between two checkpoints."""
@@ -29,26 +28,6 @@ REMEDY = (
     "which is read once."
 )
 """The remedy if a source changes while it is read."""
-
-
-@dataclass(frozen=True)
-class RowBlocks:
-    """Blocks of rows of two arrays of equal length, which may be memory-mapped files."""
-
-    X: Items
-    y: Items
-    block: int = BLOCK
-
-    def __post_init__(self) -> None:
-        if count(self.X) != count(self.y):
-            raise ValueError(
-                f"X and y must have the same length, one output for each input: got "
-                f"{count(self.X)} inputs and {count(self.y)} outputs."
-            )
-
-    def __iter__(self) -> Iterator[tuple[Items, Items]]:
-        for rows in blocks(count(self.y), self.block):
-            yield part(self.X, rows), part(self.y, rows)
 
 
 class Stream(Source):
