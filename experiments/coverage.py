@@ -17,6 +17,7 @@ from mercer import ConformalSets, KernelDependencyCV
 from mercer._base.arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_dti, load_label_ranking, load_usps
 from mercer.kernels import L2, RBF, Gaussian, Kendall, Labels, Linear, Tanimoto
+from mercer.sets.jackknife import JackknifeRadii
 from mercer.sets.shapes import contain, size
 from mercer.sets.weights import weighted_quantile
 
@@ -125,9 +126,14 @@ def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]
 
 def least_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:
     """Return the sets of the smallest common radius that covers the test outputs."""
-    points, score = sets.model_.embed(X), sets.calibrated_.score
-    scores = score.scores(points, sets.model_.output_kernel_.as_outputs(y))
-    return score.sets(points, np.full(count(X), weighted_quantile(scores, weights, ASKED)))
+    points, score = sets.model_.embed(X), sets.score_
+    scale: Any = sets.scale_
+    if isinstance(sets.radii_, JackknifeRadii):
+        scale = sets.radii_.scale
+    unit = None if scale is None else scale.at(X)
+    scores = score.scores(points, sets.model_.output_kernel_.as_outputs(y), unit)
+    radius = weighted_quantile(scores, weights, ASKED)
+    return list(score.sets(points, np.full(count(X), radius), unit))
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:

@@ -16,8 +16,8 @@ from mercer._base.arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_cmudict
 from mercer.datasets._files import find
 from mercer.kernels import RBF, Labels, Tanimoto
-from mercer.sets.lists import LOSSES, controlled_radius, loss_steps, risk_at
-from mercer.sets.scores import CandidateScore, RankedScore
+from mercer.sets.lists import CandidateScore, RankedScore
+from mercer.sets.risk import LOSSES, controlled_radius, loss_steps, risk_at
 from mercer.sets.views import RankedView
 from mercer.sets.weights import row_weights
 
@@ -85,8 +85,8 @@ def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
         view = RankedView.of_outputs(held.model, held.y)
         points, score, y = view.embed(held.X), RankedScore(view.output_kernel_.space), held.y
     else:
-        points, score = held.model.embed(held.X), CandidateScore(held.model, None)
-        y = held.model.output_kernel_.as_outputs(held.y)
+        kernel, points = held.model.output_kernel_, held.model.embed(held.X)
+        score, y = CandidateScore(kernel, held.model.outputs_), kernel.as_outputs(held.y)
     for loss in held.losses:
         grown = loss_steps(score, points, y, LOSSES[loss])
         found[loss] = np.array([_split(grown, count(held.y), seed) for seed in range(repeats)])

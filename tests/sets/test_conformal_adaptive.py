@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
 from mercer.kernels import RBF, Labels
 from mercer.metrics import edit_distance, sample_f1
-from mercer.sets.lists import controlled_radius, risk_at
-from mercer.sets.radii import EqualRadii, ShiftedRadii
+from mercer.sets.radii import Radii, ShiftedRadii
+from mercer.sets.risk import controlled_radius, risk_at
 
 GRID = np.linspace(0, 1, 15)
 
@@ -151,7 +151,7 @@ def test_equal_weights_are_no_shift(rng):
 
     one = ShiftedRadii.of(lambda X: np.ones(len(X)), scores, scores, labels, 0.9).at(np.zeros(3))
     np.testing.assert_array_equal(one, np.sort(scores)[17])
-    assert EqualRadii.of(scores, labels, 0.9).one == one[0]
+    assert Radii.of(scores, labels, 0.9).one == one[0]
     far = ShiftedRadii.of(lambda X: X, np.ones(19), scores, labels, 0.9)
     assert far.at(np.array([1.0, 100.0]))[1] == np.inf
 

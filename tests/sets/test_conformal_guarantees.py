@@ -75,7 +75,7 @@ def rankings(rng, n, m=4):
 def test_the_pool_of_rankings_is_all_of_them(rng):
     X, ranks = rankings(rng, 80)
     sets = ConformalSets(KernelDependency(RBF(2.0), Kendall())).fit(X, ranks)
-    assert len(sets.calibrated_.score.number) == 24
+    assert len(sets.score_.number) == 24
     assert sets.proven_coverage_ == 0.9
     assert sets.outside_ == 0
     jackknife = ConformalSets(KernelDependency(RBF(2.0), Kendall()), 0.9, "jackknife+")
@@ -87,7 +87,7 @@ def test_the_pool_of_label_sets_is_all_of_them(rng):
     lists = [[f"tag {j}" for j in np.flatnonzero(row)] for row in Y]
     for y in (Y, lists):
         sets = ConformalSets(KernelDependency(RBF(1.0), Labels()), kind="candidates").fit(X, y)
-        assert len(sets.calibrated_.score.number) == 32
+        assert len(sets.score_.number) == 32
         assert sets.proven_coverage_ == 0.9
 
 

@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mercer import ConformalSets, KernelDependency, SequenceTransducer, load, save
 from mercer.decoders import Candidates
@@ -54,6 +56,22 @@ def test_candidates_that_the_decoder_names_are_those_of_the_sets():
         ConformalSets(model, 0.8, "jackknife+").fit(X, y)
     with pytest.raises(ValueError, match="candidates must have one entry for each of the 50"):
         given.predict(X[150:], candidates=lists[:3])
+
+
+def test_sets_of_own_candidates_are_saved(tmp_path):
+    X, y, lists = words(60)
+    sets = ConformalSets(KernelDependency(RBF(2.0), Spectrum(2), 0.1), 0.8)
+    sets.fit(X[:50], y[:50], candidates=lists[:50])
+    again = load(save(sets, tmp_path / "sets.mercer"))
+    found = again.predict(X[50:], candidates=lists[50:])
+    assert found == sets.predict(X[50:], candidates=lists[50:])
+
+
+def test_models_that_do_not_rank_refuse_candidates():
+    X, y, lists = words(60)
+    model = make_pipeline(StandardScaler(), KernelDependency(RBF(2.0), Spectrum(2), 0.1))
+    with pytest.raises(TypeError, match="models that rank the candidates .* got Pipeline"):
+        ConformalSets(model, 0.8).fit(X, y, candidates=lists)
 
 
 # -- context ----------------------------------------------------------------------------------

@@ -19,8 +19,7 @@ from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
 from ..estimators.probabilities import has_classes
 from ..estimators.scoring import FixedPredictions, Made, scikit_learn_score
-from ..sets import LeftOutSets
-from ..sets.records import RecordSets
+from ..sets import LeftOutSets, RecordSets
 from ..sets.views import ModelView, SupportsSets
 from .importance import importances
 from .inputs import Inputs

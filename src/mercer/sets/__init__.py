@@ -7,8 +7,7 @@ returns sets, and a certificate that states the level that is proven.
 
 from .certificate import Certificate
 from .conformal import ConformalSets
-from .left_out import LeftOutSets
-from .records import RecordSets
+from .left_out import LeftOutSets, RecordSets
 from .shapes import Ball, Band, Bands, set_columns
 
 __all__ = [

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..estimators.ridge import RidgeEstimator
-from .scales import Scale
 from .scores import Score
 from .weights import largest_fraction
 
@@ -54,15 +53,13 @@ def pool_certificate(
 
 
 def jackknife_certificate(
-    model: RidgeEstimator, score: Score, scale: Scale | None, stated: Certificate
+    model: RidgeEstimator, unproven: list[str], stated: Certificate
 ) -> Certificate:
-    """Return the certificate `stated`; NaN if left-out models depend on the left-out data."""
-    reasons = [
-        *reasons_left_out_was_seen(model),
-        score.unproven,
-        "" if scale is None else scale.unproven,
-    ]
-    reasons = [reason for reason in reasons if reason]
+    """Return the certificate `stated`; NaN if left-out models depend on the left-out data.
+
+    `unproven` has the reasons why score and scale do, empty strings if they do not.
+    """
+    reasons = [reason for reason in reasons_left_out_was_seen(model) + unproven if reason]
     if not reasons:
         return stated
     return Certificate(

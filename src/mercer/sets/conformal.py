@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count
@@ -12,29 +13,32 @@ from .._base.errors import warn
 from .._base.from_file import FromFile
 from .._base.parameters import parameters
 from ..estimators.pairs import group_labels, refuse_unequal, rows_of
-from .calibration import (
-    CalibrationResult,
-    HeldPairs,
-    calibrate_by_loss,
-    calibrate_by_miss,
-    calibrate_left_out,
-    left_out_points,
+from ..estimators.probabilities import Probabilities, names_classes
+from ..estimators.ridge import RidgeEstimator
+from ..spaces import LabelSets
+from .certificate import (
+    jackknife_certificate,
+    loss_certificate,
+    note_if_too_few_groups,
+    pool_certificate,
 )
-from .checks import check_choices, check_combination, check_functions, check_model, checked_fraction
-from .fitting import (
+from .choices import check_parameters, score_of
+from .jackknife import JackknifeRadii, left_out_points
+from .lists import CandidateScore, ListScore, positions_in
+from .radii import Radii, ShiftedRadii, category_radii
+from .risk import as_loss, controlled_radius, loss_steps, risk_at
+from .scales import PosteriorScale, ResidualScale, left_out_errors, residual_scale
+from .scores import AroundScore, BandScore
+from .shapes import contain, in_output_form, size
+from .views import (
+    RankedView,
+    checked_outputs,
     extra_arguments,
     fit_model,
-    held_out_rows,
-    label_probabilities,
     rows_of_extras,
-    scale_of,
-    score_of,
+    view_of,
 )
-from .lists import as_loss, loss_steps, positions_in, risk_at
-from .scales import Scale
-from .scores import ListScore, Score
-from .shapes import contain, in_output_form, size
-from .views import RankedView, checked_outputs, view_of
+from .weights import column_quantiles, fewest_groups, row_weights
 
 
 @parameters
@@ -171,71 +175,49 @@ class ConformalSets(FromFile, BaseEstimator):
         candidates
             A list of outputs for each pair, which its set is drawn from.
         """
-        self._check()
+        check_parameters(**self.get_params(deep=False))
         if y is None or count(X) != count(y):
             got = "none" if y is None else count(y)
             raise ValueError(
                 f"X and y must have the same length: got {count(X)} inputs and {got} outputs."
             )
         extras = extra_arguments(context, candidates, count(X))
-        labels = group_labels(groups, count(X))
         fresh = clone(self)
         fresh.level_ = float(self.coverage)
         fit = fresh._fit_split if self.calibration == "split" else fresh._fit_jackknife
-        found = fit(X, y, labels, extras)
-        fresh.calibrated_, fresh.certificate_ = found.sets, found.certificate
-        fresh.empirical_coverage_, fresh.outside_ = found.coverage, found.outside
-        for note in found.notes:
-            warn(note)
+        fit(X, y, group_labels(groups, count(X)), extras)
         self.__dict__.update(fresh.__dict__ | self.get_params(deep=False))
         return self
 
-    def _check(self) -> None:
-        """Raise an error for invalid parameters."""
-        check_model(self.model, self.calibration)
-        checked_fraction(self.coverage, "coverage")
-        if self.held_out is not None:
-            checked_fraction(self.held_out, "held_out")
-        check_choices(calibration=self.calibration, kind=self.kind, scale=self.scale)
-        check_functions(self.by, self.shift)
-        check_combination(self.calibration, by=self.by, shift=self.shift, loss=self.loss)
+    # -- calibration on held-out pairs --------------------------------------------------------
 
-    def _fit_split(
-        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
-    ) -> CalibrationResult:
+    def _fit_split(self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]) -> None:
         """Fit the model on some of the groups, and calibrate the sets on the others."""
-        held, rest = held_out_rows(
-            labels, self._number_held_out(int(labels.max()) + 1), self.random_state
-        )
-        X_rest, y_rest, level = rows_of(X, rest), rows_of(y, rest), float(self.coverage)
+        held, rest = self._held_out_rows(labels)
+        X_rest, y_rest = rows_of(X, rest), rows_of(y, rest)
         self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
-        score = self._score(lambda: self.view_.embed(X_rest))
-        scale = self._scale(score, X_rest, y_rest, labels[rest])
+        self.score_ = score_of(self.view_, self.kind, self.candidates)
+        self.scale_ = self._scale(lambda: self.view_.embed(X_rest), X_rest, y_rest, labels[rest])
         X, y = rows_of(X, held), checked_outputs(self.view_, rows_of(y, held))
         points = self.view_.embed(X, **rows_of_extras(extras, held))
-        self.labels_ = label_probabilities(self.view_.output_kernel_, score, points, y)
-        pairs = HeldPairs(X, points, y, np.unique(labels[held], return_inverse=True)[1])
-        if self.loss is not None:
-            return calibrate_by_loss(self.view_, score, pairs, level, self.loss)
-        return calibrate_by_miss(self.view_, score, scale, pairs, level, self.by, self.shift)
+        labels = np.unique(labels[held], return_inverse=True)[1]
+        self.labels_ = self._label_probabilities(points, y)
+        if self.loss is None:
+            self._bound_misses(X, y, points, labels)
+        else:
+            self._bound_loss(y, points, labels)
 
-    def _fit_jackknife(
-        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
-    ) -> CalibrationResult:
-        """Fit the model on all pairs, and calibrate the sets on left-out predictions."""
-        if extras:
-            raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
-        self._fit_model(X, y, labels, {}, left_out=True)
-        model, posterior = self.model_, self.scale == "posterior"
-        # The model and the sets share one factorisation.
-        model.fitted_ = model.fitted_.leaving_out(labels)
-        points = left_out_points(model)
-        score = self._score(lambda: points, labels)
-        scale = self._scale(score, X, y, labels)
-        self.labels_ = label_probabilities(model.output_kernel_, score, points, model.outputs_)
-        pairs = HeldPairs(X, points, model.outputs_, labels)
-        scale = None if posterior else scale
-        return calibrate_left_out(model, score, scale, posterior, pairs, float(self.coverage))
+    def _held_out_rows(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Draw groups at random; return the rows of these groups, and the other rows."""
+        names = check_random_state(self.random_state).permutation(labels.max() + 1)
+        kept = self._number_held_out(len(names))
+        if len(names) - kept < 2:
+            raise ValueError(
+                f"{len(names)} groups are too few to hold {kept} of them out: use "
+                'calibration="jackknife+".'
+            )
+        out = np.isin(labels, names[:kept])
+        return np.flatnonzero(out), np.flatnonzero(~out)
 
     def _number_held_out(self, groups: int) -> int:
         """Return how many of the groups are held out for calibration."""
@@ -243,6 +225,60 @@ class ConformalSets(FromFile, BaseEstimator):
             return max(1, round(self.held_out * groups))
         fine = round(5.0 / (1.0 - self.coverage)) - 1
         return max(round(groups / 4), min(fine, groups // 2))
+
+    def _bound_misses(self, X: Items, y: Items, points: Any, labels: np.ndarray) -> None:
+        """Choose radii so that a set misses the true output with probability at most 1 - level."""
+        scores, level = self.score_.scores(points, y, _units(self.scale_, X)), self.level_
+        names = None
+        self.radii_: Radii | ShiftedRadii | JackknifeRadii
+        if self.shift is not None:
+            self.radii_ = ShiftedRadii.of(self.shift, X, scores, labels, level)
+        elif self.by is not None:
+            names, self.radii_ = category_radii(self.by, self.score_, X, y, scores, labels, level)
+        else:
+            self.radii_ = Radii.of(scores, labels, level)
+        own = self.radii_.at(X)
+        if own.ndim > scores.ndim:  # a row with one for each candidate
+            own = own[np.arange(len(own)), names]
+        self._certify(level, scores, own, labels, names)
+
+    def _bound_loss(self, y: Items, points: Any, labels: np.ndarray) -> None:
+        """Choose the radius so that the best listed output has an expected loss ≤ 1 - level."""
+        if not isinstance(self.score_, ListScore):
+            raise ValueError('loss= is for lists of outputs: use kind="candidates".')
+        steps, bound = loss_steps(self.score_, points, y, as_loss(self.loss)), 1.0 - self.level_
+        radius = controlled_radius(steps, row_weights(labels), bound)
+        risk = float(np.mean(risk_at(steps, radius)))
+        self.radii_, self.certificate_ = Radii(radius), loss_certificate(bound, risk, radius)
+        self.empirical_coverage_, self.outside_ = 1.0 - risk, 0.0
+        _warn_of(self.certificate_.reason)
+
+    # -- calibration by jackknife+ ------------------------------------------------------------
+
+    def _fit_jackknife(
+        self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
+    ) -> None:
+        """Fit the model on all pairs, and calibrate the sets on left-out predictions."""
+        if extras:
+            raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
+        self._fit_model(X, y, labels, {}, left_out=True)
+        model = self.model_
+        # The model and the sets share one factorisation.
+        model.fitted_ = model.fitted_.leaving_out(labels)
+        points = left_out_points(model)
+        self.score_ = score_of(self.view_, self.kind, self.candidates, labels)
+        self.labels_ = self._label_probabilities(points, model.outputs_)
+        scale = self._scale(lambda: points, X, y, labels)
+        found = JackknifeRadii.of(model, self.score_, scale, points, X, self.level_)
+        self.radii_, self.scale_ = found, None  # the radii are in the units of the outputs
+        radii = column_quantiles(found.scores, found.weights, self.level_)
+        self._certify(max(0.0, 2.0 * self.level_ - 1.0), found.scores, radii, labels)
+        certificate = jackknife_certificate(model, found.unproven, self.certificate_)
+        if certificate is not self.certificate_:
+            warn(certificate.reason)
+        self.certificate_ = certificate
+
+    # -- parts of both calibrations -----------------------------------------------------------
 
     def _fit_model(
         self,
@@ -255,18 +291,75 @@ class ConformalSets(FromFile, BaseEstimator):
         """Fit a clone of the model, and set `model_` and `view_`."""
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
         self.view_ = view_of(self.model_, y, "candidates" in extras)
-        if left_out and isinstance(self.view_, RankedView):
+        ranked = isinstance(self.view_, RankedView)
+        if left_out and ranked:
             raise ValueError('candidates of each input need calibration="split".')
+        if "candidates" in extras and not ranked:
+            raise TypeError(
+                "candidates= is for models that rank the candidates of each input, such as "
+                f"KernelDependency; got {type(self.model).__name__}."
+            )
 
-    def _score(self, points: Callable[[], Any], labels: np.ndarray | None = None) -> Score:
-        """Return the score for the requested kind of sets; `points` returns the training points."""
-        flat = self.scale in ("flat", "posterior")
-        return score_of(self.view_, self.kind, self.candidates, flat, points, labels)
+    def _scale(
+        self, points: Callable[[], Any], X: Items, y: Items, labels: np.ndarray
+    ) -> PosteriorScale | ResidualScale | None:
+        """Return the function of inputs that scales radii; None if all inputs have one radius.
 
-    def _scale(self, score: Score, X: Items, y: Items, labels: np.ndarray) -> Scale | None:
-        """Return the function of inputs that scales radii; None if all inputs have one radius."""
-        level = float(self.coverage)
-        return scale_of(self.scale, score, self.model, self.view_, X, y, labels, level)
+        Parameters
+        ----------
+        points
+            A function that returns the training points, whose residuals give bands their shape.
+        X, y, labels
+            The pairs that the model was fitted on, and their groups.
+        """
+        view, score, name = self.view_, self.score_, self.scale
+        if not isinstance(score, AroundScore) or isinstance(view, RankedView):
+            if name in ("posterior", "residual"):
+                raise ValueError(f'scale="{name}" is for balls and bands, not for lists.')
+            return None
+        if name == "posterior":
+            if isinstance(view.predictor, RidgeEstimator):
+                view.predictor.keep_posterior()  # or sets of loaded models would lack the variance
+            return PosteriorScale(view, isinstance(score, BandScore))
+        if name == "residual":
+            own = np.unique(labels, return_inverse=True)[1]
+            errors = left_out_errors(clone(self.model), view, score, X, y, own)
+            usual = score.usual_errors(points(), view.outputs_)
+            return residual_scale(view, errors, X, own, self.level_, usual)
+        shaped = name == "auto" and isinstance(score, BandScore) and score.joint
+        return ResidualScale(view, score.usual_errors(points(), view.outputs_)) if shaped else None
+
+    def _label_probabilities(self, points: Any, y: Items) -> Probabilities | None:
+        """Calibrate probabilities of labels on points and label sets y; None for other outputs."""
+        kernel = self.view_.output_kernel_
+        lists = isinstance(self.score_, CandidateScore) and isinstance(kernel.space, LabelSets)
+        return Probabilities(kernel).fit(points, y) if lists and names_classes(kernel) else None
+
+    def _certify(
+        self,
+        level: float,
+        scores: np.ndarray,
+        radii: np.ndarray,
+        labels: np.ndarray,
+        names: list | None = None,
+    ) -> None:
+        """Set the certificate, and the fraction of calibration outputs that their sets hold.
+
+        Parameters
+        ----------
+        level
+            The level that is proven if every output can be in a set.
+        scores, radii
+            The scores of the calibration outputs, and the radii of their sets.
+        labels, names
+            The groups and, if there are any, the categories of the calibration pairs.
+        """
+        outside = np.isinf(scores)
+        self.certificate_ = pool_certificate(self.score_, level, scores, labels)
+        self.empirical_coverage_ = float(np.mean((scores <= radii) & ~outside))
+        self.outside_ = float(outside.mean())
+        _warn_of(note_if_too_few_groups(self.level_, fewest_groups(names, labels)))
+        _warn_of(self.certificate_.reason if outside.any() else "")
 
     # -- attributes ---------------------------------------------------------------------------
 
@@ -278,7 +371,7 @@ class ConformalSets(FromFile, BaseEstimator):
     @property
     def radius_(self) -> float:
         """The radius if it is the same for all inputs, else NaN."""
-        return self.calibrated_.radius
+        return self.radii_.one
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -296,8 +389,9 @@ class ConformalSets(FromFile, BaseEstimator):
         context, candidates
             The context and the list of candidate outputs of each input, if `fit` was given them.
         """
-        check_is_fitted(self, "calibrated_")
-        found = self.calibrated_.predict(X, extra_arguments(context, candidates, count(X)))
+        check_is_fitted(self, "radii_")
+        points = self.view_.embed(X, **extra_arguments(context, candidates, count(X)))
+        found = self.score_.sets(points, self.radii_.at(X), _units(self.scale_, X))
         return in_output_form(found, self.view_)
 
     def predict_set(
@@ -315,7 +409,7 @@ class ConformalSets(FromFile, BaseEstimator):
         candidates: Items | None = None,
     ) -> np.ndarray:
         """Return whether the set of each input contains its true output."""
-        check_is_fitted(self, "calibrated_")
+        check_is_fitted(self, "radii_")
         y = checked_outputs(self.view_, y)
         refuse_unequal(X, y)
         found = self.predict(X, context=context, candidates=candidates)
@@ -323,13 +417,12 @@ class ConformalSets(FromFile, BaseEstimator):
 
     def losses(self, X: Items, y: Items) -> np.ndarray:
         """Return the loss of the best output in each list, if the sets were made with a `loss`."""
-        check_is_fitted(self, "calibrated_")
-        score = self.calibrated_.score
-        if self.loss is None or not isinstance(score, ListScore):
+        check_is_fitted(self, "radii_")
+        if self.loss is None or not isinstance(self.score_, ListScore):
             return 1.0 - self.covers(X, y)
         y = checked_outputs(self.view_, y)
-        found = loss_steps(score, self.view_.embed(X), y, as_loss(self.loss))
-        return risk_at(found, self.radius_)
+        steps = loss_steps(self.score_, self.view_.embed(X), y, as_loss(self.loss))
+        return risk_at(steps, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:
         """Return the size of each set: the length of a list, a ball's radius or a band's width."""
@@ -341,7 +434,7 @@ class ConformalSets(FromFile, BaseEstimator):
         The probabilities are calibrated on the same pairs as the sets. The columns are the labels
         ``labels_.classes_``.
         """
-        check_is_fitted(self, "calibrated_")
+        check_is_fitted(self, "radii_")
         if self.labels_ is None:
             raise ValueError("label probabilities are for lists of label sets (Labels).")
         points: Any = self.view_.embed(X)
@@ -354,3 +447,14 @@ class ConformalSets(FromFile, BaseEstimator):
         probability as the list contains the true ranking.
         """
         return positions_in(self.predict(X), self.view_.output_kernel_.space)
+
+
+def _units(scale: PosteriorScale | ResidualScale | None, X: Items) -> np.ndarray | None:
+    """Return the unit of the scores and radii of each input; None for ones."""
+    return None if scale is None else scale.at(X)
+
+
+def _warn_of(note: str) -> None:
+    """Issue a warning with a message, unless the message is empty."""
+    if note:
+        warn(note)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items
+from .._base.arrays import Items, count, take
+from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.pairs import group_labels
-from .around import BandScore, IntervalScore
-from .checks import checked_fraction
-from .scores import CandidateScore, Score
+from ..estimators.pattern_map import some_points
+from ..kernels import Kernel
+from .choices import checked_fraction
+from .lists import CandidateScore
+from .scores import BandScore
 from .shapes import in_output_form
-from .weights import row_weights, weighted_quantile
+from .weights import column_quantiles, row_weights
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,16 @@ class LeftOutSets:
     ----------
     model
         A fitted model with left-out points: `KernelDependency`, `KernelDependencyCV`,
-        `ForestDependency`, `Blend`.
+        `ForestDependency`, `Blend`. None for the sets of one field in `RecordSets`.
     score
         Bands for vectors and curves, lists of candidates for other outputs.
     scores, weights
         The score of every left-out prediction, and its weight.
-    intervals, each
-        For vectors and curves the score of single values, and those of left-out predictions.
+    unit
+        The unit of these scores at each location of a band; None for lists.
+    each
+        For vectors and curves the errors of left-out predictions at each location, which intervals
+        of single values are made of.
 
     Examples
     --------
@@ -54,10 +60,10 @@ class LeftOutSets:
     """
 
     model: Any
-    score: Score
+    score: BandScore | CandidateScore
     scores: np.ndarray
     weights: np.ndarray
-    intervals: IntervalScore | None = None
+    unit: np.ndarray | None = None
     each: np.ndarray | None = None
 
     @classmethod
@@ -80,23 +86,24 @@ class LeftOutSets:
                 f"{type(model).__name__} has no left-out predictions to calibrate sets on: fit "
                 "ConformalSets around it."
             )
-        return cls.calibrated(model, groups, intervals)
+        points, y = model.loo_embed(), model.outputs_
+        labels = _calibration_groups(model, points, groups)
+        sets = cls.calibrated(model.output_kernel_, y, points, labels, intervals)
+        return replace(sets, model=model)
 
     @classmethod
-    def calibrated(cls, model: Any, groups: Items | None, intervals: bool = True) -> LeftOutSets:
-        """Calibrate the sets on the left-out points of a model, or of one field of a record."""
-        points, y = model.loo_embed(), model.outputs_
-        left_out = np.unique(np.asarray(points.left_out), return_inverse=True)[1]
-        known = groups is not None or isinstance(model, Blend)
-        weights = row_weights(group_labels(groups, len(left_out)) if known else left_out)
-        if not model.output_kernel_.predicts_directly:
-            lists = CandidateScore(model, None, left_out)
-            return cls(model, lists, lists.scores(points, y), weights)
-        bands = BandScore(model, points, y)
-        if not intervals:
-            return cls(model, bands, bands.scores(points, y), weights)
-        each = IntervalScore(model, points, y)
-        return cls(model, bands, bands.scores(points, y), weights, each, each.scores(points, y))
+    def calibrated(
+        cls, kernel: Kernel, y: Items, points: Embedding, labels: np.ndarray, intervals: bool = True
+    ) -> LeftOutSets:
+        """Calibrate sets of outputs y on their left-out points; a group (label) counts as one."""
+        weights = row_weights(labels)
+        if not kernel.predicts_directly:
+            score = CandidateScore(kernel, y, labels=_left_out_groups(points))
+            return cls(None, score, score.scores(points, y), weights)
+        band = BandScore.of(kernel, y)
+        unit, each = band.usual_errors(points, y), band.errors(points, y)
+        scores = (each / unit).max(axis=1)
+        return cls(None, band, scores, weights, unit, each if intervals else None)
 
     def predict(self, X: Items, coverage: float = 0.9, joint: bool = True) -> Sequence:
         """Return the sets of new inputs: `Bands`, or lists of outputs, nearest first.
@@ -111,18 +118,18 @@ class LeftOutSets:
             Whether a band holds all values of an output together. If False, the interval of each
             value holds that value with this probability. Lists are the same either way.
         """
-        return self.sets_of(self.model.embed(X), coverage, joint)
+        return in_output_form(self.sets_of(self.model.embed(X), coverage, joint), self.model)
 
     def sets_of(self, points: Embedding, coverage: float, joint: bool) -> Sequence:
         """Return the sets around predicted points, for all values jointly or for each value."""
-        score, scores, level = self.score, self.scores, self._checked_coverage(coverage)
-        if not joint and not score.lists:
-            if self.intervals is None or self.each is None:
+        level = self._checked_coverage(coverage)
+        score, scores, unit = self.score, self.scores, self.unit
+        if not joint and isinstance(score, BandScore):
+            if self.each is None:
                 raise ValueError("joint=False needs sets that were made with intervals=True.")
-            score, scores = self.intervals, self.each
-        radius = weighted_quantile(np.moveaxis(scores, 0, -1), self.weights, level)
-        found = score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)))
-        return in_output_form(found, self.model)
+            score, scores, unit = replace(score, joint=False), self.each, None
+        radius = column_quantiles(scores, self.weights, level)
+        return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)), unit)
 
     def _checked_coverage(self, coverage: Any) -> float:
         """Return the coverage; raise an error if there are too few groups for it."""
@@ -134,3 +141,102 @@ class LeftOutSets:
                 f"{ceil(level / (1.0 - level) - 1e-9)}."
             )
         return level
+
+
+def _calibration_groups(model: Any, points: Embedding, groups: Items | None) -> np.ndarray:
+    """Return the number of the group of each training example, which counts as one with its group.
+
+    Without `groups`, these are the groups that the model left out together. A `Blend` leaves out
+    folds, which are not groups: each of its examples counts for itself.
+    """
+    if groups is None and not isinstance(model, Blend):
+        return _left_out_groups(points)
+    return group_labels(groups, len(points))
+
+
+def _left_out_groups(points: Embedding) -> np.ndarray:
+    """Return the number of the group that was left out with each of the left-out points."""
+    return np.unique(np.asarray(points.left_out), return_inverse=True)[1]
+
+
+@dataclass(frozen=True)
+class RecordSets:
+    """Prediction sets for each field of records, calibrated on left-out predictions.
+
+    Attributes
+    ----------
+    model
+        The fitted model of records.
+    fields : dict
+        The fields, by name.
+    sets : dict
+        The sets of each field, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelDependency
+    >>> from mercer.kernels import RBF, Delta, Linear, On
+    >>> from mercer.sets import RecordSets
+    >>> X = np.linspace(0, 1, 40)[:, None]
+    >>> y = {"height": X[:, 0] ** 2, "side": np.where(X[:, 0] < 0.5, "left", "right")}
+    >>> kernel = On("height", Linear()) + On("side", Delta())
+    >>> sets = RecordSets.of(KernelDependency(RBF(0.3), kernel, alpha=1e-3).fit(X, y))
+    >>> sets.predict(X[:1], coverage=0.8)["side"] == [["left"]]
+    True
+    """
+
+    model: Any
+    fields: dict[Any, Field]
+    sets: dict[Any, LeftOutSets]
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        groups: Items | None = None,
+        known: Mapping[Any, np.ndarray] | None = None,
+    ) -> RecordSets:
+        """Calibrate the sets of each field on the left-out predictions of a fitted model.
+
+        Parameters
+        ----------
+        model
+            The fitted model.
+        groups : array-like, default=None
+            A label for each training example; examples of a group count as one together.
+        known : dict, default=None
+            The training examples in which each field is known; None for all.
+        """
+        fields = fields_of(model.output_kernel_, model.outputs_)
+        if not fields:
+            raise TypeError(f"{model.output_kernel_} is not a sum of kernels on fields.")
+        points = model.loo_embed()
+        labels = _calibration_groups(model, points, groups)
+        sets = {}
+        for name, field in fields.items():
+            rows = np.arange(count(model.outputs_)) if known is None else known[name]
+            y = field.values(take(model.outputs_, rows))
+            own = field.points(some_points(points, rows))
+            sets[name] = LeftOutSets.calibrated(field.kernel, y, own, labels[rows])
+        return cls(model, fields, sets)
+
+    def predict(self, X: Items, coverage: float = 0.9, joint: bool = True) -> dict[Any, Any]:
+        """Return the prediction sets of new inputs as a dictionary by field name.
+
+        Parameters
+        ----------
+        X : items
+            Inputs, as the model takes them.
+        coverage : float, default=0.9
+            The probability that a set holds the truth.
+        joint : bool, default=True
+            Whether the sets of all fields hold the truth together with this probability, by
+            Bonferroni's inequality. If False, the sets of each field do.
+        """
+        points, level = self.model.embed(X), checked_fraction(coverage, "coverage")
+        level = 1.0 - (1.0 - level) / len(self.fields) if joint else level
+        return {
+            name: sets.sets_of(self.fields[name].points(points), level, joint)
+            for name, sets in self.sets.items()
+        }

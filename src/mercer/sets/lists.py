@@ -1,17 +1,162 @@
-"""Lists of outputs: the positions of labels in rankings, and the loss of the best output."""
+"""Scores of structured outputs, whose sets are lists of outputs, best first."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, count, object_array, one
-from ..metrics import edit_distance, hamming_accuracy, sample_f1
-from ..spaces import Rankings
-from .scores import ListScore
+from .._base.arrays import Items, host, object_array, one, take
+from ..decoders.base import Ranked
+from ..embedding import Embedding
+from ..kernels import Kernel
+from ..spaces import Rankings, Records, Space
+from .scores import Score
+
+
+class ListScore(Score):
+    """Base class of scores whose sets are lists of outputs, best first."""
+
+    lists = True
+
+    def ranked(self, points: Any) -> list[tuple[np.ndarray, Items]]:
+        """Return for each point the scores of all possible outputs, best first, and the outputs."""
+        raise NotImplementedError
+
+
+class CandidateScore(ListScore):
+    """The excess d²(y) - min d² of squared distances ‖g(x) - Φ(y)‖² over given candidates.
+
+    The nearest candidate scores 0, so that no list is empty. Other outputs score infinity.
+
+    Parameters
+    ----------
+    kernel, y
+        The fitted output kernel, and the training outputs.
+    candidates
+        The pool; None for all outputs where the space is small enough to enumerate them, and else
+        for the training outputs.
+    labels
+        The groups of the training outputs, where they are to be left out one by one.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        y: Items,
+        candidates: Items | None = None,
+        labels: np.ndarray | None = None,
+    ):
+        if candidates is None and isinstance(kernel.space, Records):
+            raise ValueError(
+                "records have one set for each field, not lists of records: use "
+                "RecordSets.of(model), or give candidates=."
+            )
+        self.kernel = kernel
+        every = kernel.space.every(y) if candidates is None else None
+        self.complete = every is not None
+        given = every if candidates is None else candidates
+        pool = y if given is None else kernel.as_outputs(given)
+        positions, numbers = kernel.space.unique(pool)
+        self.outputs = take(pool, positions)
+        self.number = {key: i for i, key in enumerate(kernel.space.keys(self.outputs))}
+        self.excluded = None
+        if given is None:
+            self.unproven = "the pool of candidates is the training outputs"
+            self.excluded = None if labels is None else only_in_own_group(numbers, labels)
+
+    def relative_distances(self, points: Embedding) -> np.ndarray:
+        """Return ‖g - Φ(y)‖² - ‖g‖² for every point (row) and candidate (column)."""
+        return -host(points.scores(self.outputs))
+
+    def gaps(self, points: Embedding) -> np.ndarray:
+        """Return each candidate's squared distance minus the smallest, (points, candidates)."""
+        D = self.relative_distances(points)
+        if points.left_out is not None and self.excluded is not None:
+            D = np.where(self.excluded, np.inf, D)
+        return D - D.min(axis=1, keepdims=True)
+
+    def numbers_of(self, y: Items) -> np.ndarray:
+        """Return the index of each output among the candidates; -1 if it is not one of them."""
+        return np.array([self.number.get(key, -1) for key in self.kernel.space.keys(y)])
+
+    def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
+        """Return the squared distance of points[i] to y[i] minus that to the nearest candidate."""
+        D, known = self.gaps(points), self.numbers_of(y)
+        return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
+
+    def ranked(self, points: Embedding) -> list[tuple[np.ndarray, Items]]:
+        """Return for each point the scores of all candidates in increasing order, and these."""
+        orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in self.gaps(points)]
+        return [(gaps[order], take(self.outputs, order)) for gaps, order in orders]
+
+    def sets(
+        self, points: Embedding, radii: np.ndarray, unit: np.ndarray | None = None
+    ) -> list[list]:
+        """Return for each point the candidates whose score is at most its radius, nearest first.
+
+        `radii` has one value for each input, or one row with a value for each candidate.
+        """
+        D = self.relative_distances(points)
+        return [
+            self._sorted_list(row, row - row.min() <= radius)
+            for row, radius in zip(D, radii, strict=True)
+        ]
+
+    def _sorted_list(self, distances: np.ndarray, inside: np.ndarray) -> list:
+        """Return the candidates where `inside` is True, nearest first."""
+        order = np.argsort(distances, kind="stable")
+        return [one(self.outputs, int(i)) for i in order if inside[i]]
+
+
+def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return whether an output (column) occurs only in the group of an example (row)."""
+    groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
+    for number, label in zip(numbers, labels, strict=True):
+        groups[number].add(label)
+    owner = np.array([next(iter(g)) if len(g) == 1 else -1 for g in groups])
+    return labels[:, None] == owner[None, :]
+
+
+class RankedScore(ListScore):
+    """The best score of a ranked list minus an output's score, for models that rank.
+
+    Parameters
+    ----------
+    space
+        The space of the outputs, which compares them.
+    """
+
+    complete = False
+
+    def __init__(self, space: Space):
+        self.space = space
+
+    def scores(self, points: list[Ranked], y: Items, unit: np.ndarray | None = None) -> np.ndarray:
+        """Return the best score of each ranked list minus the score of the output y[i] in it."""
+        found = []
+        for ranked, own in zip(points, self.space.keys(y), strict=True):
+            keys = self.space.keys([output for output, _ in ranked])
+            known = own in keys
+            found.append(ranked[0][1] - ranked[keys.index(own)][1] if known else np.inf)
+        return np.array(found)
+
+    def ranked(self, points: list[Ranked]) -> list[tuple[np.ndarray, Items]]:
+        """Return for each ranked list the gaps to the best score, and the outputs."""
+        return [
+            (np.array([row[0][1] - score for _, score in row]), object_array([o for o, _ in row]))
+            for row in points
+        ]
+
+    def sets(
+        self, points: list[Ranked], radii: np.ndarray, unit: np.ndarray | None = None
+    ) -> list[list]:
+        """Return for each ranked list the outputs within the radius of the best score."""
+        return [
+            [output for output, score in ranked if ranked[0][1] - score <= radius]
+            for ranked, radius in zip(points, radii, strict=True)
+        ]
 
 
 def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
@@ -25,76 +170,3 @@ def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
     m = ranks[0].shape[1]
     first = min(int(some.min()) for some in ranks)
     return np.stack([(some[:, :, None] - first == np.arange(m)).any(axis=0) for some in ranks])
-
-
-Losses = Callable[[Items, Items], np.ndarray]
-
-
-def normalised_edits(y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the edit distance over the length of the longer sequence, from 0 to 1, by pair."""
-    lengths = [max(len(a), len(b), 1) for a, b in zip(y_true, y_pred, strict=True)]
-    return edit_distance(y_true, y_pred, average=False) / np.array(lengths)
-
-
-LOSSES: dict[str, Losses] = {
-    "f1": lambda a, b: 1.0 - sample_f1(a, b, average=False),
-    "hamming": lambda a, b: 1.0 - hamming_accuracy(a, b, average=False),
-    "edit": normalised_edits,
-}
-
-
-def as_loss(loss: Any) -> Losses:
-    """Return the loss function with a given name; return a function unchanged."""
-    if not callable(loss) and loss not in LOSSES:
-        raise ValueError(f"loss must be one of {tuple(LOSSES)} or a function, got {loss!r}.")
-    return loss if callable(loss) else LOSSES[loss]
-
-
-def loss_steps(
-    score: ListScore, points: Any, y: Items, loss: Losses
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return for each point the radii at which its list grows, and the least loss from there on."""
-    return [
-        (gaps, np.minimum.accumulate(_losses_of(loss, one(y, i), outputs)))
-        for i, (gaps, outputs) in enumerate(score.ranked(points))
-    ]
-
-
-def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
-    """Return the loss of each of the outputs if y is the true output."""
-    n = count(outputs)
-    array = isinstance(outputs, np.ndarray) and outputs.dtype != object
-    truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
-    values = np.asarray(loss(truth, outputs), dtype=float)
-    if values.shape != (n,) or not ((values >= -1e-12) & (values <= 1 + 1e-12)).all():
-        raise ValueError("loss must return a value from 0 to 1 for each pair of outputs.")
-    return values
-
-
-def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
-    """Return for each example of `loss_steps` the least loss in its list at a radius."""
-    return np.array(
-        [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in found]
-    )
-
-
-def controlled_radius(
-    found: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray, bound: float
-) -> float:
-    """Return the least radius at which the weighted mean of `risk_at` is at most the bound.
-
-    The new example has a loss of 1. The radius is infinite if no radius is within the bound. The
-    risk falls as lists grow, so that bisection finds it.
-
-    References
-    ----------
-    Angelopoulos, Bates, Fisch, Lei, Schuster: Conformal risk control (ICLR 2024).
-    """
-    radii = np.unique(np.concatenate([gaps[np.isfinite(gaps)] for gaps, _ in found]))
-    spare = 1.0 - float(weights.sum())
-
-    def within(radius: float) -> bool:
-        return float(weights @ risk_at(found, radius)) + spare <= bound + 1e-12
-
-    least = bisect_left(radii, True, key=within)
-    return float(radii[least]) if least < len(radii) else np.inf

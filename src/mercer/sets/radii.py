@@ -1,74 +1,109 @@
-"""Radii of prediction sets: one for all, one for each category or candidate, or under a shift."""
+"""Radii of sets that are calibrated on held-out pairs: quantiles of their scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._base.arrays import Items, count
-from .weights import category_weights, row_mass, row_weights, rows_by_category, weighted_quantile
-
-
-class Radii:
-    """Base class of the radii of prediction sets."""
-
-    one = float("nan")
-    """The radius if all inputs have the same, else NaN."""
-
-    def at(self, X: Items) -> np.ndarray:
-        """Return one radius for each input, or a row with one for each candidate or location."""
-        raise NotImplementedError
+from .lists import CandidateScore
+from .scores import Score
+from .weights import (
+    column_quantiles,
+    row_mass,
+    row_weights,
+    rows_by_category,
+    weighted_quantile,
+)
 
 
 @dataclass(frozen=True)
-class EqualRadii(Radii):
-    """The same radius for all inputs: a number, or one for each candidate or location."""
+class Radii:
+    """The same radius for all inputs, or one for each category of inputs (Mondrian sets).
+
+    Attributes
+    ----------
+    radius
+        A number, or one for each candidate or location; with `by` a dictionary from categories to
+        numbers. New categories have infinite radii.
+    by
+        A function that returns the category of each input.
+    """
 
     radius: Any
+    by: Callable[[Items], Any] | None = None
 
     @classmethod
-    def of(cls, scores: np.ndarray, labels: np.ndarray, level: float) -> EqualRadii:
+    def of(cls, scores: np.ndarray, labels: np.ndarray, level: float) -> Radii:
         """Return the weighted quantile at `level` of each column of the calibration scores."""
-        found = weighted_quantile(np.moveaxis(scores, 0, -1), row_weights(labels), level)
+        found = column_quantiles(scores, row_weights(labels), level)
         return cls(found if found.ndim else float(found))
 
     @property
-    def one(self) -> float:  # type: ignore[override]
+    def one(self) -> float:
         """The radius if it is a single number, else NaN."""
         return self.radius if isinstance(self.radius, float) else float("nan")
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the common radius, repeated for each input."""
-        return np.broadcast_to(self.radius, (count(X), *np.shape(self.radius)))
+        """Return one radius for each input, or a row with one for each candidate or location."""
+        if self.by is None:
+            return np.broadcast_to(self.radius, (count(X), *np.shape(self.radius)))
+        return np.array([self.radius.get(name, np.inf) for name in categories(self.by, X)])
 
 
-@dataclass(frozen=True)
-class CategoryRadii(Radii):
-    """A radius for each category of inputs (Mondrian sets); infinite for new categories."""
+def category_radii(
+    by: Callable[[Items], Any] | str,
+    score: Score,
+    X: Items,
+    y: Items,
+    scores: np.ndarray,
+    labels: np.ndarray,
+    level: float,
+) -> tuple[list, Radii]:
+    """Return the category of each calibration pair (X, y), and the radius of each category.
 
-    by: Callable[[Items], Any]
-    found: dict[Any, float]
+    Parameters
+    ----------
+    by
+        A function of inputs; or "class", for which the categories are the candidates of `score`.
+    scores, labels
+        The scores and the groups of the calibration pairs.
+    level
+        The coverage within each category.
+    """
+    if callable(by):
+        names = categories(by, X)
+        return names, Radii(_quantiles_by_category(scores, names, labels, level), by)
+    if not isinstance(score, CandidateScore):
+        raise ValueError('by="class" is for lists out of one pool: use kind="candidates".')
+    names = score.numbers_of(y).tolist()
+    found = _quantiles_by_category(scores, names, labels, level)
+    every = range(count(score.outputs))
+    return names, Radii(np.array([found.get(number, np.inf) for number in every]))
 
-    def at(self, X: Items) -> np.ndarray:
-        """Return the radius of the category of each input."""
-        return np.array([self.found.get(name, np.inf) for name in categories(self.by, X)])
 
-
-def radii_by_category(
+def _quantiles_by_category(
     scores: np.ndarray, names: list, labels: np.ndarray, level: float
 ) -> dict[Any, float]:
     """Return the quantile at `level` of the calibration scores of each category."""
+    _refuse_scores_by_location(scores)
     return {
-        name: float(weighted_quantile(scores[rows], category_weights(labels, rows), level))
+        name: float(weighted_quantile(scores[rows], row_weights(labels, rows), level))
         for name, rows in rows_by_category(names).items()
     }
 
 
+def _refuse_scores_by_location(scores: np.ndarray) -> None:
+    """Raise an error if an output has more than one score."""
+    if scores.ndim > 1:
+        raise ValueError('by= and shift= are for one score an output: use kind="band".')
+
+
 @dataclass(frozen=True)
-class ShiftedRadii(Radii):
+class ShiftedRadii:
     """Radii for inputs from another distribution, by weighted conformal prediction.
 
     Attributes
@@ -85,6 +120,7 @@ class ShiftedRadii(Radii):
     scores: np.ndarray
     reached: np.ndarray
     level: float
+    one: ClassVar[float] = float("nan")
 
     @classmethod
     def of(
@@ -96,6 +132,7 @@ class ShiftedRadii(Radii):
         level: float,
     ) -> ShiftedRadii:
         """Weight the calibration scores by the density ratios `shift(X)`, and return the radii."""
+        _refuse_scores_by_location(scores)
         weights, order = density_ratios(shift, X) * row_mass(labels), np.argsort(scores)
         return cls(shift, scores[order], np.cumsum(weights[order]), level)
 

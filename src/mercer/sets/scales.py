@@ -1,25 +1,26 @@
-"""Scales of inputs: factors of the radii of balls and bands."""
+"""Scales of inputs: the units that errors and radii of balls and bands are measured in.
+
+A scale returns one number for each input, or for bands one for each location of its output.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._base.arrays import Items, count, host
-from .._base.errors import NotSupported
 from .._base.folds import fold_numbers
-from ..decoders import Direct
-from ..estimators.fitted import Fitted
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.selective import size_model
+from .scores import AroundScore, BandScore
 from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
-"""Powers of the usual residual at a location that the width of a band is proportional to."""
+"""Powers of the usual residual at a location that the width of a band may be proportional to."""
 TRUSTS = tuple(np.linspace(0.5, 1.3, 9))
 """Powers of the expected size of a residual that radii may be proportional to."""
 FOLDS = 5
@@ -28,75 +29,61 @@ MARGIN = 7.0
 """The residual model is used if it narrows sets by more than this over the number of groups."""
 
 
-class Scale:
-    """Base class of functions from an input to the factor that scales its radius.
-
-    Attributes
-    ----------
-    unproven
-        Why jackknife+ proves no level with this scale; empty where it does.
-    """
-
-    unproven: str = ""
-
-    def at(self, X: Items) -> np.ndarray:
-        """Return the factor for each input, or one for each location of its output."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True)
-class PosteriorScale(Scale):
+class PosteriorScale:
     """The posterior standard deviation of a new output, by location or in total.
 
     Attributes
     ----------
     view
         The model that sets are around.
-    band
+    by_location
         Whether deviations are needed at each location.
     """
 
     view: ModelView
-    band: bool
+    by_location: bool
+    unproven: ClassVar[str] = ""
 
     def at(self, X: Items) -> np.ndarray:
         """Return the standard deviation of a new output at each input."""
-        kind = "outputs" if self.band else "total"
-        return np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
+        kind = "outputs" if self.by_location else "total"
+        deviations = np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
+        return deviations.reshape(len(deviations), -1) if self.by_location else deviations
 
 
 @dataclass(frozen=True)
-class ResidualScale(Scale):
-    """exp(trust · h(x)), times location^power for bands; h is learnt from left-out residuals.
+class ResidualScale:
+    """The size of residuals at each location, times exp(trust · h(x)) if h is known.
 
     Attributes
     ----------
     view
         The model that sets are around.
+    shape
+        The size of residuals at each location of an output; one number for balls.
     model
-        h, a model of the logarithm of the size of left-out residuals; None where trust is 0.
-    usual
-        The usual size of residuals at each location of an output; one number for balls.
-    power, trust
-        The power with the least mean width on the left-out residuals. The residual model is
-        followed only where it makes sets narrower by more than chance would, 7 / groups, and as far
-        as the pinball loss of the wanted quantile of residuals is least.
+        h, a model of the logarithm of the size of left-out residuals; None for the same size at
+        all inputs.
+    trust
+        How far radii follow h.
     """
 
     view: ModelView
-    model: Any
-    usual: np.ndarray
-    power: float
-    trust: float
+    shape: np.ndarray
+    model: Any = None
+    trust: float = 0.0
 
-    unproven = "the scale of the sets is made of left-out residuals"
+    unproven: ClassVar[str] = (
+        "the scale of the sets or the shape of the bands is made of left-out residuals"
+    )
 
     def at(self, X: Items) -> np.ndarray:
         """Return the factor for each input, or one for each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
             size = np.exp(self.trust * host(self.model.predict(self.view.inputs(X))))
-        return np.reshape(size, (-1,) + (1,) * self.usual.ndim) * self.usual**self.power
+        return np.reshape(size, (-1,) + (1,) * self.shape.ndim) * self.shape
 
 
 def residual_scale(
@@ -108,6 +95,10 @@ def residual_scale(
     usual: np.ndarray,
 ) -> ResidualScale:
     """Learn the size of residuals from left-out `errors`, and how far radii should follow it.
+
+    The shape of bands is the power of `usual` with the least mean width on the left-out residuals.
+    The model of residuals is followed only where it makes sets narrower by more than chance would,
+    7 / groups, and as far as the pinball loss of the requested quantile of residuals is least.
 
     Parameters
     ----------
@@ -122,25 +113,37 @@ def residual_scale(
     usual
         The usual size of residuals at each location of an output; one number for balls.
     """
-    weights, best = row_weights(labels), None
+    inputs, powers = view.inputs(X), POWERS if np.ptp(usual) > 0 else (0.0,)
+    trials = (
+        trial
+        for power in powers
+        for trial in _trials(view, errors, np.asarray(usual**power), inputs, labels, level)
+    )
+    return min(trials, key=lambda trial: trial[0])[1]
+
+
+def _trials(
+    view: ModelView,
+    errors: np.ndarray,
+    shape: np.ndarray,
+    X: Items,
+    labels: np.ndarray,
+    level: float,
+) -> Iterator[tuple[float, ResidualScale]]:
+    """Yield scales of one shape, without and with a model of residuals, after their mean widths."""
+    weights, (largest, rooted) = row_weights(labels), _sizes(errors, shape)
+    width = shape.mean() * _smoothed_quantile(largest, weights, level)
+    yield width, ResidualScale(view, shape)
+    # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
+    model = _size_model(view, X, np.log(largest * rooted) / 2, labels)
+    if model is None:
+        return
+    expected = host(model.loo_predict())
+    trust = _best_exponent(largest, expected, weights, level)
+    factors = np.exp(trust * expected)
+    width = shape.mean() * factors.mean() * _smoothed_quantile(largest / factors, weights, level)
     margin = 1.0 + MARGIN / len(np.unique(labels))
-    for power in POWERS if usual.ndim else (0.0,):
-        largest, rooted = _sizes(errors, usual**power)
-        # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
-        model = _size_model(view, view.inputs(X), np.log(largest * rooted) / 2, labels)
-        trials = [(1.0, ResidualScale(view, None, usual, power, 0.0), np.ones(len(largest)))]
-        if model is not None:
-            expected = host(model.loo_predict())
-            trust = _best_exponent(largest, expected, weights, level)
-            scale = ResidualScale(view, model, usual, power, trust)
-            trials.append((margin, scale, np.exp(trust * expected)))
-        for price, found, scales in trials:
-            radius = _smoothed_quantile(largest / scales, weights, level)
-            width = price * (usual**power).mean() * scales.mean() * radius
-            if best is None or width < best[0]:
-                best = width, found
-    assert best is not None
-    return best[1]
+    yield margin * width, ResidualScale(view, shape, model, trust)
 
 
 def _sizes(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -174,22 +177,20 @@ def _pinball_loss(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
 
 
 def left_out_errors(
-    model: Any, view: ModelView, X: Items, y: Items, labels: np.ndarray, band: bool
+    model: Any, view: ModelView, score: AroundScore, X: Items, y: Items, labels: np.ndarray
 ) -> np.ndarray:
-    """Return the left-out residuals of y, if `band`; else their norms in feature space."""
+    """Return the errors of left-out predictions of the training pairs (X, y), as `score` has them.
+
+    Models without left-out predictions are fitted again on folds; `model` is not fitted.
+    """
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
     if isinstance(view.predictor, LeftOutPoints):
-        points = view.predictor.loo_embed()
-        if not band:
-            return np.sqrt(host(points.sqdistances_to(view.outputs_)))
-        direct = Direct().fit(view.output_kernel_, view.outputs_)
-        predicted = host(view._restored(direct.decode(points)))
-    else:
-        folds = PredefinedSplit(fold_numbers(labels, FOLDS))
-        predicted = host(cross_val_predict(model, X, y, cv=folds))
-    errors = np.reshape(host(view.outputs_), predicted.shape) - predicted
-    return errors if band else np.sqrt((errors.reshape(len(errors), -1) ** 2).sum(axis=1))
+        return score.errors(view.predictor.loo_embed(), view.outputs_)
+    folds = PredefinedSplit(fold_numbers(labels, FOLDS))
+    predicted = host(cross_val_predict(model, X, y, cv=folds)).reshape(len(labels), -1)
+    errors = np.abs(host(view.outputs_).reshape(predicted.shape) - predicted)
+    return errors if isinstance(score, BandScore) else np.linalg.norm(errors, axis=1)
 
 
 def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
@@ -198,74 +199,3 @@ def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray
     if kernel is not None and kernel.pairwise:
         return None
     return size_model(kernel, X, sizes, labels)
-
-
-Scales = Callable[[slice], np.ndarray]
-"""From inputs to arrays (inputs, examples), for bands (inputs, examples, locations)."""
-
-
-class LeftOutScales:
-    """Standard deviations of a new output at x by the models that each leave a group out.
-
-    In units of the noise, v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the
-    operator: w are the weights of the training outputs in g(x), H those at the training inputs.
-    It depends on inputs alone, so that jackknife+ with scores in these units is proven.
-
-    Parameters
-    ----------
-    fitted
-        The model, prepared by `leaving_out`.
-    band
-        Whether deviations are needed at each location of an output, rather than in total.
-    """
-
-    def __init__(self, fitted: Fitted, band: bool):
-        self.fitted, self.band = fitted, band
-        items = fitted.problem.inputs.items
-        posterior = fitted.posterior()
-        self.parts, self.alpha = posterior.factorization, fitted.alpha
-        if self.parts.coupled:
-            raise NotSupported(f"{fitted.problem.kernel} couples all output components.")
-        self.labels = fitted.problem.left_out_labels
-        self.share = posterior.to_outputs() ** 2 if band else None
-        self.inverses = [self._inverse(H) for H in self._weights(items)]
-
-    def _weights(self, X: Items) -> list[np.ndarray]:
-        """Return the weights of training outputs in g(x), one array for each output direction."""
-        return [host(W) for W in self.parts.weights_along(X, self.alpha)]
-
-    def _inverse(self, H: np.ndarray) -> np.ndarray:
-        """Return (I - H)⁻¹ for each group's block of the hat matrix H; zero between groups."""
-        if self.fitted.problem.groups is None:
-            return 1.0 / (1.0 - np.diag(H))
-        inverse = np.zeros_like(H)
-        for label in np.unique(self.labels):
-            own = np.ix_(*[np.flatnonzero(self.labels == label)] * 2)
-            inverse[own] = np.linalg.inv(np.eye(len(own[0])) - H[own])
-        return inverse
-
-    def at(self, X: Items) -> Scales:
-        """Return a function of a slice of X: standard deviations by every left-out model."""
-        W, V = self._weights(X), host(self.parts.variance(X, self.alpha))
-
-        def scales(rows: slice) -> np.ndarray:
-            added = [
-                self._added_variance(w[rows], M) for w, M in zip(W, self.inverses, strict=True)
-            ]
-            total = 1.0 + V[rows][:, None, :] + np.stack(added, axis=-1)
-            return np.sqrt(total.sum(axis=-1) if self.share is None else total @ self.share)
-
-        return scales
-
-    def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Return the variance added by leaving out each example's group, (inputs, examples)."""
-        if inverse.ndim == 1:
-            return W * W * inverse
-        by_row = (W @ inverse) * W
-        return by_row @ (self.labels[:, None] == self.labels[None, :])
-
-    def at_training_inputs(self, shape: Any) -> np.ndarray:
-        """Return the standard deviation at each training input by the model without its group."""
-        scales = self.at(self.fitted.problem.inputs.items)
-        rows = [scales(slice(i, i + 1))[0, i] for i in range(len(self.labels))]
-        return np.reshape(np.stack(rows), (len(rows), *shape))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -98,11 +98,13 @@ def size(a_set: Any) -> float:
     return float(len(a_set)) if isinstance(a_set, list) else a_set.size
 
 
-def in_output_form(sets: Sequence, view: Any) -> Sequence:
-    """Convert the outputs in sets to the type that the model predicts."""
-    if len(sets) and isinstance(sets[0], list):
-        return [[view._one_restored(y) for y in some] for some in sets]
-    return sets
+def in_output_form(sets: Any, model: Any) -> Sequence:
+    """Convert the outputs in sets to the type and shape that the model predicts."""
+    if isinstance(sets, Bands):
+        return Bands(host(model._restored(sets.lower)), host(model._restored(sets.upper)))
+    if len(sets) and isinstance(sets[0], Ball):
+        return [replace(ball, center=model._one_restored(ball.center)) for ball in sets]
+    return [[model._one_restored(y) for y in some] for some in sets]
 
 
 def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from .._base.arrays import Items, host
+from .._base.arrays import Items, count, host
 from ..decoders.base import Ranked
 from ..embedding import Embedding
 from ..estimators.base import StructuredEstimator
@@ -18,8 +19,8 @@ from ..estimators.head import RegressorDependency
 from ..kernels import Delta, Kernel
 from ..spaces import Sequences
 
-BEST, EVERY = 100, 10**9
-"""Outputs that are requested of a model that ranks outputs itself, and all of a list."""
+BEST = 100
+"""The number of outputs that are requested of a third-party model that ranks outputs."""
 
 
 class SupportsSets:
@@ -33,27 +34,6 @@ class SupportsSets:
     def as_points(self) -> Any:
         """Return a view of the fitted model that predicts points; None if it ranks outputs."""
         return None
-
-
-class PointModel(Protocol):
-    """The interface that scores need: predicted points, output kernel and training outputs."""
-
-    @property
-    def output_kernel_(self) -> Any:
-        """The fitted output kernel."""
-
-    @property
-    def outputs_(self) -> Any:
-        """The training outputs."""
-
-    def embed(self, X: Items) -> Embedding:
-        """Return the predicted points g(x), one for each input."""
-
-    def _restored(self, outputs: Any) -> Any:
-        """Convert outputs to the container and shape of the y that was passed to `fit`."""
-
-    def _one_restored(self, output: Any) -> Any:
-        """Convert one output to the type of the items that `predict` returns."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +114,14 @@ class RankedView:
         The model.
     output_kernel_ : Kernel
         A kernel whose space compares outputs.
-    longest : int
-        The number of outputs that are requested for an input without a list of candidates.
+    longest : int, default=None
+        The number of outputs that are requested for an input without a list of candidates; None
+        for all.
     """
 
     model: Any
     output_kernel_: Kernel
-    longest: int
+    longest: int | None = None
 
     @classmethod
     def of_outputs(cls, model: Any, y: Items) -> RankedView:
@@ -154,7 +135,8 @@ class RankedView:
     def embed(self, X: Items, **extras: Any) -> list[Ranked]:
         """Return the best outputs of each input with their scores, best first."""
         lengths = map(len, extras.get("candidates", ()))
-        return self.model.predict_top(X, max([self.longest, *lengths]), **extras)
+        longest = sys.maxsize if self.longest is None else max([self.longest, *lengths])
+        return self.model.predict_top(X, longest, **extras)
 
     def _restored(self, outputs: Any) -> Any:
         """Return outputs unchanged."""
@@ -183,7 +165,7 @@ def view_of(model: Any, y: Items, listed: bool = False) -> View:
     """
     if isinstance(model, StructuredEstimator):
         ranked = listed or model.decoder_.per_input
-        return RankedView(model, model.output_kernel_, EVERY) if ranked else ModelView(model)
+        return RankedView(model, model.output_kernel_) if ranked else ModelView(model)
     own = model.as_points() if isinstance(model, SupportsSets) else None
     if own is not None:
         return own
@@ -245,3 +227,39 @@ def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, An
     elif is_pipeline(model) and has_fit_parameter(model[-1], "groups"):
         found[f"{model.steps[-1][0]}__groups"] = groups
     return found
+
+
+def fit_model(
+    model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
+) -> Any:
+    """Fit a clone of the model; if `left_out`, prepare it for left-out predictions.
+
+    A model that calibrates itself on folds says how to do without: it is then fitted once.
+    """
+    grouped = labels if len(np.unique(labels)) < len(labels) else None
+    fresh, given = clone(model), fit_parameters(model, grouped, context)
+    if isinstance(model, SupportsSets):
+        fresh.set_params(**model.parameters_for_sets)
+    if not left_out:
+        return fresh.fit(X, y, **given)
+    fresh._needs_left_out = True
+    fresh.fit(X, y, **given)
+    del fresh._needs_left_out
+    return fresh
+
+
+def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
+    """Return context and candidates as a dictionary without None; check their length n."""
+    named = {"context": context, "candidates": candidates}
+    found = {name: value for name, value in named.items() if value is not None}
+    for name, value in found.items():
+        if count(value) != n:
+            raise ValueError(
+                f"{name} must have one entry for each of the {n} inputs, got {count(value)}."
+            )
+    return found
+
+
+def rows_of_extras(extras: dict[str, Any], index: np.ndarray) -> dict[str, Any]:
+    """Return the extra arguments of the inputs at the positions `index`."""
+    return {name: [value[i] for i in index] for name, value in extras.items()}

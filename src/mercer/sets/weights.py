@@ -12,17 +12,17 @@ def row_mass(labels: np.ndarray) -> np.ndarray:
     return 1.0 / np.bincount(labels)[labels]
 
 
-def row_weights(labels: np.ndarray) -> np.ndarray:
-    """Return calibration weights: 1 / (number of groups + 1) per group, divided among its rows.
+def row_weights(labels: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+    """Return the calibration weights of all rows, or of the given rows of one category.
 
     One over (K + 1) for each of K groups, divided among its rows. What is left, 1 / (K + 1), is
     the weight of the new group, whose score is unknown.
+
+    A new example is a random row of a new group. Given its category, a group counts in proportion
+    to the fraction of its rows in that category, so that a row weighs one over the size of its
+    whole group. The new group counts as one, the most that it can.
     """
-    return divide_by_total_plus_one(row_mass(labels))
-
-
-def divide_by_total_plus_one(mass: np.ndarray) -> np.ndarray:
-    """Return mass / (sum of mass + 1); the 1 stands for the new group."""
+    mass = row_mass(labels)[rows]
     return mass / (mass.sum() + 1.0)
 
 
@@ -32,16 +32,6 @@ def rows_by_category(names: list) -> dict[Any, np.ndarray]:
     for row, name in enumerate(names):
         found.setdefault(name, []).append(row)
     return {name: np.array(rows) for name, rows in found.items()}
-
-
-def category_weights(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the calibration weights of the given rows, which are those of one category.
-
-    A new example is a random row of a new group. Given its category, a group counts in proportion
-    to the fraction of its rows in that category, so that a row weighs one over the size of its
-    whole group. The new group counts as one, the most that it can.
-    """
-    return divide_by_total_plus_one(row_mass(labels)[rows])
 
 
 def fewest_groups(names: list | None, labels: np.ndarray) -> float:
@@ -64,6 +54,11 @@ def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> 
     first = np.argmax(enough, axis=-1)
     found = np.take_along_axis(ranked, first[..., None], axis=-1)[..., 0]
     return np.where(enough.any(axis=-1), found, np.inf)
+
+
+def column_quantiles(scores: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
+    """Return the weighted quantile of calibration scores, one for each column if there are any."""
+    return weighted_quantile(np.moveaxis(scores, 0, -1), weights, level)
 
 
 def largest_fraction(outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95) -> float:

@@ -1,0 +1,110 @@
+"""What the parameters of `ConformalSets` mean: which are allowed, and which score they name."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .._base.arrays import Items
+from ..estimators.ridge import RidgeEstimator
+from .lists import CandidateScore, RankedScore
+from .scores import BallScore, BandScore, Score
+from .views import RankedView, View
+
+CHOICES = {
+    "calibration": ("split", "jackknife+"),
+    "kind": ("auto", "candidates", "ball", "band", "intervals"),
+    "scale": ("auto", "flat", "posterior", "residual"),
+}
+
+
+def check_parameters(
+    model: Any,
+    coverage: Any,
+    calibration: Any,
+    kind: Any,
+    held_out: Any,
+    scale: Any,
+    by: Any,
+    shift: Any,
+    loss: Any,
+    **others: Any,
+) -> None:
+    """Raise an error for invalid parameters of `ConformalSets`."""
+    _check_model(model, calibration)
+    checked_fraction(coverage, "coverage")
+    if held_out is not None:
+        checked_fraction(held_out, "held_out")
+    for name, value in (("calibration", calibration), ("kind", kind), ("scale", scale)):
+        if value not in CHOICES[name]:
+            raise ValueError(f"{name} must be one of {CHOICES[name]}, got {value!r}.")
+    if not (by is None or callable(by) or (isinstance(by, str) and by == "class")):
+        raise ValueError(f'by must be None, "class" or a function of inputs, got {by!r}.')
+    if not (shift is None or callable(shift)):
+        raise ValueError(f"shift must be None or a function of inputs, got {shift!r}.")
+    _check_combination(calibration, by=by, shift=shift, loss=loss)
+
+
+def _check_model(model: Any, calibration: str) -> None:
+    """Raise an error if a model lacks `fit`, `predict` or a closed form that is needed."""
+    if not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise TypeError(
+            "ConformalSets is for models that fit and predict, such as KernelDependency; got "
+            f"{model!r}."
+        )
+    if calibration == "jackknife+" and not isinstance(model, RidgeEstimator):
+        raise TypeError(
+            'calibration="jackknife+" needs the closed form of KernelDependency and '
+            f'KernelDependencyCV, which {type(model).__name__} lacks: use "split".'
+        )
+
+
+def checked_fraction(value: Any, name: str) -> float:
+    """Return a parameter's value; raise an error unless it is between 0 and 1."""
+    if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
+    return float(value)
+
+
+def _check_combination(calibration: str, **given: Any) -> None:
+    """Raise an error for parameters of calibration that exclude each other."""
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
+    if named and calibration != "split":
+        raise ValueError(f'{named[-1]} needs calibration="split".')
+
+
+def score_of(
+    view: View, kind: str, candidates: Items | None, labels: np.ndarray | None = None
+) -> Score:
+    """Return the score for a kind of sets: "auto", "candidates", "ball", "band" or "intervals".
+
+    Parameters
+    ----------
+    view
+        The fitted model, as one that predicts points or ranked lists.
+    kind, candidates
+        As in `ConformalSets`.
+    labels
+        The group of each training output if groups are left out one by one, else None.
+    """
+    kernel = view.output_kernel_
+    if isinstance(view, RankedView):
+        if kind not in ("auto", "candidates"):
+            raise ValueError(f'kind="{kind}" is not for lists of candidates.')
+        return RankedScore(kernel.space)
+    if kind == "auto":
+        kind = "ball" if kernel.predicts_directly else "candidates"
+    if kind == "candidates":
+        return CandidateScore(kernel, view.outputs_, candidates, labels)
+    if not kernel.predicts_directly:
+        raise ValueError(
+            f'kind="{kind}" is for vectors and curves under a linear output kernel, and '
+            f'{kernel} is not linear: use kind="candidates".'
+        )
+    if kind == "ball":
+        return BallScore.of(kernel, view.outputs_)
+    return BandScore.of(kernel, view.outputs_, joint=kind == "band")

@@ -1,0 +1,211 @@
+"""Jackknife+: radii from the models that each leave one group of the training pairs out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._base.arrays import Array, Items, host
+from .._base.errors import NotSupported
+from .._base.from_file import Reducible
+from ..embedding import Embedding
+from ..estimators.fitted import Fitted
+from ..estimators.ridge import RidgeEstimator
+from .lists import CandidateScore
+from .scales import PosteriorScale, ResidualScale
+from .scores import AroundScore, Score
+from .weights import row_weights, weighted_quantile
+
+Moves = Iterator[tuple[slice, Array]]
+"""Differences of left-out models from the model, (inputs, rows, q), block by block of inputs."""
+Units = Callable[[slice], np.ndarray]
+"""From a slice of inputs to units (inputs, rows), for bands (inputs, rows, locations)."""
+
+
+@dataclass(frozen=True)
+class LeftOutScale:
+    """Standard deviations of a new output at x by the models that each leave a group out.
+
+    In units of the noise, v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the
+    operator: w are the weights of the training outputs in g(x), H those at the training inputs.
+    It depends on inputs alone, so that jackknife+ with scores in these units is proven.
+
+    Attributes
+    ----------
+    fitted
+        The model, prepared by `leaving_out`.
+    by_location
+        Whether deviations are needed at each location of an output, rather than in total.
+    """
+
+    fitted: Fitted
+    by_location: bool
+    unproven: ClassVar[str] = ""
+
+    def at(self, X: Items) -> Units:
+        """Return a function of a slice of X: standard deviations by every left-out model."""
+        posterior = self.fitted.posterior()
+        parts, alpha = posterior.factorization, self.fitted.alpha
+        if parts.coupled:
+            raise NotSupported(f"{self.fitted.problem.kernel} couples all output components.")
+        hats = parts.weights_along(self.fitted.problem.inputs.items, alpha)
+        inverses = [self._inverse(host(H)) for H in hats]
+        weights = [host(W) for W in parts.weights_along(X, alpha)]
+        variances = host(parts.variance(X, alpha))
+        share = posterior.to_outputs() ** 2 if self.by_location else None
+
+        def units(rows: slice) -> np.ndarray:
+            pairs = zip(weights, inverses, strict=True)
+            added = [self._added_variance(W[rows], M) for W, M in pairs]
+            total = 1.0 + variances[rows][:, None, :] + np.stack(added, axis=-1)
+            return np.sqrt(total.sum(axis=-1) if share is None else total @ share)
+
+        return units
+
+    def _inverse(self, H: np.ndarray) -> np.ndarray:
+        """Return (I - H)⁻¹ for each group's block of the hat matrix H; zero between groups."""
+        if self.fitted.problem.groups is None:
+            return 1.0 / (1.0 - np.diag(H))
+        inverse, labels = np.zeros_like(H), self.fitted.problem.left_out_labels
+        for label in np.unique(labels):
+            own = np.ix_(*[np.flatnonzero(labels == label)] * 2)
+            inverse[own] = np.linalg.inv(np.eye(len(own[0])) - H[own])
+        return inverse
+
+    def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+        """Return the variance added by leaving out each example's group, (inputs, examples)."""
+        if inverse.ndim == 1:
+            return W * W * inverse
+        labels = self.fitted.problem.left_out_labels
+        return ((W @ inverse) * W) @ (labels[:, None] == labels[None, :])
+
+    def at_training_inputs(self) -> np.ndarray:
+        """Return the standard deviation at each training input by the model without its group."""
+        units = self.at(self.fitted.problem.inputs.items)
+        n = len(self.fitted.problem.left_out_labels)
+        return np.stack([units(slice(i, i + 1))[0, i] for i in range(n)])
+
+
+@dataclass(frozen=True)
+class JackknifeRadii(Reducible):
+    """Radii of sets around the predictions that contain the jackknife+ sets.
+
+    Attributes
+    ----------
+    model, fitted
+        The model, and its solution prepared for leaving groups out.
+    score, scale
+        The score, and the scale of its units; None for ones.
+    scores, weights
+        The scores of the left-out training outputs, and their weights.
+    level
+        The coverage.
+    """
+
+    model: Any
+    fitted: Fitted
+    score: Score
+    scale: LeftOutScale | ResidualScale | None
+    scores: np.ndarray
+    weights: np.ndarray
+    level: float
+    one: ClassVar[float] = float("nan")
+
+    @classmethod
+    def of(
+        cls,
+        model: RidgeEstimator,
+        score: Score,
+        scale: PosteriorScale | ResidualScale | None,
+        points: Embedding,
+        X: Items,
+        level: float,
+    ) -> JackknifeRadii:
+        """Score the training outputs of a model at their left-out points; X are its inputs."""
+        fitted, unit = model.fitted_, None
+        own = (
+            LeftOutScale(fitted, scale.by_location) if isinstance(scale, PosteriorScale) else scale
+        )
+        if isinstance(own, LeftOutScale):
+            unit = own.at_training_inputs()
+        elif own is not None:
+            unit = own.at(X)
+        scores = score.scores(points, model.outputs_, unit)
+        weights = row_weights(fitted.problem.left_out_labels)
+        return cls(model, fitted, score, own, scores, weights, level)
+
+    def without_training_data(self) -> JackknifeRadii:
+        """Return a copy for a file, without the inputs in the container that the user gave."""
+        problem = replace(self.fitted.problem, given=None)
+        return replace(self, fitted=replace(self.fitted, problem=problem))
+
+    @property
+    def unproven(self) -> list[str]:
+        """The reasons why score and scale depend on the data that were left out."""
+        return [part.unproven for part in (self.score, self.scale) if part is not None]
+
+    def at(self, X: Items) -> np.ndarray:
+        """Return one radius for each input, or a row with one for each candidate or location."""
+        checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
+        points, moves = self.fitted.embed(checked), self.fitted.moves(checked)
+        if isinstance(self.score, CandidateScore):
+            return self._radii_of_lists(self.score, points, moves)
+        assert isinstance(self.score, AroundScore)
+        units, found = self._units(X, checked), []
+        for rows, move in moves:
+            found.append(self._half_widths(self.score.move_sizes(host(move), points), units(rows)))
+        return np.concatenate(found)
+
+    def _units(self, X: Items, checked: Items) -> Callable[[slice], Any]:
+        """Return a function of a slice of X: the unit of scores for every left-out model."""
+        if self.scale is None:
+            return lambda rows: None
+        if isinstance(self.scale, LeftOutScale):
+            return self.scale.at(checked)
+        return self.scale.at(X)[:, None].__getitem__
+
+    def _half_widths(self, sizes: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
+        """Return for each input the half-width of a set that contains its jackknife+ set.
+
+        By the triangle inequality, at each location of a band apart: an output of the jackknife+
+        set is within (score · unit + move) of the prediction for more than 1 - level of the
+        left-out models, the same ones everywhere. An upper bound, not the smallest such set.
+        """
+        joint = sizes.ndim == 3 and self.scores.ndim == 1  # one score for all locations
+        scores = self.scores[:, None] if joint else self.scores
+        half = sizes + (scores if unit is None else scores * unit)
+        radii = weighted_quantile(np.moveaxis(half, 1, -1), self.weights, self.level)
+        return radii.max(axis=1) if joint and unit is None else radii  # flat: of one width
+
+    def _radii_of_lists(self, score: CandidateScore, points: Embedding, moves: Moves) -> np.ndarray:
+        """Return infinite radii for the candidates in each jackknife+ set, -∞ for the others."""
+        E, distances = host(points.frame.evaluate(score.outputs)), score.relative_distances(points)
+        radii = np.full(distances.shape, -np.inf)
+        for rows, move in moves:
+            for t, by_group in zip(range(rows.start, rows.stop), host(move), strict=True):
+                moved = distances[t] + 2.0 * by_group @ E.T  # (rows of calibration, candidates)
+                if score.excluded is not None:
+                    moved[score.excluded] = np.inf  # the model that leaves it out never saw it
+                moved -= moved.min(axis=1, keepdims=True)
+                above = self.weights @ (self.scores[:, None] < moved)
+                radii[t, above < self.level - 1e-12] = np.inf
+                radii[t, np.argmin(distances[t])] = np.inf
+        return radii
+
+
+def left_out_points(model: RidgeEstimator) -> Embedding:
+    """Return the left-out points of a model; refuse one without closed-form left-out models."""
+    fitted = model.fitted_
+    try:
+        if fitted.want.judge != "closed":
+            raise NotSupported(f"loss={model.loss_} is judged by refits")
+        next(fitted.moves(fitted.problem.inputs.items))
+        return fitted.left_out_points()
+    except NotSupported as error:
+        raise ValueError(
+            f'calibration="jackknife+" has no closed form for {model.kernel_} with '
+            f'loss={model.loss_}: use calibration="split".'
+        ) from error
