@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits
 import mercer
 from mercer._base.checks import DamagedModel, Limits
 from mercer.estimators import Blend, BoostedDependency, KernelDependencyCV
-from mercer.estimators.boosted_trees import BoostedTrees
+from mercer.estimators.boosted import BoostedMap
+from mercer.estimators.trees import Scaling
 from mercer.kernels import RBF, Kendall, Labels, Linear
 
 RNG = np.random.default_rng(0)
@@ -22,11 +23,10 @@ def test_trees_predict_what_scikit_learn_predicts():
         HistGradientBoostingRegressor(max_iter=n, min_samples_leaf=leaf).fit(X, y)
         for n, leaf, y in zip((5, 40, 1), (20, 1, 100), Y.T, strict=True)
     ]
-    trees, new = BoostedTrees.of(grown), RNG.normal(size=(500, 3))
+    trees = BoostedMap.of(Linear().fit(X), Scaling.of(X), grown, np.zeros(3), np.eye(3))
+    new = RNG.normal(size=(500, 3))
     expected = np.column_stack([regressor.predict(new) for regressor in grown])
     np.testing.assert_allclose(trees.predict(new), expected, rtol=1e-12, atol=1e-12)
-    staged = np.stack(list(grown[1].staged_predict(new)), axis=1)
-    np.testing.assert_allclose(trees.stages(new, 1), staged, rtol=1e-12, atol=1e-12)
 
 
 def test_left_out_predictions_do_not_use_the_row():
@@ -78,9 +78,9 @@ def test_outputs_of_infinitely_many_features_are_refused():
 
 def test_trees_that_were_tampered_with_are_refused():
     model = BoostedDependency(kernel=Linear(), n_trees=3).fit(X, Y)
-    trees = model.points_.map.boosted
+    trees = model.points_.map
     for name, value in (("starts", trees.starts[::-1].copy()), ("values", trees.values[1:])):
-        changed = BoostedTrees(**{**vars(trees), name: value})
+        changed = BoostedMap(**{**vars(trees), name: value})
         with pytest.raises(DamagedModel):
             changed.check_loaded(Limits())
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, host
@@ -157,7 +157,7 @@ class Blend(LeftOutPoints):
         self.left_out_ = replace(self.left_out_models_[0], coordinates=C, frame=frame)
         map = BlendedMap([model.points_ for model in self.models_], weights, frame)
         rest = (1.0 - weights.sum()) * self.mean_
-        self.points_ = PointMap(map, rest, frame, BlendedWeights(map))
+        self.points_ = PointMap(map, rest, frame, map)
         fitted = self._fitted_decoder(self.output_kernel_, self.outputs_, self.decoder)
         self.decoder_ = calibrated(fitted, self.left_out_, self.outputs_)
 
@@ -187,10 +187,8 @@ class Blend(LeftOutPoints):
         if "points_" in vars(self):
             bare.__dict__.pop("models_", None)
             map = self.points_.map
-            light = BlendedMap(
-                [one.without_training_data() for one in map.maps], map.weights, map.frame
-            )
-            bare.points_ = replace(bare.points_, map=light)
+            maps = [one.without_training_data() for one in map.maps]
+            bare.points_ = replace(bare.points_, map=BlendedMap(maps, map.factors, map.frame))
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
@@ -199,53 +197,39 @@ class Blend(LeftOutPoints):
 
 
 class BlendedMap(FeatureMap):
-    """The map x ↦ Σ_k w_k g_k(x) from an input to the weighted sum of the models' points.
+    """The map x ↦ Σ_k f_k g_k(x) from an input to the weighted sum of the models' points.
+
+    It also computes the weights of these points on the training outputs.
 
     Parameters
     ----------
-    maps, weights
-        The maps g_k, and w.
+    maps, factors
+        The maps g_k of the models, and the model weights f.
     frame
         The vectors that coordinates refer to.
     """
 
-    def __init__(self, maps: list[PointMap], weights: Array, frame: Frame):
+    def __init__(self, maps: list[PointMap], factors: np.ndarray, frame: Frame):
         self.maps = maps
-        self.weights = weights
+        self.factors = factors
         self.frame = frame
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the coordinates of Σ_k w_k g_k(x), one row for each input."""
-        parts = (w * coordinates_in(map(A), self.frame) for w, map in self._weighted_maps())
+        """Return the coordinates of Σ_k f_k g_k(x), one row for each input."""
+        return self._weighted_sum(A, lambda points: coordinates_in(points, self.frame))
+
+    def weights(self, X: Items, C: Array) -> np.ndarray:
+        """Return the weights (inputs, training outputs) of the blended predictions.
+
+        What the model weights lack of one is spread evenly, which is the mean; `C` is unused.
+        """
+        W = self._weighted_sum(X, lambda points: host(points.weights))
+        return W + (1.0 - float(self.factors.sum())) / W.shape[1]
+
+    def _weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
+        """Return Σ_k f_k read(g_k(A)), where `read` returns an array of a model's points."""
+        parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
         return functools.reduce(np.add, parts)
-
-    def output_weights(self, A: Items) -> np.ndarray:
-        """Return the weights (inputs, training outputs) of the points; rows may not sum to 1."""
-        return functools.reduce(
-            np.add, (w * host(map(A).weights) for w, map in self._weighted_maps())
-        )
-
-    def _weighted_maps(self) -> Iterator[tuple[float, PointMap]]:
-        """Return pairs of a model's weight and its map from inputs to points."""
-        return zip(self.weights, self.maps, strict=True)
-
-
-class BlendedWeights(BaseEstimator):
-    """Blended predictions as weighted sums of the training outputs.
-
-    Parameters
-    ----------
-    map
-        The blended map; what its weights lack of one is spread evenly, which is the mean.
-    """
-
-    def __init__(self, map: BlendedMap):
-        self.map = map
-
-    def weights(self, X: Items, C: Array) -> Array:
-        """Return the weights (inputs, training outputs) of the predictions; `C` is unused."""
-        W = self.map.output_weights(X)
-        return W + (1.0 - float(np.sum(self.map.weights))) / W.shape[1]
 
     def without_training_data(self, map: FeatureMap) -> None:
         """Return None, because the weights refer to training data."""

@@ -1,25 +1,31 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .._base.arrays import Items
+from .._base.arrays import Array, Items, blocks
+from .._base.checks import Limits, array, must, offsets
 from .._base.folds import fold_numbers, fold_rows
 from .._base.parameters import integer, parameters
 from ..decoders import Decoder
 from ..embedding import Embedding
+from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Problem
-from .boosted_trees import BoostedMap, BoostedTrees
-from .coordinate_model import CoordinateModel, CoordinatePairs
-from .trees import Scaling
+from .coordinate_model import CoordinateModel
+from .trees import Scaling, TreeNodes, features_of
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
 LATER, MORE = 1.5, 10
 """Other folds have this multiple of the best number of trees of the first fold, and some more."""
 MANY = 10_000
 """Rows from which on several threads grow a tree; below this number they mostly wait."""
+ROWS = 2000
+"""Rows that are evaluated at once."""
 Folds = list[tuple[np.ndarray, np.ndarray]]
 """The rows outside and inside of each fold."""
 
@@ -97,22 +103,23 @@ class BoostedDependency(CoordinateModel):
             )
         return problem
 
-    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+    def _fit_coordinates(
+        self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
+    ) -> Embedding:
         """Fit boosted trees to each principal direction of the outputs; return left-out points."""
-        V, w, scaling = pairs.coordinates, pairs.mass, Scaling.of(pairs.features)
-        A = scaling(pairs.features)
+        import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
+
+        scaling, w = Scaling.of(A), weights
+        A = scaling(A)
         mean = w @ V / w.sum()
         directions = _directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
-        import sklearn.ensemble  # noqa: F401  its threads are limited below; slow to import
-
         with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
-            self.folds_ = fold_numbers(pairs.labels, self.cv)
-            F, counts = self._left_out(A, T, list(fold_rows(self.folds_)), w)
-            grown = [self._grow(A, t, w, n) for t, n in zip(T.T, counts, strict=True)]
-        self.n_trees_ = counts
-        map = BoostedMap(self.input_kernel_, scaling, BoostedTrees.of(grown), mean, directions)
-        return self._set_points(map, pairs.frame, mean + F @ directions)
+            self.folds_ = fold_numbers(labels, self.cv)
+            F, self.n_trees_ = self._left_out(A, T, list(fold_rows(self.folds_)), w)
+            grown = [self._grow(A, t, w, n) for t, n in zip(T.T, self.n_trees_, strict=True)]
+        map = BoostedMap.of(self.input_kernel_, scaling, grown, mean, directions)
+        return self._set_points(map, mean + F @ directions)
 
     def _left_out(
         self, A: np.ndarray, T: np.ndarray, folds: Folds, w: np.ndarray
@@ -136,7 +143,7 @@ class BoostedDependency(CoordinateModel):
         n_trees, found = integer(self.n_trees, "n_trees"), None
         for seen, out in folds:
             grown = self._grow(A[seen], t[seen], w[seen], n_trees)
-            part = BoostedTrees.of([grown]).stages(A[out], 0)
+            part = np.stack(list(grown.staged_predict(A[out])), axis=1)
             if found is None:
                 best = _best_stage(part, t[out], w[out]) + 1
                 n_trees = min(n_trees, MORE + int(LATER * best))
@@ -145,7 +152,9 @@ class BoostedDependency(CoordinateModel):
         assert found is not None
         return found
 
-    def _grow(self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int) -> Any:
+    def _grow(
+        self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int
+    ) -> HistGradientBoostingRegressor:
         """Fit boosted trees to one target t with sample weights w."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
 
@@ -158,6 +167,84 @@ class BoostedDependency(CoordinateModel):
             random_state=self.random_state,
         )
         return regressor.fit(A, t, None if (w == w[0]).all() else w)
+
+
+@parameters
+class BoostedMap(FeatureMap):
+    """Feature map from inputs to the output coordinates that boosted trees predict.
+
+    Trees are grown by scikit-learn, and saved and evaluated without it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The fitted kernel whose features the trees examine.
+    scaling : Scaling
+        How its features are scaled.
+    trees : TreeNodes
+        The trees of all directions, those of one direction after those of another.
+    values : array
+        What each node adds to the prediction; only leaves are used.
+    starts : array
+        The number of the first tree of each direction, and the number of trees.
+    offset : array of shape (q,)
+        The output coordinates that the sums of trees are added to.
+    directions : array of shape (d, q)
+        The directions that the trees predict, in units of their spread.
+    """
+
+    kernel: Kernel
+    scaling: Scaling
+    trees: TreeNodes
+    values: Array
+    starts: Array
+    offset: Array
+    directions: Array
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        scaling: Scaling,
+        grown: list[HistGradientBoostingRegressor],
+        mean: np.ndarray,
+        directions: np.ndarray,
+    ) -> BoostedMap:
+        """Copy the tree nodes of fitted scikit-learn regressors, one for each direction."""
+        predictors = [p for regressor in grown for (p,) in regressor._predictors]
+        nodes = np.concatenate([predictor.nodes for predictor in predictors])
+        trees = TreeNodes.of(
+            [len(predictor.nodes) for predictor in predictors],
+            np.where(nodes["is_leaf"], -1, nodes["feature_idx"]),
+            np.ascontiguousarray(nodes["num_threshold"]),
+            nodes["left"],
+            nodes["right"],
+        )
+        first = np.array([float(np.ravel(r._baseline_prediction)[0]) for r in grown])
+        starts = np.cumsum([0, *(len(regressor._predictors) for regressor in grown)])
+        values = np.ascontiguousarray(nodes["value"])
+        return cls(kernel, scaling, trees, values, starts, mean + first @ directions, directions)
+
+    def check_loaded(self, limits: Limits) -> None:
+        """Check a loaded file: each node has a value, and each direction has trees."""
+        array(self.values, "values", np.float64, self.trees.n_nodes)
+        offsets(self.starts, "starts", len(self.trees.roots))
+        must((np.diff(self.starts) > 0).all(), "a direction has no trees")
+        array(self.offset, "offset", np.float64, None)
+        array(self.directions, "directions", np.float64, len(self.starts) - 1, len(self.offset))
+
+    def transform(self, A: Items) -> np.ndarray:
+        """Return the predicted output coordinates, one row for each input."""
+        return self.predict(self.scaling(features_of(self.kernel, A)))
+
+    def predict(self, A: np.ndarray) -> np.ndarray:
+        """Return the predicted output coordinates of rows A of scaled features."""
+        found = np.empty((len(A), len(self.offset)))
+        for rows in blocks(len(A), ROWS):
+            added = self.values[self.trees.leaves(A[rows], np.float64)]
+            sums = np.add.reduceat(added, self.starts[:-1], axis=1)
+            found[rows] = self.offset + sums @ self.directions
+        return found
 
 
 def _best_stage(stages: np.ndarray, t: np.ndarray, w: np.ndarray) -> int:

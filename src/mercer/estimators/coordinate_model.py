@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -28,36 +28,6 @@ from .pairs import drop_zero_weights, group_labels
 from .trees import features_of
 
 
-@dataclass(frozen=True)
-class CoordinatePairs:
-    """Training pairs as arrays of input features and output coordinates.
-
-    Attributes
-    ----------
-    features : array of shape (n, p)
-        The features of the inputs.
-    coordinates : array of shape (n, q)
-        The coordinates of the outputs.
-    frame : Frame
-        The frame of predicted points.
-    labels : array of shape (n,)
-        The number of the group of each pair.
-    weights : array of shape (n,) or None
-        The sample weights; None for ones.
-    """
-
-    features: np.ndarray
-    coordinates: np.ndarray
-    frame: Frame
-    labels: np.ndarray
-    weights: np.ndarray | None
-
-    @property
-    def mass(self) -> np.ndarray:
-        """The sample weights, an array of ones if none were given."""
-        return np.ones(len(self.labels)) if self.weights is None else self.weights
-
-
 class CoordinateModel(LeftOutPoints):
     """Base class of models that regress output coordinates on input features.
 
@@ -69,6 +39,7 @@ class CoordinateModel(LeftOutPoints):
     decoder: Decoder | None
     cv: int
     folds_: np.ndarray | None
+    frame_: Frame
     needs_features: ClassVar[str]
     """Why the input kernel must have finite features, for the message that refuses others."""
 
@@ -100,9 +71,9 @@ class CoordinateModel(LeftOutPoints):
         _, weights, groups, (X, y, given) = drop_zero_weights(sample_weight, groups, X, y, given)
         labels = group_labels(groups, count(y))
         self.input_kernel_, self.folds_ = kernel.fit(X), None
-        V, frame = self._fit_output_side(y, weights)
-        A = features_of(self.input_kernel_, X)
-        left_out = self._fit_coordinates(CoordinatePairs(A, V, frame, labels, weights))
+        V, A = self._fit_output_side(y, weights), features_of(self.input_kernel_, X)
+        w = np.ones(len(V)) if weights is None else weights
+        left_out = self._fit_coordinates(A, V, labels, w)
         self.left_out_ = replace(left_out, left_out=labels, inputs=given)
         self.decoder_ = calibrated(self.decoder_, self.left_out_, self.outputs_)
         return self
@@ -110,35 +81,53 @@ class CoordinateModel(LeftOutPoints):
     def _check_parameters(self) -> None:
         """Raise an error if a parameter is invalid."""
 
-    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
-        """Fit the map from inputs to output coordinates, and return the left-out points."""
+    def _fit_coordinates(
+        self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
+    ) -> Embedding:
+        """Fit the map from inputs to output coordinates, and return the left-out points.
+
+        Parameters
+        ----------
+        A : array of shape (n, p)
+            The features of the inputs.
+        V : array of shape (n, q)
+            The coordinates of the outputs in `frame_`.
+        labels : array of shape (n,)
+            The number of the group of each pair.
+        weights : array of shape (n,)
+            The sample weights.
+        """
         raise NotImplementedError
 
-    def _fit_output_side(
-        self, y: Items, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, Frame]:
-        """Fit output kernel and decoder; return the output coordinates and their frame."""
+    def _fit_output_side(self, y: Items, weights: np.ndarray | None = None) -> np.ndarray:
+        """Fit output kernel, decoder and frame; return the output coordinates."""
         counted = y if weights is None else take(y, repeat_by_weight(weights))
         self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)
         warn_if_constant(self.output_kernel_, y)
         self.outputs_ = y
         self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
-        return self._coordinates(self._output_problem(y))
+        problem = self._output_problem(y)
+        outputs = Cache().outputs(problem)
+        self.frame_ = self._frame(problem, outputs.frame)
+        return host(outputs.coordinates)
 
     def _output_problem(self, y: Items) -> Problem:
         """Return a ridge problem whose outputs are y, from which coordinates are computed."""
         return output_problem(self.output_kernel_, y)
 
-    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
-        """Return the output coordinates of a problem, one row each, and the frame they are in."""
-        outputs = Cache().outputs(problem)
-        return host(outputs.coordinates), outputs.frame
+    def _frame(self, problem: Problem, frame: Frame) -> Frame:
+        """Return the frame of predicted points, given the frame of the output coordinates."""
+        return frame
 
-    def _set_points(self, map: FeatureMap, frame: Frame, left_out: np.ndarray) -> Embedding:
+    def _point_frame(self) -> Frame:
+        """Return the frame of predicted points."""
+        return self.frame_
+
+    def _set_points(self, map: FeatureMap, left_out: np.ndarray) -> Embedding:
         """Set `points_` to the map into the frame; return the `left_out` coordinates as points."""
-        weights = LeastWeights(frame, self.outputs_)
-        self.points_ = PointMap(map, None, frame, weights)
-        return Embedding(left_out, frame, weigh=partial(weights.weights, None, left_out))
+        weights = LeastWeights(self.frame_, self.outputs_)
+        self.points_ = PointMap(map, None, self.frame_, weights)
+        return Embedding(left_out, self.frame_, weigh=partial(weights.weights, None, left_out))
 
     def _predict_left_out(
         self,

@@ -11,7 +11,7 @@ from ..decoders import Decoder
 from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..problem import Problem
-from .coordinate_model import CoordinateModel, CoordinatePairs
+from .coordinate_model import CoordinateModel
 from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
 FIRST_TREES = 25
@@ -95,17 +95,17 @@ class ForestDependency(CoordinateModel):
 
     needs_features = "trees split on features"
 
-    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
-        """Return output coordinates and frame; without finite features, weights on the outputs."""
-        V, frame = super()._coordinates(problem)
-        return V, SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
+    def _frame(self, problem: Problem, frame: Frame) -> Frame:
+        """Return the frame of predicted points; without finite features, the training outputs."""
+        return SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
 
-    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+    def _fit_coordinates(
+        self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
+    ) -> Embedding:
         """Grow the forest, and return left-out points, out-of-bag or by folds."""
-        scaling, V, frame = Scaling.of(pairs.features), pairs.coordinates, pairs.frame
-        A, T = scaling(pairs.features), _targets(V, self.standardize)
+        scaling, frame, w = Scaling.of(A), self.frame_, weights
+        A, T = scaling(A), _targets(V, self.standardize)
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
-        labels, w = pairs.labels, pairs.mass
         random = check_random_state(self.random_state)
         forest = self._grow(A, T, labels, w, random)
         self.points_ = _point_map(self.input_kernel_, scaling, forest, V, frame)

@@ -9,13 +9,13 @@ from sklearn.utils.validation import has_fit_parameter
 from .._base.arrays import Array, Items, count
 from .._base.parameters import parameters
 from ..decoders import Decoder
-from ..embedding import Embedding, Frame
+from ..embedding import Embedding
 from ..features import FeatureMap, KernelPCA
 from ..kernels import Kernel
 from ..kernels.base import as_output_kernel
 from ..problem import Problem
 from .choice import calibrated
-from .coordinate_model import CoordinateModel, CoordinatePairs, output_problem
+from .coordinate_model import CoordinateModel, output_problem
 from .trees import features_of
 
 RANK = 128
@@ -94,26 +94,17 @@ class RegressorDependency(CoordinateModel):
             return output_problem(self.output_kernel_, y, KernelPCA(RANK))
         return problem
 
-    def _coordinates(self, problem: Problem) -> tuple[np.ndarray, Frame]:
-        """Return the output coordinates and their frame, and store the frame."""
-        V, self.frame_ = super()._coordinates(problem)
-        return V, self.frame_
-
-    def _point_frame(self) -> Frame:
-        """Return the frame of the output coordinates."""
-        return self.frame_
-
-    def _fit_coordinates(self, pairs: CoordinatePairs) -> Embedding:
+    def _fit_coordinates(
+        self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
+    ) -> Embedding:
         """Fit the regressor on all pairs and without each fold; return the left-out points."""
-        A, V, weights = pairs.features, pairs.coordinates, pairs.weights
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
-            w = None if weights is None else weights[seen]
-            return _predict_rows(_fit_regressor(self.regressor, A[seen], V[seen], w), A[out])
+            fitted = _fit_regressor(self.regressor, A[seen], V[seen], weights[seen])
+            return _predict_rows(fitted, A[out])
 
         map = RegressorMap(self.input_kernel_, _fit_regressor(self.regressor, A, V, weights))
-        left_out = self._predict_left_out(predict, V.shape, pairs.labels)
-        return self._set_points(map, pairs.frame, left_out)
+        return self._set_points(map, self._predict_left_out(predict, V.shape, labels))
 
     def fit_outputs(self, y: Items) -> RegressorDependency:
         """Fit output coordinates and decoder only, for a model that is trained elsewhere.
@@ -169,10 +160,10 @@ class RegressorMap(FeatureMap):
         return _predict_rows(self.regressor, features_of(self.kernel, A))
 
 
-def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray | None) -> Any:
-    """Fit a clone of a regressor, with sample weights if it takes them."""
+def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray) -> Any:
+    """Fit a clone of a regressor, with sample weights if it takes them and they are not all 1."""
     fresh, single = clone(regressor), V[:, 0] if V.shape[1] == 1 else V
-    if weights is not None and has_fit_parameter(fresh, "sample_weight"):
+    if (weights != 1.0).any() and has_fit_parameter(fresh, "sample_weight"):
         return fresh.fit(A, single, sample_weight=weights)
     return fresh.fit(A, single)
 

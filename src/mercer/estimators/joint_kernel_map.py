@@ -196,17 +196,16 @@ class JointKernelMap(StructuredEstimator):
     ) -> np.ndarray:
         """Return the dual weights (n, m) of examples on candidates y; `inner` is ⟨Φ(y_i), Φ(y)⟩."""
         losses = inner[np.arange(len(own)), own][:, None] - inner
-        found = ascent(margins, losses, own)
-        if not found.converged:
+        weights, objective, gap, passes = ascent(margins, losses, own)
+        if gap > self.tol * abs(objective):
             warn(
-                f"JointKernelMap stopped after {found.n_iter} passes at a duality gap of "
-                f"{found.gap:.3g}, {found.gap / abs(found.objective):.2%} of the objective: raise "
-                "max_iter or tol, or lower C.",
+                f"JointKernelMap stopped after {passes} passes at a duality gap of {gap:.3g}, "
+                f"{gap / abs(objective):.2%} of the objective: raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
             )
-        self.candidates_, self.dual_coef_ = y, found.weights
-        self.objective_, self.dual_gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
-        return found.weights
+        self.candidates_, self.dual_coef_ = y, weights
+        self.objective_, self.dual_gap_, self.n_iter_ = objective, gap, passes
+        return weights
 
     def _solver(self) -> Ascent:
         """Return the function `margin_ascent` with the model's parameters filled in."""

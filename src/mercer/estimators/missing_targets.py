@@ -20,7 +20,6 @@ from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, group_labels, rows_of
 from .pattern_map import (
     PatternMap,
-    SeparateWeights,
     left_out_coordinates,
     pass_through_kernel,
     some_points,
@@ -124,7 +123,7 @@ class MissingTargets(LeftOutPoints):
             C[:, own] = left_out_coordinates(model, checked, some, labels)
         self.left_out_ = Embedding(C, frame, labels, self._sliceable_inputs(X, checked))
         joined = PatternMap.of(self.models_, self.columns_)
-        self.points_ = PointMap(joined, None, frame, SeparateWeights())
+        self.points_ = PointMap(joined, None, frame, joined)
 
     def _fit_pattern(
         self,

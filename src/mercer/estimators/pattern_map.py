@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array, Items, count, host, take
 from ..embedding import Embedding, PointMap
@@ -45,19 +44,15 @@ class PatternMap(FeatureMap):
             found[:, own] = feature_coordinates(map_(kernel.check(A, "X")))
         return found
 
-
-class SeparateWeights(BaseEstimator):
-    """Placeholder that refuses weights on training outputs, as each target has its own rows."""
-
     def weights(self, X: Items, C: Array) -> Array:
-        """Raise an error, because each target has its own weights."""
+        """Raise an error, because each target has its own weights on its own training rows."""
         raise ValueError(
             "targets that are known in different rows have no common weights on the training "
             "outputs: ask the models of MissingTargets.models_."
         )
 
-    def without_training_data(self, map: FeatureMap) -> SeparateWeights:
-        """Return the placeholder unchanged, because it holds no training data."""
+    def without_training_data(self, map: FeatureMap) -> PatternMap:
+        """Return the map unchanged, because the maps of the models hold no training outputs."""
         return self
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -78,18 +78,29 @@ class TreeNodes:
     right: np.ndarray
 
     @classmethod
-    def of(cls, grown: list[BaseDecisionTree]) -> TreeNodes:
+    def of(
+        cls,
+        sizes: list[int],
+        feature: np.ndarray,
+        threshold: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+    ) -> TreeNodes:
+        """Return trees of given sizes; `left` and `right` number the nodes within each tree."""
+        roots = np.cumsum([0, *sizes])[:-1]
+        shift = np.repeat(roots, sizes)
+        return cls(roots, feature, threshold, left + shift, right + shift)
+
+    @classmethod
+    def grown_by(cls, regressors: list[BaseDecisionTree]) -> TreeNodes:
         """Copy the nodes of fitted scikit-learn trees."""
-        trees = [tree.tree_ for tree in grown]
-        roots = np.cumsum([0] + [tree.node_count for tree in trees])[:-1]
-        feature = np.concatenate([np.maximum(tree.feature, -1) for tree in trees])
-        shifted = list(zip(trees, roots, strict=True))
-        return cls(
-            roots,
-            feature,
+        trees = [regressor.tree_ for regressor in regressors]
+        return cls.of(
+            [tree.node_count for tree in trees],
+            np.concatenate([np.maximum(tree.feature, -1) for tree in trees]),
             np.concatenate([tree.threshold for tree in trees]),
-            np.concatenate([tree.children_left + root for tree, root in shifted]),
-            np.concatenate([tree.children_right + root for tree, root in shifted]),
+            np.concatenate([tree.children_left for tree in trees]),
+            np.concatenate([tree.children_right for tree in trees]),
         )
 
     def joined(self, other: TreeNodes) -> TreeNodes:
@@ -114,10 +125,6 @@ class TreeNodes:
     def n_nodes(self) -> int:
         """The number of nodes of all trees."""
         return len(self.feature)
-
-    def select(self, chosen: slice) -> TreeNodes:
-        """Return the trees of a slice; the node arrays are shared, not copied."""
-        return replace(self, roots=self.roots[chosen])
 
     def leaves(self, A: Array, precision: Any = np.float32) -> np.ndarray:
         """Return the number of the leaf that each row of A reaches in each tree, (rows, trees).
@@ -187,7 +194,7 @@ class Forest:
                 w = None if (weights[rows] == 1.0).all() else weights[rows]
                 one = type(tree)(**parameters | {"random_state": int(seed)})
                 grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
-        trees = TreeNodes.of(grown)
+        trees = TreeNodes.grown_by(grown)
         return cls(trees, trees.leaves(A), mass)
 
     def joined(self, other: Forest) -> Forest:

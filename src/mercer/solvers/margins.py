@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._base.arrays import Array, host
@@ -71,17 +69,6 @@ class PointMargins:
         self.H += step * column
 
 
-@dataclass(frozen=True)
-class MarginSolution:
-    """The dual variables of a margin problem, (n, m), and how far they are from the optimum."""
-
-    weights: np.ndarray
-    objective: float
-    gap: float
-    n_iter: int
-    converged: bool
-
-
 def margin_ascent(
     margins: JointMargins | PointMargins,
     losses: np.ndarray,
@@ -90,7 +77,7 @@ def margin_ascent(
     tol: float = 1e-3,
     max_iter: int = 5000,
     seed: int = 0,
-) -> MarginSolution:
+) -> tuple[np.ndarray, float, float, int]:
     """Maximise the dual of a large-margin problem by pairwise steps.
 
     The dual is Σ a_ic ℓ_ic - ½‖w(a)‖² over a_i ≥ 0 with Σ_c a_ic = C, for examples i and candidates
@@ -117,6 +104,11 @@ def margin_ascent(
     seed
         Of the order of examples.
 
+    Returns
+    -------
+    tuple
+        The dual variables, (n, m), the primal objective, the duality gap and the passes taken.
+
     References
     ----------
     Lacoste-Julien, Jaggi, Schmidt, Pletscher: Block-coordinate Frank–Wolfe optimization for
@@ -126,8 +118,9 @@ def margin_ascent(
     weights = np.zeros((n, m))
     weights[np.arange(n), own] = C
     rng = np.random.default_rng(seed)
-    objective = gap = np.inf
-    for number in range(1, max_iter + 1):
+    passes, objective, gap = 0, 0.0, np.inf
+    while gap > tol * abs(objective) and passes < max_iter:
+        passes += 1
         margins.sweep(losses, weights, rng.permutation(n))
         F = margins.scores()
         ahead = F[np.arange(n), own][:, None] - F
@@ -135,6 +128,4 @@ def margin_ascent(
         slack = C * float(violations.max(axis=1).sum())
         objective = 0.5 * float((weights * ahead).sum()) + slack
         gap = slack - float((weights * violations).sum())
-        if gap <= tol * abs(objective):
-            return MarginSolution(weights, objective, gap, number, True)
-    return MarginSolution(weights, objective, gap, max_iter, False)
+    return weights, objective, gap, passes
