@@ -17,14 +17,8 @@ from ._base.arrays import Array, host, like, median, namespace
 from ._base.parameters import integer, parameters, positive
 
 __all__ = [
-    "EpsilonInsensitive",
-    "Huber",
-    "Loss",
-    "checked_loss",
-    "column_medians",
-    "median_length",
-    "shorten_rows",
-    "tau_risk",
+    "EpsilonInsensitive", "Huber", "Loss", "checked_loss", "column_medians", "median_length",
+    "shorten_rows", "tau_risk",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""How good a structured prediction is.
+"""Metrics of structured predictions.
 
 Losses (smaller is better) take outputs, true ones first, and return the mean over examples; with
 ``average=False`` they return one value for each example. Pass them to scikit-learn as
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._base import overlap as _overlap
 from ._base.arrays import Array, Items, count, host, refuse_empty, take
 from ._base.errors import require
 from .embedding import Embedding
@@ -20,6 +19,7 @@ from .kernels import Kernel, Labels
 from .kernels.rankings import Hamming, Kendall, Spearman
 from .spaces import Classes, Opaque, Vectors
 from .spaces._equality import equal
+from .spaces.label_sets import OVERLAPS
 from .spaces.rankings import as_rankings
 from .spaces.sequences import as_sequences
 
@@ -234,7 +234,7 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     >>> sample_f1([["sea", "sun"], []], [["sun"], []]).__round__(4)
     0.8333
     """
-    return _mean_or_values(_overlap.f1(*_label_overlaps(y_true, y_pred)), average)
+    return _label_score("f1", y_true, y_pred, average)
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -247,7 +247,7 @@ def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Scor
     >>> float(hamming_accuracy(np.array([[1, 0, 1, 0]]), np.array([[1, 0, 0, 0]])))
     0.75
     """
-    return _mean_or_values(_overlap.hamming(*_label_overlaps(y_true, y_pred)), average)
+    return _label_score("hamming", y_true, y_pred, average)
 
 
 def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
@@ -259,11 +259,11 @@ def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score
     >>> float(subset_accuracy([["sun", "sea"], ["hill"]], [["sea", "sun"], []]))
     0.5
     """
-    return _mean_or_values(_overlap.subset(*_label_overlaps(y_true, y_pred)), average)
+    return _label_score("subset", y_true, y_pred, average)
 
 
-def _label_overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return sizes of intersections, predicted and true label sets, and the number of labels."""
+def _label_score(name: str, y_true: Items, y_pred: Items, average: bool) -> Score:
+    """Return the score `name` of label sets, from the sizes of the sets and of their overlaps."""
     form = Labels()
     A, B = form.as_outputs(y_true, "y_true"), form.as_outputs(y_pred, "y_pred")
     _require_same_length(A, B)
@@ -275,7 +275,8 @@ def _label_overlaps(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarra
         form = Labels(classes=[*classes] or [None])
     form.fit(A)
     A, B = (host(form.features(Y)) for Y in (A, B))
-    return (A * B).sum(axis=1), B.sum(axis=1), A.sum(axis=1), A.shape[1]
+    both, predicted, true = (A * B).sum(axis=1), B.sum(axis=1), A.sum(axis=1)
+    return _mean_or_values(OVERLAPS[name](both, predicted, true, A.shape[1]), average)
 
 
 def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 from mercer import KernelDependency, KernelDependencyCV
-from mercer._base.overlap import OVERLAPS
 from mercer.decoders import Direct, Threshold, natural
 from mercer.embedding import Embedding, OrthonormalFrame
 from mercer.features import Explicit
 from mercer.kernels import RBF, Labels, Linear, Tanimoto
 from mercer.metrics import hamming_accuracy, sample_f1, subset_accuracy
+from mercer.spaces.label_sets import OVERLAPS
 
 METRICS = {"f1": sample_f1, "hamming": hamming_accuracy, "subset": subset_accuracy}
 

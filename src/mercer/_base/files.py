@@ -1,4 +1,4 @@
-"""Files are replaced whole or not at all."""
+"""Replace files completely or not at all, and the errors of damaged archives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from uuid import uuid4
 BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
 HEADER = (SyntaxError, OverflowError, struct.error, tokenize.TokenError)
 NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
-"""What reading a damaged archive of arrays, or a file that is none, is known to raise."""
+"""Errors that numpy raises for a damaged archive of arrays, or for a file that is not one."""
 
 
 @contextmanager

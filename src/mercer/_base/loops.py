@@ -20,11 +20,11 @@ from .threads import cores, side_by_side
 
 _checked = partial(numba.njit, boundscheck=True, error_model="numpy")
 compiled = _checked(cache=True, no_cfunc_wrapper=True)
-"""Compile a function once for all processes; without the wrapper for C that nobody calls."""
+"""Compile a function once for all processes, without a wrapper for C."""
 inlined = _checked(inline="always")
-"""Write a function into the compiled one that calls it: alone it would be compiled once more."""
+"""Inline a function into the compiled one that calls it, so that it is not compiled on its own."""
 PARTS = 4
-"""Parts for each core: rounds that take longer than others do not keep the rest waiting."""
+"""Parts for each core; with several, a slow part does not keep the other cores waiting."""
 NOTICE = (
     "mercer: compiling, once in this environment; it takes some seconds. "
     "`mercer compile` does it ahead of time."

@@ -1,4 +1,4 @@
-"""Memory is checked before it is used: a refusal in a sentence beats a killed process."""
+"""Free memory and the size of objects, so that a fit that needs too much is refused at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENTRIES = 2**23
 ROWS = 4096
 """Rows of a temporary block of rows."""
 SHARE = 0.9
-"""How much of the free memory a fit may plan to use."""
+"""The fraction of the free memory that a fit may plan to use."""
 
 
 def available() -> float:

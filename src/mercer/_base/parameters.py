@@ -1,4 +1,4 @@
-"""The parameters of a part: declared as fields, checked, and whether two parts are equal."""
+"""Parameters of kernels, operators and other parts: declared, checked and compared."""
 
 from __future__ import annotations
 

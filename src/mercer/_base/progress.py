@@ -1,4 +1,4 @@
-"""What can be seen of a long fit: scikit-learn's callbacks where it has them, and a bar."""
+"""Progress of a long fit: scikit-learn's callbacks if it has them, and a progress bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sklearn
 
 T = TypeVar("T")
 WATCHERS = {"_skl_callbacks", "_parent_callback_ctx"}
-"""What scikit-learn sets on an estimator, or on a search around it, that somebody watches."""
+"""Attributes that scikit-learn sets on an estimator with callbacks, also inside a search."""
 
 
 class Observed:

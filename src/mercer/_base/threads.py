@@ -1,4 +1,4 @@
-"""Threads for passes over large arrays, which numpy makes on one core."""
+"""Threads for operations on large arrays, which numpy would run on one core."""
 
 from __future__ import annotations
 
@@ -16,22 +16,19 @@ from threadpoolctl import ThreadpoolController
 from .arrays import blocks
 
 HELD = 2**16
-"""Numbers that stay in the cache of a core."""
+"""Numbers of an array that fit in the cache of a core."""
 MANY = 2**20
-"""Numbers from which on threads pay."""
+"""Numbers of an array from which on threads are faster."""
 AT_ONCE = 2**19
-"""Numbers of a block that one of several threads makes at once.
-
-Of smaller blocks threads would mostly wait for Python's lock.
-"""
+"""Numbers in a block if several threads work: on smaller ones they would wait for each other."""
 LEAST_ROWS, MOST_ROWS = 1024, 4096
-"""Rows of such a block: sums of products of fewer take longer to add than to make."""
+"""Limits to the rows of such a block: to add the sums of smaller blocks takes too long."""
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 
 _ONE_OF_MANY: ContextVar[bool] = ContextVar("_ONE_OF_MANY", default=False)
-"""Whether this is one of several threads that work side by side, each on a core."""
+"""Whether this thread is one of several that `side_by_side` runs, each on a core."""
 
 
 def one_of_many() -> bool:
@@ -64,7 +61,7 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
             found[i] = work(parts[i])
 
     token = _ONE_OF_MANY.set(True)
-    contexts = [copy_context() for _ in range(number)]  # numpy's errstate among them
+    contexts = [copy_context() for _ in range(number)]  # with numpy's errstate
     _ONE_OF_MANY.reset(token)
     waiting = [_pool(number).submit(context.run, take_turns) for context in contexts]
     try:
@@ -142,8 +139,8 @@ class _Limit:
 def one_thread_each() -> Iterator[None]:
     """Limit linear algebra libraries to one thread per call inside this context.
 
-    For several threads that make products of their own, and for products so small that the
-    threads of numpy and scipy would only keep each other waiting.
+    For threads that each compute products, and for products so small that the threads of numpy and
+    scipy would only keep each other waiting.
     """
     with _Limit.lock:
         if _Limit.asked == 0:

@@ -1,4 +1,4 @@
-"""Where data files are looked for, and how they are known to be the right ones."""
+"""Find data files, and verify that they are the right ones."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import numpy as np
 from .._base.arrays import Items, blocks, count, dense, host, object_array, take
 from .._base.errors import require
 from .._base.memory import ENTRIES
-from .._base.overlap import OVERLAPS
 from ..kernels import Kendall, Kernel, Labels, Spearman
 from ..kernels._sequences import as_given
+from ..spaces.label_sets import OVERLAPS
 from .rankings import Borda, Kemeny
 
 PRICES = tuple(sorted(np.round(np.linspace(-0.6, 0.6, 49), 3).tolist(), key=abs))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, dense, host
-from .._base.overlap import OVERLAPS
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
+from ..spaces.label_sets import OVERLAPS
 from ._label_decoder import LabelDecoder
 from .base import Ranked
 

@@ -20,8 +20,8 @@ PRECISIONS = ("float64", "float32")
 class Source:
     """Base class of pairs that are read in blocks (X, y) or (X, y, weights).
 
-    A kind of source implements `expected` and `map_reduce`. Everything that is learnt of the pairs
-    (a sample, moments, left-out risks) is a `map_reduce`, so that the kind does not matter.
+    A kind of source implements `expected` and `map_reduce`. A sample, moments and
+    left-out risks are each one `map_reduce`, so that a model does not depend on the kind.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from ..kernels import Kernel
 Step = Callable[[int, Items, Items, np.ndarray | None], Any]
 """A function of the number of the first pair of a block, and of its inputs, outputs and weights."""
 READ_AS = {"U": "text", "i": "float64", "u": "float64", "b": "float64"}
-"""The dtypes that arrays of a kind count as when blocks are compared."""
+"""The dtype under which arrays of each kind are compared between blocks."""
 
 
 class BadBlock(LocatedError):
@@ -120,7 +120,7 @@ def _inputs_outputs_weights(block: Any) -> tuple[Items, Items, Any]:
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
             f"{type(block).__name__}{f' of {len(block)}' if isinstance(block, Sized) else ''}."
         )
-    if isinstance(block[0], list | tuple) and not block[0]:  # of no kind that a kernel knows
+    if isinstance(block[0], list | tuple) and not block[0]:  # which a kernel could not recognise
         raise ValueError("it is empty, found 0 sample(s): leave such blocks out.")
     for items, name in zip(block, ("X", "y", "the weights"), strict=False):
         refuse_scalar(items, name)
@@ -133,7 +133,7 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
         raise ValueError(f"it has {n} pairs and {count(w)} weights: give one weight a pair.")
     w = check_array(w, ensure_2d=False, dtype=np.float64, input_name="the weights")
     if w.shape != (n,) or (w < 0).any():
-        raise ValueError("weights are numbers ≥ 0, one a pair: some are negative, or no numbers.")
+        raise ValueError("weights are numbers ≥ 0, one a pair: some are negative, or not numbers.")
     return w
 
 
@@ -151,7 +151,7 @@ def _require_shape(got: Any, wanted: Any, name: str) -> None:
     """Raise an error if the shape of items is not that of the first block."""
     if got != wanted:
         message = f"each item of {name} has shape {got}, in the first block it has {wanted}"
-        if name == "X" and len(got) == len(wanted) == 1:  # in the words of scikit-learn's
+        if name == "X" and len(got) == len(wanted) == 1:  # as scikit-learn words it
             expected = f"it is expecting {wanted[0]} features as input"
             message = f"{message}: X has {got[0]} features, but {expected}"
         raise ValueError(f"{message}.")

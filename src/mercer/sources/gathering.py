@@ -38,7 +38,7 @@ class Gathering:
         Of the products of a block, "float64" or "float32"; their sums are float64.
     bare, weights
         The input map without the matrix that it applies last, and that matrix; None where every
-        block is turned by it.
+        block is multiplied by it.
     origin
         What the rows of both sides are taken about; None for zero.
     probe
@@ -49,12 +49,12 @@ class Gathering:
     Notes
     -----
     Where the input map ends in a matrix W (`FeatureMap.unweighted`), moments are gathered of the
-    kernel values k = k(x, Z) alone and turned by W once, at the end: for m landmarks that saves
+    kernel values k = k(x, Z) alone and multiplied by W once, at the end: for m landmarks that saves
     2m² of the 3m² multiplications that a pair costs. The price is digits. The moments are summed
     to a relative ε, and W multiplies what is lost: the moment of u = Wᵀk, of length one at most,
     is off by ε‖C‖‖W‖², with C the second moment of what is summed. Summed about a mean, C is the
     covariance of kernel values, small where they are all alike, which is where ‖W‖ is large; the
-    mean is turned by itself. Where ‖C‖‖W‖² is still above STEADY, every block is turned.
+    mean is multiplied on its own. Where ‖C‖‖W‖² is still above STEADY, every block is multiplied.
     """
 
     inputs: FeatureMap
@@ -128,11 +128,11 @@ class Gathering:
     def moments(self) -> Moments:
         """The moments of all coordinates, about `origins` if `center` is set, else about 0."""
         assert self.raw is not None
-        turned = self.raw if self.weights is None else self.raw.mapped(self.weights)
+        found = self.raw if self.weights is None else self.raw.mapped(self.weights)
         if self.center or self.origin is None:
-            return turned
+            return found
         a, b = self.origins
-        return turned.about(-a, -b)
+        return found.about(-a, -b)
 
     @property
     def origins(self) -> tuple[Array, Array]:

@@ -105,7 +105,7 @@ def _matching_files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         raise FileNotFoundError(f"no such file of pairs: {missing[0] if missing else paths}.")
     odd = [str(path) for path in found if path.suffix not in READERS]
     if odd:
-        raise ValueError(f"{odd[0]} has an unknown ending: {sorted(READERS)} are read.")
+        raise ValueError(f"{odd[0]} is of no kind that is read: {sorted(READERS)} are.")
     return found
 
 

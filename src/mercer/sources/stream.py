@@ -130,7 +130,7 @@ class Stream(Source):
             if sum(map(number_of_pairs, found)) >= pairs:
                 break
         if not self.repeats:
-            self.rest = chain(_pop_blocks(found.copy()), blocks)
+            self.rest = chain(found, blocks)
         return found
 
     def _read(self) -> Iterator[Any]:
@@ -224,12 +224,6 @@ class Stream(Source):
 def _own_copy(block: Any) -> Any:
     """Return a block with copied arrays, because a generator may reuse its buffers."""
     return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
-
-
-def _pop_blocks(blocks: list[Any]) -> Iterator[Any]:
-    """Yield the blocks of a list, and remove each one from the list."""
-    while blocks:
-        yield blocks.pop(0)
 
 
 def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:

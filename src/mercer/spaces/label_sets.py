@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -122,3 +122,31 @@ def _first_row(Y: Array, wrong: np.ndarray) -> int:
     if issparse(Y):
         return int(np.searchsorted(Y.indptr, np.flatnonzero(wrong)[0], side="right")) - 1
     return int(np.argwhere(wrong)[0, 0])
+
+
+# -- scores of a predicted set from its overlap with the true set ------------------------------
+
+Overlap = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
+"""A function of the numbers of labels in both sets, in the prediction, in the truth, and of all."""
+
+
+def f1(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
+    """Return the F1 score 2|y ∩ ŷ| / (|y| + |ŷ|) of label sets; 1 for two empty sets.
+
+    The arguments are the sizes of the intersection, of the predicted set and of the true set.
+    """
+    total = predicted + true
+    return np.where(total > 0, 2.0 * both / np.maximum(total, 1), 1.0)
+
+
+def hamming(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
+    """Return the Hamming accuracy of label sets from their sizes and the size of the overlap."""
+    return 1.0 - (predicted + true - 2 * both) / labels
+
+
+def subset(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
+    """Return 1 where the predicted set equals the true set, else 0, from sizes and overlaps."""
+    return ((both == predicted) & (both == true)).astype(float)
+
+
+OVERLAPS: dict[str, Overlap] = {"f1": f1, "hamming": hamming, "subset": subset}

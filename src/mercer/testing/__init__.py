@@ -15,13 +15,6 @@ from .operators import check_operator, check_operator_kernel
 from .parts import check_decoder, check_feature_map, check_loss
 
 __all__ = [
-    "check_decoder",
-    "check_feature_map",
-    "check_kernel",
-    "check_loss",
-    "check_operator",
-    "check_operator_kernel",
-    "check_stream_learner",
-    "check_structured_estimator",
-    "same_outputs",
-]
+    "check_decoder", "check_feature_map", "check_kernel", "check_loss", "check_operator",
+    "check_operator_kernel", "check_stream_learner", "check_structured_estimator", "same_outputs",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Statements that a check makes, with the error that it raises where one does not hold."""
+"""Assertions of the checks, with their tolerances and error messages."""
 
 from __future__ import annotations
 
