@@ -1,6 +1,6 @@
 """Feature maps: finite coordinates of a kernel, exact or of low rank.
 
-`transform(A) @ transform(B).T` gives the kernel back, exactly or nearly. The ridge equation is
+`transform(A) @ transform(B).T` equals the kernel, exactly or approximately. The ridge equation is
 solved in such coordinates, of the inputs (`features=`) and of the outputs (`output_features=`).
 """
 

@@ -29,20 +29,19 @@ class FeatureMap(BaseEstimator):
     """
 
     projects = False
-    """Whether distances are taken in the coordinates alone: in finite features, which are all that
-    k has, and in Weston's kernel PCA."""
+    """Whether distances are those of the coordinates, as for finite features and kernel PCA."""
     operator_valued = False
-    """Whether it is of operator-valued kernels, as `RandomOperatorFourier`."""
+    """Whether it is a map of operator-valued kernels, such as `RandomOperatorFourier`."""
     centered = False
     """Whether the coordinates are those of Φ minus its mean."""
     depends_on_data: Any = True
     """Whether the coordinates change with the items that the map is fitted on."""
     weighs = False
-    """Whether `fit` takes a `sample_weight`: items that count more change the coordinates."""
+    """Whether `fit` takes a `sample_weight`, on which the coordinates depend."""
     rank: Any = None
     """The requested number of coordinates; None where the map or the tolerance determines it."""
     trace_error_ = nan
-    """What the coordinates miss of the items fitted on, tr(K - UUᵀ) / tr K; NaN where unknown."""
+    """The error tr(K - UUᵀ) / tr K of the coordinates of the fitted items; NaN if unknown."""
 
     kernel_: Kernel
 

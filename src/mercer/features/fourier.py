@@ -23,8 +23,8 @@ class RandomFourier(FeatureMap):
     \omega_j, a \rangle]_j`.
 
     A kernel of the difference a - b alone is the Fourier transform of a probability measure
-    (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, dense and multiples know theirs.
-    No landmarks, no kernel values: the map depends on the data's width only.
+    (times k(0)); `RBF`, `Matern`, `Laplacian`, their sums, products and multiples know theirs.
+    The map needs neither landmarks nor kernel values, only the number of columns of the data.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class RandomFourier(FeatureMap):
     Notes
     -----
     The expectation of :math:`\langle u(a), u(b) \rangle` is :math:`k(a, b)`. The
-    diagonal is exact, so that the trace of the error is zero and no certificate. The error of a
-    value falls as :math:`1/\sqrt{\text{rank}}`. Landmarks nearly always need fewer coordinates;
-    random frequencies are for streams of which no sample can be taken.
+    diagonal is exact: the trace of the error is zero and says nothing about the error. The error of
+    a value decreases as :math:`1/\sqrt{\text{rank}}`. Landmarks nearly always need fewer
+    coordinates; random frequencies are for streams of which no sample can be taken.
 
     References
     ----------
@@ -79,7 +79,7 @@ class RandomFourier(FeatureMap):
         if fourier is None:
             raise ValueError(
                 f"{kernel} has no spectrum to draw frequencies from: RandomFourier is for RBF, "
-                "Matern, Laplacian, their sums and dense. Use RandomPivotedCholesky(rank)."
+                "Matern, Laplacian, their sums and products. Use RandomPivotedCholesky(rank)."
             )
         A = kernel.check(A, "A")
         random, shape = check_random_state(self.random_state), ((self.rank + 1) // 2, A.shape[1])
@@ -113,9 +113,10 @@ def _orthogonal_directions(random: np.random.RandomState, shape: tuple[int, int]
 class RandomOperatorFourier(FeatureMap):
     """Ψ(x)_s = u_r(s)(x) a_s: finite features of a shift-invariant operator-valued kernel.
 
-    u(x) are cosines and sines of random phases ⟨ω_r, x⟩, and the vectors a_s say where a wave of
-    frequency ω_r may point, such that K(x, x') ≈ Ψ(x)ᵀ Ψ(x'). For `CurlFree` a wave points along
-    its frequency, for `DivergenceFree` across it; for k B it points along the rows of B^{1/2}.
+    u(x) are cosines and sines of random phases ⟨ω_r, x⟩, and the vectors a_s are the directions in
+    which a wave of frequency ω_r may point, such that K(x, x') ≈ Ψ(x)ᵀ Ψ(x'). For `CurlFree` a wave
+    points along its frequency, for `DivergenceFree` across it; for k B it points along the rows of
+    B^{1/2}.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a kernel is: a similarity on a set that is an inner product somewhere."""
+"""The base class of kernels, the linear kernel, and the names of kernels."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class Kernel(BaseEstimator):
     """
 
     accepts_sparse = False
-    """Whether inputs may be a scipy sparse matrix, one row an item."""
+    """Whether inputs may be a scipy sparse matrix with one row for each item."""
     semi_supervised = False
-    """Whether it learns from inputs whose outputs are not known."""
+    """Whether the kernel learns from inputs whose outputs are not known."""
     unit_norm = False
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
@@ -77,7 +77,7 @@ class Kernel(BaseEstimator):
     # -- what a custom kernel implements ------------------------------------------------------
 
     space: Space = Opaque()
-    """The kind of item that it compares."""
+    """The space of the items that the kernel compares."""
     on_vectors = property(
         lambda self: self.space.on_vectors, doc="Whether items are real vectors, or arrays."
     )
@@ -111,7 +111,7 @@ class Kernel(BaseEstimator):
     def frozen(self) -> Kernel:
         """Return a copy of this fitted kernel that later fits and clones leave unchanged.
 
-        Models that are given it have the very same kernel, whatever they are fitted on.
+        Models with this kernel all use the same one, whatever data they are fitted on.
         """
         other = copy.copy(self)
         other.frozen_ = True
@@ -125,8 +125,8 @@ class Kernel(BaseEstimator):
     def depends_on_data(self) -> bool:
         """Whether fitting on other items changes the values of the kernel.
 
-        Shapes and vocabularies do not count. A custom kernel with a `fit` of its own depends on
-        data unless it says otherwise.
+        Shapes and vocabularies do not count. A custom kernel with a `fit` method depends on data
+        unless it declares ``depends_on_data = False``.
         """
         return type(self).fit is not Kernel.fit
 
@@ -315,7 +315,7 @@ KERNELS = {
     "matern": "Matern", "poly": "Polynomial", "polynomial": "Polynomial",
     "precomputed": "Precomputed", "rbf": "RBF", "spearman": "Spearman", "tanimoto": "Tanimoto",
 }  # fmt: skip
-"""The kernels that have a name of their own, for users who write ``kernel="rbf"``."""
+"""Kernels that can be given by name, as in ``kernel="rbf"``."""
 
 
 def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:

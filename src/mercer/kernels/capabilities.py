@@ -1,7 +1,7 @@
 """Optional abilities of a kernel: each an object, or None.
 
-Whether the object exists is decided by the parameters of an unfitted kernel; using it before a fit
-raises where it needs data. Kernels made of other kernels map their objects.
+The parameters of an unfitted kernel determine whether the object exists; using it before a fit
+raises an error if it needs data. Kernels made of other kernels derive their objects from theirs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Features:
     Attributes
     ----------
     transform
-        The coordinates of a batch, one row an item.
+        A function that returns the coordinates of a batch, one row for each item.
     sparse
-        The same as a sparse matrix, where they are many and mostly zero.
+        The same as a sparse matrix, if coordinates are many and mostly zero.
     inverse
-        The items whose features are nearest to any given rows, where those are known.
+        A function that returns the items whose features are nearest to given rows, if known.
     """
 
     transform: Callable[[Items], Array]
@@ -89,9 +89,9 @@ class Radial:
     value, slope
         The function of the squared distance, and minus its derivative.
     curvature
-        Its second derivative, where that exists at zero.
+        Its second derivative, if that exists at zero.
     bending
-        Curvature over slope, where that is a number: a Gaussian's.
+        Curvature over slope, if that is a constant, as for a Gaussian kernel.
     """
 
     value: Callable[[Array], Array]
@@ -149,7 +149,7 @@ class Fourier:
     Attributes
     ----------
     sample
-        Draws of ω from a generator, one row a frequency, of a given shape.
+        A function of a generator and a shape that draws frequencies ω, one in each row.
     isotropic
         Whether the frequencies have no preferred direction.
     height
@@ -218,11 +218,11 @@ class Multiple:
     Attributes
     ----------
     kernel, scale
-        The kernel whose structure decoders know, and its factor.
+        The kernel that decoders have a method for, and its factor.
     read
-        Features under k to features under `kernel`, of the same point.
+        A function from the features of a point under k to those under `kernel`.
     copies
-        How many times the features of `kernel` stand in those of k.
+        How many times the features of `kernel` are repeated in those of k.
     """
 
     kernel: Any

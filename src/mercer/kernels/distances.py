@@ -1,4 +1,4 @@
-"""Distances between vectors, and the length scales that are read off them."""
+"""Distances between vectors, and length scales computed from them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from .._base.parameters import positive
 from .._base.threads import MANY, in_passes
 
 SMALLEST = 1e-75
-"""The smallest length scale, and one over the largest: fourth powers must not vanish."""
+"""The smallest length scale, and one over the largest, whose fourth powers do not underflow."""
 SAMPLE = 1000
-"""Items from which the scale of all items is estimated."""
+"""Number of items from which the scale of all items is estimated."""
 TYPICAL_ROWS = 31
-"""Rows whose medians are taken for the middle of a batch."""
+"""Number of rows whose median is taken as the centre of a batch."""
 PAIRS = 2**16
-"""Numbers of pairs that are looked at together."""
+"""Number of entries that are recomputed at once."""
 COLUMNS = 16
-"""Columns up to which differences are as fast as a product."""
+"""Number of columns up to which differences are as fast as a matrix product."""
 CANCELLED = 1e-5
-"""Below this share of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
+"""Below this fraction of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
 
 
 def squared(A: Array, B: Array) -> Array:
@@ -46,11 +46,11 @@ def squared(A: Array, B: Array) -> Array:
 
     They are computed from differences if there are few columns, else from one matrix product.
 
-    Differences are right to the last digits, products to about ten. Before a product both batches
-    are moved by a typical row of the second: distances do not change, and data far from the origin
-    keeps its digits. Sparse batches stay where they are, or they would fill up. Pairs much nearer
-    to each other than to that row have lost digits by the subtraction and are computed again, one
-    by one.
+    Differences are accurate to the last digits, products to about ten. Before a product a typical
+    row of the second batch is subtracted from both: distances do not change, and data far from the
+    origin loses no digits. Sparse batches are not shifted, because they would become dense. Pairs
+    much nearer to each other than to the typical row lose digits by cancellation and are computed
+    again from their differences.
     """
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= COLUMNS:
         if len(A) * len(B) < MANY:
@@ -177,8 +177,8 @@ def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
         return np.array([length_scale(float(one)) for one in value])
     if not isinstance(value, str):
         raise ValueError(
-            f"length_scale={positive(value, 'length_scale')!r} has a fourth power that is no "
-            "number any more: rescale the data, and the length scale with it."
+            f"length_scale={positive(value, 'length_scale')!r} has a fourth power that overflows "
+            "or is zero: rescale the data, and the length scale with it."
         )
     if value != "median":
         raise ValueError(f'length_scale must be a positive number or "median", got {value!r}.')
@@ -187,7 +187,7 @@ def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
     D = distances(sample, sample)
     off_diagonal = D[namespace(D).asarray(~np.eye(D.shape[0], dtype=bool))]
     scale = median(off_diagonal) if off_diagonal.shape[0] else 0.0
-    # Half of the pairs being equal makes the median zero: then any scale of the data's own will do.
+    # The median is zero if half of the pairs are equal: use the largest distance instead.
     scale = scale if scale > 0 else float(namespace(D).max(D)) or 1.0
     if not SMALLEST <= scale <= 1.0 / SMALLEST:
         size = "large" if scale > 1 or scale != scale else "small"

@@ -1,4 +1,4 @@
-"""Kernels that are given: by a function, or by their values."""
+"""Kernels given by a function, or by their values."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ def _finite(K: Array) -> Array:
 
 
 class Precomputed(Kernel):
-    """A kernel known by its values.
+    """A kernel given by its values.
 
     Parameters
     ----------
     gram : array or None, default=None
-        The Gram matrix of all items, of training and test; the items are then integers, the rows
-        of it that are meant, on either side of a model and right under cross-validation. Without
-        it (what the string "precomputed" stands for) an input batch is itself a matrix of kernel
-        values, square at fit, one row a new input and one column a training input at predict.
+        The Gram matrix of all training and test items. Items are then integers, the indices of its
+        rows; this works for inputs and outputs and under cross-validation. If None (the string
+        "precomputed"), an input batch is itself a matrix of kernel values: square in `fit`, and in
+        `predict` with a row for each new input and a column for each training input.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Precomputed(Kernel):
     def _diag(self, A: Array) -> Array:
         """Return the diagonal entries of the Gram matrix at the given indices."""
         if self.pairwise:
-            raise ValueError("a precomputed X does not tell k(x, x): use Precomputed(gram).")
+            raise ValueError("k(x, x) is unknown for a precomputed X: use Precomputed(gram).")
         diagonal = namespace(self.gram).linalg.diagonal(self._values())
         return take(diagonal, A)
 

@@ -19,7 +19,7 @@ Values = dict[str, Any]
 OfPairs = Callable[[Items, Items, Array], Values]
 OfItems = Callable[[Items, Array], Values]
 TINY = 1e-30
-"""The imaginary step of a complex-step derivative: nothing is subtracted, so nothing is lost."""
+"""The imaginary step of a complex-step derivative, in which no digits cancel."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,12 @@ class ParameterGradient:
     values
         The positive parameters by name, as fitted. A parameter that is zero is held fixed.
     vjp
-        (A, B, C) to Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each name, a number or an array like the value.
+        A function of (A, B, C) that returns Σ_ij C_ij ∂k(A_i, B_j)/∂θ for each parameter name,
+        a number or an array like the value.
     diag_vjp
-        (A, c) to Σ_i c_i ∂k(A_i, A_i)/∂θ.
+        A function of (A, c) that returns Σ_i c_i ∂k(A_i, A_i)/∂θ for each parameter name.
     most
-        The largest value that a name may have, where there is one.
+        Upper bounds of parameters by name, for those that have one.
     """
 
     values: Values = field(default_factory=dict)

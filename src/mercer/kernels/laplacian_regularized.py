@@ -1,4 +1,4 @@
-"""A kernel deformed by the shape of the inputs, labelled and not: manifold regularisation."""
+"""Manifold regularisation: a kernel that depends on labelled and unlabelled inputs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class LaplacianRegularized(Wrapper):
     kernel : Kernel
         The kernel k, on any set.
     gamma : float, default=1.0
-        How much roughness along the graph costs; 0 is k itself.
+        The weight of the roughness along the graph; the kernel is k if gamma is 0.
     neighbors : int, default=10
-        How many nearest neighbours each input is linked with.
+        The number of nearest neighbours to which each input is linked.
     unlabelled : sequence of items or None, default=None
-        Inputs whose outputs are not known; ``fit(X, y, unlabelled=...)`` of a model, or rows of y
-        that are None, put them here.
+        Inputs whose outputs are not known. A model sets them from ``fit(X, y, unlabelled=...)`` or
+        from rows of y that are None.
 
     Notes
     -----
@@ -60,7 +60,7 @@ class LaplacianRegularized(Wrapper):
     d'Alché-Buc and Szafranski (2011). With another operator B the roughness is measured by
     :math:`\langle g(z_i), B^{-1} g(z_j) \rangle`: directions with large eigenvalues of :math:`B`
     are also smoothed less. As it is a kernel, closed-form leave-one-out, operators, decoders and
-    losses apply unchanged; what is left out is an output, its input stays in the graph.
+    losses apply unchanged. Leaving out an example removes its output; its input stays in the graph.
 
     The graph is built at fit: :math:`n` known inputs take one :math:`n \times n` solve.
 
@@ -117,7 +117,7 @@ class LaplacianRegularized(Wrapper):
                 f"unlabelled inputs have {known[1].shape[1]} features, labelled ones "
                 f"{known[0].shape[1]}: both must be inputs of one kind."
             )
-        # Rows of their own: what is the same object as A is compared with it another way.
+        # A copy, because a kernel treats two batches that are the same object differently.
         self.known_ = take(concatenated(known), np.arange(sum(map(count, known))))
         self.kernel_ = inner.fit(self.known_)
         self.correction_ = self._correction() if self.gamma > 0 else None
@@ -193,7 +193,7 @@ class LaplacianRegularized(Wrapper):
     def _fitted_correction(self) -> Array | None:
         """Return the fitted correction matrix B, or None if gamma is zero."""
         if "known_" not in vars(self):
-            raise ValueError("LaplacianRegularized knows no inputs yet: fit it first.")
+            raise ValueError("LaplacianRegularized is not fitted: fit it first.")
         return self.correction_
 
 

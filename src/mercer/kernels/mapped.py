@@ -54,7 +54,7 @@ class After(Wrapper):
         return f"what {type(self).__name__} made of the items"
 
     accepts_sparse = False
-    check, as_outputs = Kernel.check, Kernel.as_outputs  # of the items before it
+    check, as_outputs = Kernel.check, Kernel.as_outputs  # of items before the transformation
 
     def fit(self, A: Items) -> Kernel:
         """Fit the inner kernel on transformed items."""
@@ -97,17 +97,17 @@ class Mapped(After, Reducible):
     Parameters
     ----------
     function : callable or transformer
-        A function of a batch of items that returns as many; or a transformer. One that is fitted
-        stays as it is; another is fitted where the kernel is. Or a network, any module of PyTorch,
-        which `mercer.train_network` trains. Models save those transformers whose state is arrays
-        (scalers, PCA and the like) and the arrays of networks, but no functions.
+        A function of a batch of items that returns as many items; or a transformer, which is fitted
+        with the kernel if it is not fitted yet; or a network, any PyTorch module, which
+        `mercer.train_network` trains. Models save transformers whose state is arrays (scalers, PCA
+        and the like) and the arrays of networks, but no functions.
     kernel : Kernel
         The kernel on what the function returns.
     space : Space or None, default=None
-        The space of the items before the function; None where nothing is known of them.
+        The space of the items before the function; None if it is unknown.
     inverse : callable, bool or None, default=None
-        A function that undoes the first, for outputs under a kernel whose features can be undone;
-        True for the transformer's own ``inverse_transform``.
+        The inverse of the function, for outputs under a kernel whose features have an inverse; True
+        for the ``inverse_transform`` of the transformer.
 
     Examples
     --------

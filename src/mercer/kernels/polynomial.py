@@ -28,7 +28,7 @@ class Polynomial(VectorKernel):
     gamma : float, default=1.0
         The factor of the inner product.
     coef0 : float, default=1.0
-        What is added to it.
+        The constant that is added to it.
 
     Examples
     --------

@@ -20,8 +20,8 @@ from .multiples import Scaled
 class UnitVariance(Scaled):
     """k(a, b) / v, with v the mean squared distance of items from their mean in feature space.
 
-    v is that of the items that the kernel is fitted on. Fields of a record that are compared so
-    count alike, whatever their units.
+    v is computed from the items that the kernel is fitted on. All fields of a record then have the
+    same weight, whatever their units.
 
     Parameters
     ----------

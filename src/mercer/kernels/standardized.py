@@ -20,29 +20,30 @@ from .wrapper import Wrapper
 
 UNITS = ("each", "common")
 FAR = 1e3
-"""Spreads from zero up to which sparse rows are shifted after their products are taken."""
+"""Largest mean, in standard deviations, for which products of sparse rows are corrected."""
 CONSTANT = 1e-12
-"""A column that varies by less than this share of its largest value does not vary."""
+"""A column is constant if it varies by less than this fraction of its largest value."""
 
 
 class Standardized(After):
     """k((a - m) / s, (b - m) / s): a kernel on vectors whose columns are in units of their spread.
 
-    The units of the columns then change nothing. Sparse rows have the values of dense ones. They
-    stay sparse for kernels of differences, such as `RBF`, and for linear ones; other kernels
-    compare them as dense rows.
+    The kernel does not depend on the units of the columns. Sparse rows give the same values as
+    dense ones. They stay sparse for kernels of differences, such as `RBF`, and for linear kernels;
+    other kernels compare them as dense rows.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel on the scaled vectors.
     units : str or array, default="each"
-        "each" for columns in units of their own spread. "common" for one unit, the mean spread, as
-        the values of a curve have it: columns whose spread is powers of ten apart from the others'
-        are brought to their unit first. Or s itself, one number a column.
+        "each": the unit of a column is its own standard deviation. "common": all columns have the
+        same unit, their mean standard deviation, as is usual for the values of a curve; columns
+        that differ from the others by powers of ten are rescaled by these first. Or an array, the
+        unit s of each column.
     slopes : bool, default=False
-        Whether the differences of neighbouring columns follow the columns, as their slopes do the
-        values of a curve, in a unit in which both vary as much. Dense rows only.
+        Whether to append the differences of neighbouring columns, the slopes of a curve, in a unit
+        in which slopes and values vary equally. Dense rows only.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class Standardized(After):
         self.kernel_ = clone(self._given()).fit(A if self._corrects_products(A) else self._apply(A))
         return self
 
-    # As the kernel inside: only units change.
+    # Items are checked by the inner kernel, because only units change.
     check, as_outputs = Wrapper.check, Wrapper.as_outputs
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 

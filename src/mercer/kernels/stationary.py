@@ -1,4 +1,4 @@
-"""Kernels of the distance alone: RBF, Matérn and Laplacian, k(a, a) = 1."""
+"""Kernels that are functions of a distance, with k(a, a) = 1: RBF, Matérn and Laplacian."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .distances import absolute, exp, fitted_scale, length_scale, scales_by_feat
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
 ROUGHEST, SMOOTHEST = 0.5, 20.5
-"""The smoothness of Matérn functions, from exp(-r) on, and infinity."""
+"""The smallest smoothness of Matérn functions, that of exp(-r), and the largest finite one."""
 
 
 @parameters
 class Stationary(VectorKernel):
-    """Base class of kernels of the distance over a length scale, common to all features or not."""
+    """Base class of kernels that are functions of a distance over one or several length scales."""
 
     accepts_sparse = True
     euclidean = True
-    """Whether it is of the Euclidean distance."""
+    """Whether the distance is Euclidean."""
     nu = inf
-    """The smoothness of the Matérn function that it is of; infinite for the Gaussian."""
+    """The smoothness of the Matérn function; infinite for the Gaussian kernel."""
 
     length_scale: float | str | Array = "median"
     length_scale_: float | np.ndarray = field(init=False)

@@ -58,9 +58,9 @@ class Wrapper(Kernel):
 class OfValues(Wrapper):
     """Base class of kernels computed from the values k(a, b), k(a, a), k(b, b) of another kernel.
 
-    A subclass says how derivatives pass through that function: `_value_vjp` takes weights C of its
-    values to weights of the three, None for the last two where they do not enter; `_diag_value_vjp`
-    takes weights of its diagonal to weights of k(a, a).
+    A subclass implements the chain rule: `_value_vjp` maps weights C of its values to weights of
+    the three, None for the last two if the kernel does not depend on them; `_diag_value_vjp` maps
+    weights of its diagonal to weights of k(a, a).
     """
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array | None, Array | None]:
@@ -106,15 +106,15 @@ class OfValues(Wrapper):
 class OnDevice(Wrapper):
     """The inner kernel with its values on a device, so that the linear algebra runs there.
 
-    Vectors are moved first and compared on the device; strings, graphs and the like are compared
-    on the host, and their Gram matrices moved.
+    Vectors are moved to the device and compared there. Other items, such as strings and graphs, are
+    compared on the host, and their Gram matrices are moved.
 
     Parameters
     ----------
     kernel : Kernel
         The kernel.
     device : str, default="cuda"
-        A device of PyTorch's, such as "cuda" or "cpu".
+        A PyTorch device, such as "cuda" or "cpu".
     """
 
     def __init__(self, kernel: Kernel, device: str = "cuda"):

@@ -14,8 +14,8 @@ from .slots import Slots
 class BlockGram:
     """The Gram matrix of an operator-valued kernel as a linear map of (m, q) to (n, q) arrays.
 
-    ``gram @ C`` is Σ_j K(a_i, b_j) c_j. A custom one implements `apply`; `matrix` follows
-    from it, and is worth overriding where the kernel is cheaper written out.
+    ``gram @ C`` is Σ_j K(a_i, b_j) c_j. A custom Gram matrix implements `apply`. The other methods
+    use it; override `matrix` if the dense matrix can be computed faster than by products.
 
     Attributes
     ----------
@@ -27,10 +27,10 @@ class BlockGram:
     columns: Slots
 
     terms: tuple[tuple[Array, Array], ...] | None = None
-    """The (K, B) of which it is the sum of the k(a_i, b_j) B; else None."""
+    """Pairs (K, B) if the Gram matrix is a sum of Kronecker products of K and B, else None."""
 
     direct = False
-    """Whether one matrix over slots is the best way at any size: each product computes it again."""
+    """Whether the dense matrix is stored at any size, because each product would recompute it."""
 
     def apply(self, D: Array) -> Array:
         """Return the matrix over slots times D, (columns.size, any) to (rows.size, any)."""

@@ -19,8 +19,8 @@ class Covariance(Operator):
     Parameters
     ----------
     power : float, default=1.0
-        1 is the paper's operator, 0 the identity on what the outputs span, between the two a
-        compromise that leave-one-out can choose.
+        1 is the paper's operator and 0 the identity on the span of the outputs. Values in between
+        are compromises, among which leave-one-out can choose.
 
     References
     ----------
@@ -52,8 +52,10 @@ class Covariance(Operator):
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
         """Return the eigenvalues of S_vv / n to the power of `power`, and the eigenvectors."""
-        power = non_negative(self.power, "power")
         values, vectors = eigh(moments.covariance, "output covariance", drop=False)
+        if self.power == 1:
+            return values, vectors
+        power = non_negative(self.power, "power")
         xp = namespace(values)  # a power of 0 is the identity on what the outputs span
         return xp.where(values > 0, values**power, xp.zeros_like(values)), vectors
 

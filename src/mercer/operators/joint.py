@@ -20,7 +20,7 @@ from .separable import as_operator_kernel
 from .slots import Slots
 
 BILINEAR = 1e-8
-"""How far, relative to its values, a joint kernel may be from linear in an output."""
+"""Largest deviation of a joint kernel from linearity in an output, relative to its values."""
 
 
 class JointKernel(Kernel):

@@ -26,8 +26,8 @@ Waves = tuple[np.ndarray, np.ndarray, np.ndarray]
 class OperatorKernel(BaseEstimator):
     """An operator-valued kernel K(x, x'): its values act on the output feature space.
 
-    Most are a scalar kernel times an operator, or sums of such; those that are not
-    (`CoupledKernel`) say how their values act on the coordinates of outputs.
+    Most are a scalar kernel times an operator, or sums of such kernels. The others
+    (`CoupledKernel`) define how their values act on the coordinates of outputs.
 
     Examples
     --------
@@ -38,31 +38,31 @@ class OperatorKernel(BaseEstimator):
     """
 
     separable = False
-    """Whether it is one scalar kernel times one operator, which `separated` then gives."""
+    """Whether the kernel is one scalar kernel times one operator; `separated` returns it."""
 
     operator: Any
-    """The operator of a `Separable`, which has one."""
+    """The operator of a `Separable` kernel; only this kind of kernel has one."""
 
     own_coordinates = False
-    """Whether it speaks of the components of the outputs, not of any coordinates of them."""
+    """Whether values refer to the components of the outputs, not to arbitrary coordinates."""
 
     componentwise = False
-    """Whether its values are diagonal in output coordinates; then `by_component` gives them."""
+    """Whether values are diagonal in output coordinates; then `by_component` returns them."""
 
     depends_on_data: Any = True
     """Whether fitting on other pairs changes its values; custom kernels may declare False."""
 
     centred_outputs = True
-    """Whether `fit` takes outputs less their mean where there is an intercept."""
+    """Whether `fit` expects outputs minus their mean if the model has an intercept."""
 
     spectral = False
-    """Whether it is a function of x - x', with a `spectrum` to draw waves from."""
+    """Whether the kernel is a function of x - x', with a `spectrum` to draw waves from."""
 
     fields: Fields | None = None
-    """The grid of input fields that it was given."""
+    """The grid of the input fields, if it was given as a parameter."""
 
     output_fields: Fields | None = None
-    """The grid of output fields that it was given."""
+    """The grid of the output fields, if it was given as a parameter."""
 
     over_windows = False
     """Whether all grid points of a field share one map of the windows around them."""

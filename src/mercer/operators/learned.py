@@ -16,7 +16,7 @@ from .base import Operator
 from .moments import Moments
 
 SMOOTHING = 1e-9
-"""What keeps B invertible while it is learnt, as a fraction of the mean square of the outputs."""
+"""Ridge that keeps B invertible while it is learnt, relative to the outputs' mean square."""
 
 
 @parameters
@@ -30,20 +30,20 @@ class LearnedOperator(Operator):
     Parameters
     ----------
     penalty : float, default=1.0
-        The price of the trace. Only :math:`\alpha^{\text{power}} \cdot \text{penalty}` changes g
+        The weight of the trace. Only :math:`\alpha^{\text{power}} \cdot \text{penalty}` changes g
         (see Notes): choosing alpha is enough.
     power : float, default=1.0
-        1 is the trace; less finds fewer directions and shrinks those it finds less, at the price of
-        a problem that is not convex; 2 is Dinuzzo's Frobenius norm.
+        1 is the trace. Smaller values find fewer directions and shrink them less, but the problem
+        is then not convex. 2 is the Frobenius norm of Dinuzzo et al.
     max_iter : int, default=500
-        Rounds at most; a `ConvergenceWarning` says where they were too few.
+        Largest number of rounds; a `ConvergenceWarning` is issued if they were too few.
     tol : float, default=1e-05
-        The rounds end when the objective falls by less than this share of itself.
+        The rounds end when the objective decreases by less than this fraction of its value.
 
     Attributes
     ----------
     B_
-        What was learnt, in output coordinates.
+        The learnt matrix B in output coordinates.
     objective_
         The objective after each round; it never rises.
     n_iter_
@@ -65,9 +65,9 @@ class LearnedOperator(Operator):
     :math:`2p/(1 + p)`, times a constant. As B can only lose rank, a tiny multiple of the identity
     is added to :math:`CC^\top`.
 
-    B is made of the same outputs that it is judged on: closed-form leave-one-out, which holds B
-    fixed, would be far too kind. `KernelDependencyCV` refits by K-fold where it meets this
-    operator.
+    B is computed from the outputs on which it is scored, and closed-form leave-one-out, which keeps
+    B fixed, would be far too optimistic. `KernelDependencyCV` therefore refits on K folds if this
+    operator is among the choices.
 
     References
     ----------
@@ -164,8 +164,8 @@ class ReducedRank(Operator):
 
     With :math:`\hat g` the ridge solution under the identity, :math:`B` is the projection on the
     `rank` leading eigenvectors of :math:`\sum_i \hat g(x_i) \hat g(x_i)^\top`, so that the model is
-    :math:`B \hat g`: directions of the outputs that the
-    inputs say little of are left at their mean, however much they vary.
+    :math:`B \hat g`. Directions of the outputs that the inputs hardly explain are predicted by
+    their mean, however much they vary.
 
     Parameters
     ----------
@@ -180,9 +180,9 @@ class ReducedRank(Operator):
     Notes
     -----
     The sum is :math:`S_{vu} (S_{uu} + \alpha I)^{-1} S_{uu} (S_{uu} + \alpha I)^{-1}
-    S_{uv}`, made of the moments, so that pairs may come in blocks. B is made of the outputs that it
-    is judged on: `KernelDependencyCV` refits by K-fold where it meets this operator, as with
-    `LearnedOperator`.
+    S_{uv}`, a function of the moments, so that pairs may be streamed. As with `LearnedOperator`,
+    `KernelDependencyCV` refits on K folds if this operator is among the choices, because B is
+    computed from the outputs on which it is scored.
 
     References
     ----------

@@ -20,16 +20,16 @@ class Mixture(Operator):
     :math:`B = \sum_m w_m B_m \operatorname{tr}(S_{vv}) / \operatorname{tr}(B_m S_{vv})`, with
     weights :math:`w_m \ge 0` that sum to one.
 
-    Each part is first brought to give the outputs a mean weight of one (the identity stays as it
-    is), so that weights mean the same whatever the units of the outputs and whatever is appended
-    to them.
+    Each operator is first scaled such that the outputs have a mean weight of one, which leaves the
+    identity unchanged. The meaning of the weights then depends neither on the units of the outputs
+    nor on columns of zeros that are appended to them.
 
     Parameters
     ----------
     operators : sequence of Operator
-        The parts.
+        The operators to mix.
     weights : sequence of float
-        One for each part.
+        One weight for each operator.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Second moments of the data: all that the ridge equation and the operators need to know of it."""
+"""Second moments of the data, which are enough for the ridge equation and the operators."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def as_operator_kernel(
 ) -> OperatorKernel:
     """Return an operator-valued kernel; a scalar kernel is multiplied by the identity.
 
-    None stands for an RBF of the data's own length scale.
+    None stands for an RBF kernel whose length scale is the median distance of the data.
 
     Examples
     --------

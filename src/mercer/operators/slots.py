@@ -1,4 +1,4 @@
-"""Which output components of a batch a kernel ties together."""
+"""The groups of output components that a kernel couples."""
 
 from __future__ import annotations
 
