@@ -16,9 +16,9 @@ from ..kernels import Kernel
 from .base import Ranked
 
 PAIRS, CANDIDATES = 1024, 2048
-"""Scores and distinct candidates that are looked at together."""
+"""The numbers of scores and of distinct candidates that are computed together."""
 ENTRIES = 2**22
-"""Numbers that points may take in sparse features."""
+"""The largest number of entries of points in sparse features."""
 
 
 class CandidateLists:
@@ -37,11 +37,11 @@ class CandidateLists:
     def __init__(self, kernel: Kernel, lists: Sequence[Items], start: int = 0):
         self.kernel = kernel
         self.lists = [_check_list(row, start + t) for t, row in enumerate(lists)]
-        self.pool, self.places = self._pool(start)
+        self.pool, self.positions = self._pool(start)
         self.first: dict[Hashable, int] = {}
         keys = kernel.space.keys(self.pool)
         names = [self.first.setdefault(key, len(self.first)) for key in keys]
-        self.numbers = np.array(names, dtype=np.intp)[self.places]
+        self.numbers = np.array(names, dtype=np.intp)[self.positions]
         self.lengths = np.array([len(row) for row in self.lists])
         self.ends = np.cumsum(self.lengths)
 
@@ -51,7 +51,7 @@ class CandidateLists:
         A bad candidate is named by its list and its position there.
         """
         objects = {id(y): y for row in self.lists for y in row}
-        place = {name: i for i, name in enumerate(objects)}
+        position = {name: i for i, name in enumerate(objects)}
         try:
             pool = self.kernel.as_outputs(list(objects.values()), "candidates")
             self.kernel.check(pool, "candidates")
@@ -60,7 +60,7 @@ class CandidateLists:
                 outputs = self.kernel.as_outputs(row, f"candidates[{start + t}]")
                 self.kernel.check(outputs, "candidates")
             raise
-        return pool, np.array([place[id(y)] for row in self.lists for y in row], dtype=np.intp)
+        return pool, np.array([position[id(y)] for row in self.lists for y in row], dtype=np.intp)
 
     @cached_property
     def distinct(self) -> list[np.ndarray]:
@@ -79,14 +79,15 @@ class CandidateLists:
             scores = 2.0 * inner[start:end] - (norms[start:end] - least)
             order = np.argsort(-scores, kind="stable")[:k]
             row = [
-                (self.pool[self.places[start + j]], float(scores[j] - least + shift)) for j in order
+                (self.pool[self.positions[start + j]], float(scores[j] - least + shift))
+                for j in order
             ]
             ranked.append(row)
         return ranked
 
     def _parts(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
         """Return ⟨g, Φ(y)⟩ and l(y, y) of each list entry y at the point g of its list."""
-        distinct = take(self.pool, self.places[np.unique(self.numbers, return_index=True)[1]])
+        distinct = take(self.pool, self.positions[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
         order, T = np.argsort(self.numbers, kind="stable"), _in_features(points)
@@ -153,7 +154,7 @@ class OwnCandidates:
     Attributes
     ----------
     function, kernel
-        From an input to its list, and the output kernel.
+        The function from an input to its list, and the output kernel.
     known
         The keys of the training outputs.
     """

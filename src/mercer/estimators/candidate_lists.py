@@ -35,12 +35,12 @@ def ranked_lists(
     X
         The inputs.
     candidates
-        As many lists; they may come one by one.
+        A list for each input, or an iterator of such lists.
     k
         How many candidates are returned.
     leave_out
-        Whether training examples whose outputs are in a list are left out when it is ranked. None:
-        where a list has candidates of both kinds, with a warning.
+        Whether training examples whose outputs are in a list are left out when it is ranked. None
+        leaves them out of lists that also hold other outputs, with a warning.
     """
     exclusion = _Exclusion(model, leave_out)
     n = count(X)
@@ -72,13 +72,13 @@ def ranked_inputs(
         owners, sets = np.repeat(np.arange(len(batch)), found.lengths), exclusion.examples_in(found)
         scores = np.empty(len(owners))
         for some in blocks(len(owners), CANDIDATES):
-            X, own = take(found.pool, found.places[some]), owners[some]
+            X, own = take(found.pool, found.positions[some]), owners[some]
             out = [sets[t] for t in own] if sets else []
             points = exclusion.points_without(model.embed(X), X, np.arange(len(own)), out)
             scores[some] = -host(points.sqdistances_to(take(Y, start + own)))
         for end, size in zip(found.ends, found.lengths, strict=True):
             best = end - size + np.argsort(-scores[end - size : end], kind="stable")[:k]
-            yield [(found.pool[found.places[j]], float(scores[j])) for j in best]
+            yield [(found.pool[found.positions[j]], float(scores[j])) for j in best]
         start += len(batch)
     next(lists, None)
     exclusion.report(count(Y))
@@ -132,7 +132,17 @@ def _training_items(model: Any, kind: str) -> Items:
 
 
 class _Exclusion:
-    """Helper that predicts without the training examples that are among the candidates."""
+    """Predictions without the training examples that are among the candidates.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator.
+    leave_out
+        As in `ranked_lists`.
+    kind
+        Whether candidates are compared with the training items on the "output" or "input" side.
+    """
 
     def __init__(self, model: Any, leave_out: bool | None, kind: str = "output"):
         self.model, self.leave_out, self.kind = model, leave_out, kind
@@ -146,8 +156,8 @@ class _Exclusion:
         keys = kernel.space.keys(_training_items(model, kind))
         for i, key in enumerate(keys):
             self.rows.setdefault(key, []).append(i)
-        self.n, self.left, self.unfair = len(keys), False, 0
-        self.why = ""
+        self.n, self.left_out, self.mixed_lists = len(keys), False, 0
+        self.refusal = ""
 
     def points_without(
         self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
@@ -164,9 +174,9 @@ class _Exclusion:
         except NotSupported as problem:
             if self.leave_out:
                 raise
-            self.why = str(problem)
+            self.refusal = str(problem)
             return points
-        self.left = True
+        self.left_out = True
         return found
 
     def examples_in(self, lists: CandidateLists) -> list[np.ndarray]:
@@ -187,15 +197,15 @@ class _Exclusion:
                     "nothing to learn from. Use leave_out_candidates=False."
                 )
             sets.append(out if self.leave_out or not every else out[:0])
-        self.unfair += sum(len(own) > 0 for own in sets)
+        self.mixed_lists += sum(len(own) > 0 for own in sets)
         return sets
 
     def report(self, n: int) -> None:
         """Warn of training examples that were left out by default, or could not be left out."""
-        if self.leave_out is not None or not self.unfair:
+        if self.leave_out is not None or not self.mixed_lists:
             return
-        mixed = f"{self.unfair} of {n} candidate lists mix training {self.kind}s with others"
-        if self.left:
+        mixed = f"{self.mixed_lists} of {n} candidate lists mix training {self.kind}s with others"
+        if self.left_out:
             text = (
                 f"{mixed}: their examples were left out of the model that ranks the list, because "
                 f"a training {self.kind} votes for itself. leave_out_candidates=True says that "
@@ -204,6 +214,7 @@ class _Exclusion:
         else:
             text = (
                 f"{mixed} and were ranked by the whole model, in which a training {self.kind} "
-                f"votes for itself: {self.why} leave_out_candidates=False says that this is meant."
+                f"votes for itself: {self.refusal} leave_out_candidates=False says that this is "
+                "meant."
             )
         warn(text)

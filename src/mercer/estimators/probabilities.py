@@ -68,7 +68,7 @@ class Probabilities(BaseEstimator):
         k = T.shape[1]
         w = np.ones((len(T), 1)) if weights is None else np.asarray(weights, float)[:, None]
         n = float(w.sum())
-        # Instead of certainty, n of n + 1 rows are right: scores that tell all rows apart would
+        # Instead of certainty, n of n + 1 rows are right: scores that separate all rows would
         # make the slope infinite.
         T = (n * T + (1.0 - T) / (1 if self.multilabel else max(k - 1, 1))) / (n + 1.0)
 

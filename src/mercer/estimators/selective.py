@@ -29,7 +29,7 @@ class ExpectedQuality:
     curve
         The increasing function from certainty to expected quality.
     certainty, quality
-        Of every left-out prediction.
+        The certainty and the quality of every left-out prediction.
     """
 
     model: Any
@@ -64,7 +64,7 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
     metric
         A function of true and predicted outputs, greater being better, that takes
         ``average=False``. None for the metric of the outputs' space; for vectors and curves the
-        share of the variance that is explained, 1 - ‖y - ŷ‖² / mean ‖y - ȳ‖², not below 0.
+        fraction of the variance that is explained, 1 - ‖y - ŷ‖² / mean ‖y - ȳ‖², not below 0.
     """
     points = model.loo_embed()
     quality = _left_out_quality(model, points, metric)

@@ -161,11 +161,13 @@ class JackknifeRadii(Reducible):
 
     def _units(self, X: Items, checked: Items) -> Callable[[slice], Any]:
         """Return a function of a slice of X: the unit of scores for every left-out model."""
-        if self.scale is None:
-            return lambda rows: None
-        if isinstance(self.scale, LeftOutScale):
-            return self.scale.at(checked)
-        return self.scale.at(X)[:, None].__getitem__
+        scale = self.scale
+        if isinstance(scale, LeftOutScale):
+            return scale.at(checked)
+        if scale is None or scale.model is None:
+            same = None if scale is None else scale.shape
+            return lambda rows: same
+        return scale.at(X)[:, None].__getitem__
 
     def _half_widths(self, sizes: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
         """Return for each input the half-width of a set that contains its jackknife+ set.
