@@ -411,7 +411,7 @@ def test_bad_parameters_are_named(params, message):
         ([[[0.0]], [[1.0]]], [["a"], [None]], r"y\[1\] holds a label that is missing"),
         ([[[0.0]], [[1.0]]], [[1.0], [np.nan]], r"y\[1\] holds a label that is missing"),
         ([[[0.0]], [[1.0]]], ["a", 3], r"y\[1\] must be a sequence of symbols"),
-        ([[], []], ["", ""], "no place to learn from"),
+        ([[], []], ["", ""], "got empty sequences only"),
         ([], [], "X is empty"),
     ],
 )

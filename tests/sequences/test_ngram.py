@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mercer import SequenceTransducer
 from mercer.kernels._sequences import Alphabet
 from mercer.sequences.transduction import ngram
-from mercer.sequences.transduction._joint_loops import Counts, log_probability
+from mercer.sequences.transduction._rescoring_loops import JointCounts, log_probability
 from mercer.sequences.transduction.joint import END
 from mercer.sequences.transduction.ngram import NGram
 
@@ -65,7 +65,7 @@ def test_joint_models_are_distributions_also_of_outlines():
     fitted = model.fit(X, X).model_
     known = int(fitted.emissions.first[-1])  # the last symbol is the unknown one
     for joint in (fitted.joint, fitted.outline):
-        counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
+        counts = JointCounts(joint.keys, joint.table, joint.values, joint.size, joint.number)
         events = np.unique(joint.number[:known]) + 2
         assert joint.size == len(events) + 1  # the end
         for past in ([0] * 5, [*events[:2], 0, 0, 0][::-1], [*events] * 5):

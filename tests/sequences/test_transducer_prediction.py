@@ -11,7 +11,7 @@ from mercer.kernels import LocalWindow
 from mercer.kernels._sequences import Alphabet
 from mercer.sequences.transduction import alignment
 from mercer.sequences.transduction.confidence import Confidence
-from mercer.sequences.transduction.trie import prefix_tree
+from mercer.sequences.transduction.decoding import prefix_tree
 
 
 def spelt(x):

@@ -17,53 +17,54 @@ from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
 from .markov.chains import LABEL, Chains, encode_labels
 from .markov.dual import DualProblem
-from .markov.solve import node_potentials, place_rows, solve
+from .markov.solve import kernel_rows, node_potentials, solve
 
 BLOCK = 512
-"""Places that are scored at once: their kernel values stay in the cache."""
+"""The number of positions that are scored at once; their kernel values fit into the cache."""
 
 
 @parameters
 class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
-    r"""Sequences of vectors to sequences of labels: a chain with kernels, learnt by its margins.
+    r"""Max-margin Markov network: a model from sequences of vectors to sequences of labels.
 
     A labelling y of a sequence x of as many vectors is scored by
 
     .. math:: s(x, y) = \sum_t f(x_t, y_t) + \sum_t T[y_{t-1}, y_t],
 
-    f being as smooth as the kernel says, and the best one is predicted (Viterbi). Minimises
+    where f is in the function space of the kernel, and the best labelling is predicted (Viterbi).
+    The fit minimises
 
     .. math::
 
         \tfrac12 \lVert w \rVert^2 + C \sum_i \max_y [\Delta(y_i, y) - s(x_i, y_i) + s(x_i, y)],
 
-    where :math:`\Delta` counts wrong labels and :math:`w` is all that :math:`s` is linear in: each
-    training sequence should beat every other labelling by as many as it has labels wrong.
+    where :math:`\Delta` counts wrong labels and :math:`w` are the parameters of :math:`s`: the
+    score of a true labelling should exceed that of any other one by the number of its wrong labels.
 
     Parameters
     ----------
     kernel : Kernel, default=None
         The kernel on vectors, such as ``Normalized(Polynomial(3))``; None is ``RBF("median")``.
     C : float, default=1.0
-        What a unit of missing margin costs. It is of order 1 for a normalised kernel, of order
-        1 / k(x, x) for another; far above that, margins become hard and the ascent slow.
+        The cost of a unit of missing margin. Good values are near 1 for a normalised kernel, near
+        1 / k(x, x) for another; with much larger ones the fit is slow.
     transitions : float, default=1.0
         The weight of label bigrams relative to the kernel; 0 leaves them out.
     features : FeatureMap, default=None
         Coordinates of the vectors, such as ``IncompleteCholesky(rank=500)``, for a fit at low
-        rank; None is exact, with the Gram matrix of all places.
+        rank; None is exact, with the Gram matrix of all vectors.
     gap : float, default=0.01
-        Stop when the duality gap is at most this share of the dual objective.
+        The fit stops when the duality gap is at most this fraction of the dual objective.
     max_passes : int, default=1000
-        The largest number of passes over the training sequences; a warning says when they did not
-        suffice.
+        The largest number of passes over the training sequences; there is a warning if the gap is
+        not reached.
     average : bool, default=False
-        Whether to take the average of the points after all passes, later ones counting more,
-        rather than the last.
+        Whether to use the average of the solutions after all passes, later ones with more weight,
+        rather than the last one.
     random_state : int, RandomState or None, default=0
         Seeds the order of every pass.
     verbose : bool, default=False
-        Whether passes and their gaps are shown.
+        Whether to show passes and their gaps.
 
     Attributes
     ----------
@@ -74,12 +75,13 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     transitions_
         T[b, c], the score of label c after label b.
     potentials_
-        The node potentials as a map: ``potentials_.transform(vectors)`` has one column a label.
+        The node potentials as a map: ``potentials_.transform(vectors)`` has one column for each
+        label.
     objective_, dual_objective_, duality_gap_, relative_gap_
-        The objective reached, the lower bound of its minimum, their difference, and that as a
-        share of the bound.
+        The objective, a lower bound of its minimum, their difference, and that as a fraction of
+        the bound.
     history_
-        After each pass a certificate with `primal`, `dual`, `gap` and `relative`.
+        For each pass the `primal` and `dual` objective, their `gap` and the `relative` gap.
     n_passes_
         The number of passes.
     n_features_in_
@@ -90,12 +92,12 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     With :math:`\psi(x, y)` the joint features, the dual maximises :math:`C \sum_i
     \sum_y \alpha_i(y) \Delta(y_i, y) - \tfrac12 \lVert w \rVert^2` with :math:`w = C \sum_i \sum_y
     \alpha_i(y) (\psi(x_i, y_i) - \psi(x_i, y))`, each :math:`\alpha_i` a distribution over
-    labellings. It is climbed one sequence at a time: Viterbi on scores plus losses finds the
-    labelling that Frank–Wolfe asks for; weight then moves to it, and between the labellings met
-    before, in pairwise steps with exact line search. All that a step changes is a few columns of
-    the node scores f(x_t, c) = Σ_s A[s, c] k(x_t, x_s) of all places, which are kept up to date, so
-    that an answer of Viterbi costs no kernel. The gap is that of the whole problem, computed by one
-    Viterbi a sequence after each pass, and once more from the start at the end.
+    labellings. It is maximised one sequence at a time: Viterbi on scores plus losses finds the
+    labelling of a Frank–Wolfe step; weight then moves to it, and between earlier labellings, in
+    pairwise steps with exact line search. A step changes only a few columns of the node scores
+    f(x_t, c) = Σ_s A[s, c] k(x_t, x_s), which are stored for all positions t, so that Viterbi needs
+    no kernel evaluations. The gap is that of the whole problem, computed by one Viterbi for each
+    sequence after each pass, and without accumulated rounding errors at the end.
 
     References
     ----------
@@ -141,23 +143,23 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         Parameters
         ----------
         X
-            Sequences of vectors of one length (or of images): matrices with one row a place.
+            Sequences of vectors of one length (or of images): matrices with one row per vector.
         y
-            As many sequences of labels, each as long as its input: strings, or lists, tuples or
+            A sequence of labels for each input, of the same length: strings, or lists, tuples or
             arrays of labels.
         """
         self.__dict__.update(self._fitted(X, y))
         return self
 
     def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
-        """Fit the model, and return its fitted attributes as a dictionary."""
+        """Return the fitted attributes of the model as a dictionary."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
         gap, limit = positive(self.gap, "gap"), integer(self.max_passes, "max_passes")
         rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
         outputs, labels, gold = encode_labels(chains, y)
-        rows, fitted = place_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
+        rows, fitted = kernel_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
         gram = fitted is None
         problem = DualProblem(rows, gram, chains.starts, gold, len(labels), C, transitions)
         point, history = solve(problem, gap, limit, bool(self.average), bool(self.verbose), rng)
@@ -182,8 +184,8 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         kernel = clone(RBF("median") if self.kernel is None else as_kernel(self.kernel))
         if kernel.pairwise:
             raise ValueError(
-                'kernel="precomputed" is not possible: a place is a vector here. Use '
-                "Precomputed(gram), with the index of each place as its vector."
+                'kernel="precomputed" is not supported. Use '
+                "Precomputed(gram), with the index of each vector in its place."
             )
         return kernel
 
@@ -213,12 +215,12 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         return symbol_accuracy(y, self.predict(X))
 
     def _chains(self, X: Items) -> Chains:
-        """Check and concatenate the input sequences of a prediction."""
+        """Return the input sequences of a prediction, checked and concatenated."""
         check_is_fitted(self)
         return Chains.of(X, self.kernel_, self.n_features_in_)
 
     def _nodes(self, chains: Chains) -> np.ndarray:
-        """Return the label scores of all positions, (positions, labels), in blocks."""
+        """Return the score of each label at each position, (positions, labels)."""
         vectors = chains.vectors
         parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
         nodes = np.concatenate([np.zeros((0, len(self.labels_))), *parts])

@@ -1,4 +1,4 @@
-"""Prediction by a fitted transducer: best outputs, the best few, and their probabilities."""
+"""The prediction methods of `SequenceTransducer`."""
 
 from __future__ import annotations
 
@@ -84,22 +84,21 @@ class TransducerPrediction:
     ) -> list[Ranked]:
         """Return the best `k` outputs of each input with their probabilities, best first.
 
-        The probabilities are calibrated on pairs left out of the fit; what is left to one is the
-        probability of any other output. Those of all `candidates` of an input sum to one.
+        The probabilities are calibrated on pairs left out of the fit; one minus their sum is the
+        probability of all other outputs. Those of all `candidates` of an input sum to one.
         """
         candidates = checked_candidates(candidates)
         many = max([integer(k, "k", 1), LISTED, *map(len, candidates or [])])
         ranked = self._ranked_outputs(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
-        found = replace_scores_by_probabilities(
-            ranked, self.confidence_, [len(x) for x in X], closed
-        )
-        return [row[:k] for row in found]
+        lengths = [len(x) for x in X]
+        ranked = replace_scores_by_probabilities(ranked, self.confidence_, lengths, closed)
+        return [row[:k] for row in ranked]
 
     def _ranked_outputs(
         self, X: Items, k: int, context: Items, candidates: Items, lexicon: Items
     ) -> list[Ranked]:
-        """Check the arguments, and return the best `k` outputs of each input."""
+        """Return the best `k` outputs of each input with scores, after a check of the arguments."""
         check_is_fitted(self)
         if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
             return []
@@ -117,7 +116,7 @@ class TransducerPrediction:
         return best_outputs(models, X, k, context, candidates, lexicon)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the forward and the backward model of a loaded transducer."""
+        """Raise `DamagedModel` unless the forward and the backward model are valid."""
         if not hasattr(self, "model_"):
             return
         self._forward.check_loaded(limits)

@@ -28,7 +28,7 @@ from .transduction.side_information import check_context
 from .transduction.task import Task, groups_of_equal_inputs
 
 LOW = 0.5
-"""Left-out accuracy below which a fit warns that symbols change their order."""
+"""The left-out accuracy below which a fit warns if symbols change their order."""
 
 
 @parameters
@@ -46,8 +46,8 @@ class SequenceTransducer(
 
     where :math:`p(c \mid \cdot)` is the softmax of the ridge scores over a temperature, and
     :math:`p(\text{output})` is an n-gram model of the training outputs. The best outputs are then
-    compared by v log p(input, output) too, from two joint n-gram models of input symbols and
-    chunks. One of them knows all symbols, the other one distinguishes only vowels.
+    scored with v log p(input, output) added, from two joint n-gram models of input symbols and
+    chunks. One of them distinguishes all symbols, the other one only vowels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class SequenceTransducer(
         A `LocalWindow`, or one times an operator on chunks (``LocalWindow() * Covariance(0.5)``);
         None is ``LocalWindow()``.
     alpha : float, default=1.5
-        The ridge.
+        The ridge parameter.
     max_chunk : int, default=3
         The largest number of output symbols that an input symbol emits.
     beam : int or None, default=8
@@ -154,27 +154,27 @@ class SequenceTransducer(
         X
             Inputs: strings, or lists or tuples of tokens; they may be empty.
         y
-            As many outputs, likewise.
+            The output of each input, of the same types.
         groups
-            A label for each pair: pairs of one label are left out together when something is
-            chosen. None: pairs with equal inputs and contexts.
+            A label for each pair: pairs with the same label are left out together in calibration.
+            None: pairs with equal inputs and contexts are.
         context
-            What else is known of each input, which every position then sees: a label, a list or
-            set of labels, or any item that `context_kernel` compares. The labels are tokens behind
-            the input too, so that each can emit a chunk of its own.
+            What else is known of each input: a label, a list or set of labels, or any item that
+            `context_kernel` compares. It is a feature of every position. Labels are also appended
+            to the input as tokens, so that each can emit a chunk.
         outputs
-            More outputs, without inputs: the n-gram model is learnt from them as well.
+            Outputs without inputs, to which the n-gram model is fitted too.
         """
-        most = 2 + 2 * (self.folds if isinstance(self.folds, int) else 20)
+        n_steps = 2 + 2 * (self.folds if isinstance(self.folds, int) else 20)
         given = (X, y, groups, context, outputs)
-        fitted = observed(self, most, lambda steps: self._fitted(*given, steps), X, y)
+        fitted = observed(self, n_steps, lambda steps: self._fitted(*given, steps), X, y)
         self.__dict__.update(fitted)
         return self
 
     def _fitted(
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
-        """Fit the model, and return its fitted attributes as a dictionary."""
+        """Return the fitted attributes of the model as a dictionary."""
         window, operator = check_parameters(self)
         X, y = checked_pairs(X, y)
         if context is not None:
@@ -200,7 +200,7 @@ class SequenceTransducer(
             "confidence_": chosen.confidence,
             "coder_": pairs.coder,
             "sources_": pairs.coder.symbols,
-            "targets_": pairs.targets,
+            "targets_": pairs.coder.targets,
             "skipped_": np.setdiff1d(np.arange(len(X)), pairs.keep),
             "sample_": y[0],
             "beam_": self.beam,
@@ -209,7 +209,11 @@ class SequenceTransducer(
     def _align_and_calibrate(
         self, task: Task, steps: Steps
     ) -> tuple[PieceOrder | None, Task, Aligned, Calibration]:
-        """Align and calibrate, with input pieces reordered if that is more accurate."""
+        """Return the order of pieces, the task, its aligned pairs and their calibration.
+
+        The pieces of inputs are reordered if that is more accurate on left-out pairs; otherwise
+        the order is None.
+        """
         backward = self.direction == "backward"
         (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
         chosen = calibrate(self, pairs, steps)
@@ -222,15 +226,15 @@ class SequenceTransducer(
                 return order, ordered, others, calibration
         if chosen.accuracy is not None and chosen.accuracy < LOW and has_crossings(task.X, task.y):
             warnings.warn(
-                "outputs have symbols of the inputs in another order, which SequenceTransducer "
-                f"cannot follow: its left-out accuracy is {chosen.accuracy:.2f}. Bring the inputs "
+                "outputs have the symbols of inputs in another order, which SequenceTransducer "
+                f"cannot learn: its left-out accuracy is {chosen.accuracy:.2f}. Bring the inputs "
                 "into that order before the fit.",
                 stacklevel=6,
             )
         return None, task, pairs, chosen
 
     def _fit_backward(self, task: Task, chosen: Calibration) -> Decoding | None:
-        """Fit the model that reads sequences from the end; None if it is not requested."""
+        """Return the fitted backward model; None unless direction="both"."""
         if self.direction != "both":
             return None
         pairs = task.aligned(backward=True)
@@ -241,14 +245,14 @@ class SequenceTransducer(
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:
-        """The parameters that `ConformalSets` sets, because it calibrates itself."""
+        """The parameters that `ConformalSets` sets, because it has its own calibration."""
         return {"folds": None} if isinstance(self.folds, str) else {}
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
         """Return the input symbols of training pair `i`, each with the output symbols it emits."""
         check_is_fitted(self)
         if i in self.skipped_:
-            raise ValueError(f"pair {i} was skipped: its output is too long to be aligned.")
+            raise ValueError(f"pair {i} was skipped, because its output is too long to be aligned.")
         p = int(i) - int((self.skipped_ < i).sum())
         source = self.alignment_.source
         symbols = source.flat[source.starts[p] : source.starts[p + 1]]

@@ -1,1 +1,1 @@
-"""The parts of `MaxMarginMarkovNetwork`: chains, their best labellings, the dual and its ascent."""
+"""The parts of `MaxMarginMarkovNetwork`: chains, Viterbi, the dual problem and its solver."""

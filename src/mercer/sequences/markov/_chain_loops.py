@@ -1,6 +1,6 @@
-"""Labellings of chains: their scores and the best of them, compiled.
+"""Compiled loops over the labellings of chains: their scores, and the best labelling.
 
-A chain has scores nodes[t, c] of label c at place t and edges[b, c] of label c after label b.
+A chain has scores nodes[t, c] of label c at position t and edges[b, c] of label c after label b.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def add_loss(nodes, gold):
 
 @compiled
 def best_paths(nodes, edges, starts, paths):
-    """Write the best labelling of every chain; chain i has positions starts[i]:starts[i + 1]."""
+    """Write the best labelling of each chain into `paths`; chain i is starts[i]:starts[i + 1]."""
     for i in range(len(starts) - 1):
         here = slice(starts[i], starts[i + 1])
         best_path(nodes[here], edges, paths[here])
@@ -73,8 +73,8 @@ def total_hinge(nodes, edges, starts, gold):
     path = np.empty(len(gold), dtype=gold.dtype)
     for i in range(len(starts) - 1):
         here = slice(starts[i], starts[i + 1])
-        own = nodes[here].copy()
-        total -= path_value(own, edges, gold[here])
-        add_loss(own, gold[here])
-        total += best_path(own, edges, path)
+        scores = nodes[here].copy()
+        total -= path_value(scores, edges, gold[here])
+        add_loss(scores, gold[here])
+        total += best_path(scores, edges, path)
     return total

@@ -1,14 +1,14 @@
-"""Block-coordinate Frank–Wolfe with pairwise steps over the labellings met so far, compiled.
+"""Compiled block-coordinate Frank–Wolfe with pairwise steps over the labellings found so far.
 
-A block is a chain. Its dual variables are the weights of its active labellings (its corners of the
-polytope), which sum to one. Arguments that come together:
+A block is a chain. Its dual variables are the weights of its active labellings, which sum to one.
+Arguments of several functions:
 
-rows, gram     K (gram) or coordinates U with UUᵀ = K, one row a place of any chain
+rows, gram     the Gram matrix K of all positions (gram is True) or coordinates U with UUᵀ = K
 W              (labels, columns of rows): A.T @ rows, so that W.T (gram) or rows @ W.T is K A
-A              (places, labels): node scores are K A
+A              (positions, labels): node scores are K A
 edges          (labels, labels): edge scores
 paths, weights, sizes
-               of each chain the active labellings, their weights and their number
+               the active labellings of each chain, their weights and their number
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ..._base.loops import compiled
 from ._chain_loops import add_loss, best_path, path_value
 
 ENOUGH = 0.3
-"""Steps among the active labellings stop at this share of the gap that the oracle found."""
+"""Pairwise steps stop when their gap is at most this fraction of the gap that Viterbi found."""
 NO_ROOM = -1.0
+"""The value of a gap that says that `paths` has no room for another labelling."""
 
 
 @compiled
@@ -109,16 +110,16 @@ def take_pairwise_steps(
         for a in range(len(weights)):
             if weights[a] > 0.0 and (worst < 0 or values[a] < values[worst]):
                 worst = a
-        ahead = values[best] - values[worst]
-        if ahead <= 0.0 or (step > 0 and C * ahead <= ENOUGH * gap):
+        gain = values[best] - values[worst]
+        if gain <= 0.0 or (step > 0 and C * gain <= ENOUGH * gap):
             return
         u, v = paths[best], paths[worst]
-        share, curvature = weights[worst], C * sqdistance(u, v, K, transitions)
-        if curvature * share > ahead:
-            share = ahead / curvature
-        weights[best] += share
-        weights[worst] -= share  # exactly zero where all of it was taken
-        move_weight(u, v, C * share, K, transitions, nodes, edges, change)
+        moved, curvature = weights[worst], C * sqdistance(u, v, K, transitions)
+        if curvature * moved > gain:
+            moved = gain / curvature
+        weights[best] += moved
+        weights[worst] -= moved  # exactly zero where all of it was taken
+        move_weight(u, v, C * moved, K, transitions, nodes, edges, change)
         for a in range(len(weights)):
             values[a] = path_value(nodes, edges, paths[a])
 
@@ -153,7 +154,8 @@ def update_chain(
 ):
     """Improve the dual variables of one chain; return its gap and number of active labellings.
 
-    The gap is the chain's own share of the duality gap; where it is small, nothing is done.
+    The gap is the chain's part of the duality gap. If it is at most `small`, nothing changes. It is
+    `NO_ROOM` if `paths` is full.
     """
     last = first + len(gold)
     nodes = node_scores(rows, gram, W, first, last)
@@ -188,7 +190,7 @@ def update_chains(
     order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
     steps,
 ):  # fmt: skip
-    """Improve chains in the given order; return the number done before `paths` was too small."""
+    """Improve chains in the given order; return how many were done before `paths` was full."""
     for done, i in enumerate(order):
         first, last = starts[i], starts[i + 1]
         gap, sizes[i] = update_chain(

@@ -12,7 +12,7 @@ from ...kernels import Kernel, Positions
 from ...kernels._sequences import Alphabet, as_sequences
 
 LABEL = np.int32
-"""Numbers of labels, in every labelling: one type, and so one compiled version of each loop."""
+"""The dtype of label numbers; with one dtype, each loop is compiled only once."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Chains:
         items = Positions(kernel).check(X, "X")
         filled = [item for item in items if len(item)]
         if width is None and not filled:
-            raise ValueError("X holds empty sequences alone: there is no place to learn from.")
+            raise ValueError("X must have a sequence that is not empty, got empty sequences only.")
         if filled and width not in (None, filled[0].shape[1]):
             raise ValueError(
-                f"X holds vectors of length {filled[0].shape[1]}, but the model was fitted on "
+                f"X has vectors of length {filled[0].shape[1]}, but the model was fitted on "
                 f"vectors of length {width}."
             )
         vectors = np.concatenate(filled) if filled else np.zeros((0, width or 0))
@@ -61,9 +61,9 @@ def encode_labels(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.nd
         if len(output) != length:
             raise ValueError(
                 f"y[{i}] has {len(output)} labels, but X[{i}] has {length} vectors: every vector "
-                "has one label. Where lengths differ, mercer.SequenceTransducer aligns them."
+                "must have one label. mercer.SequenceTransducer aligns sequences of other lengths."
             )
         if any(label is None or label != label for label in output):
-            raise ValueError(f"y[{i}] holds a label that is missing (None or NaN): remove it.")
+            raise ValueError(f"y[{i}] holds a label that is missing (None or NaN). Remove it.")
     labels = Alphabet.of(outputs)
     return outputs, labels, labels.encode(outputs).flat.astype(LABEL)

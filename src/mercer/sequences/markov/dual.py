@@ -1,4 +1,4 @@
-"""The dual of the max-margin problem on chains: its points, their certificates, its ascent."""
+"""The dual of the max-margin problem on chains: its points, their duality gaps, its solver."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from .chains import LABEL
 
 STEPS = 10
-"""Steps among the active labellings of a chain for each answer of the oracle."""
+"""The number of pairwise steps of a chain after each call of Viterbi."""
 ROOM = 32
-"""Active labellings that a chain has room for at first."""
+"""The number of active labellings for which each chain has memory at first."""
 NEGLIGIBLE = 0.1
-"""Fraction of the tolerated gap, spread over the chains, below which no step is made."""
+"""A chain is skipped if its gap is below this fraction of the allowed gap per chain."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,11 @@ class DualProblem:
 
     Attributes
     ----------
-    rows
-        K between all places of all chains (`gram`), or coordinates U with UUᵀ = K.
-    gram
-        Which of the two.
+    rows, gram
+        The Gram matrix K of all positions of all chains if `gram` is True, else coordinates U with
+        UUᵀ = K.
     starts, gold
-        Where the places of each chain begin, and the number of the right label of every place.
+        Where the positions of each chain begin, and the number of the true label at each position.
     size
         The number of labels.
     C
@@ -75,8 +74,8 @@ class DualProblem:
 class Point:
     """A point of the dual problem: coefficients A, W = A.T @ rows, and edge scores.
 
-    A[t, c] = C ([c is right at t] - μ_t(c)), where μ_t are the marginals of place t under the
-    weights of the labellings.
+    A[t, c] = C ([c is the true label at t] - μ_t(c)), where μ_t(c) is the total weight of the
+    labellings that have label c at position t.
     """
 
     A: np.ndarray
@@ -86,13 +85,13 @@ class Point:
     @classmethod
     def origin(cls, problem: DualProblem) -> Point:
         """Return the starting point: dual weight 1 on the true labellings, and zero scores."""
-        size, (places, columns) = problem.size, problem.rows.shape
-        return cls(*(np.zeros(s) for s in ((places, size), (size, columns), (size, size))))
+        size, (positions, columns) = problem.size, problem.rows.shape
+        return cls(*(np.zeros(s) for s in ((positions, size), (size, columns), (size, size))))
 
-    def interpolate(self, other: Point, share: float) -> Point:
-        """Return (1 - share) times this point plus share times another."""
+    def interpolate(self, other: Point, weight: float) -> Point:
+        """Return (1 - weight) times this point plus `weight` times another."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Point(*((1.0 - share) * a + share * b for a, b in pairs))
+        return Point(*((1.0 - weight) * a + weight * b for a, b in pairs))
 
     def without_rounding_errors(self, problem: DualProblem) -> Point:
         """Return the point with W recomputed from A, which removes rounding errors."""
@@ -117,17 +116,18 @@ class Ascent:
     Parameters
     ----------
     problem, goal
-        What to solve, and the relative gap at which one means to stop.
+        The problem, and the relative gap at which the caller stops.
     average
-        Whether to give the average of the points after all passes, later ones counting more.
+        Whether `passes` yields the average of the points after all passes, later ones with more
+        weight, rather than the last point.
     rng
-        Draws the orders.
+        The random state for the order of the chains.
 
     Attributes
     ----------
     paths, weights, sizes
-        The active labellings of every chain, their weights and their number; at first the right
-        one has all weight.
+        The active labellings of each chain, their weights and their number. At first the true
+        labelling has weight 1.
     """
 
     def __init__(
@@ -147,13 +147,13 @@ class Ascent:
         small = 0.0
         for k in count():
             self._sweep(point, small)
-            now = point.certificate(self.problem)
-            small = NEGLIGIBLE * self.goal * max(now.dual, 0.0) / len(self.sizes)
+            certificate = point.certificate(self.problem)
+            small = NEGLIGIBLE * self.goal * max(certificate.dual, 0.0) / len(self.sizes)
             if self.average:
                 mean = mean.interpolate(point, 2.0 / (k + 2.0))
                 yield mean, mean.certificate(self.problem)
             else:
-                yield point, now
+                yield point, certificate
 
     def _sweep(self, point: Point, small: float) -> None:
         """Make one pass over all chains, and update the point in place.
@@ -171,6 +171,6 @@ class Ascent:
             )  # fmt: skip
             if done == len(order):
                 return
-            order = order[done:]  # one chain had no room: make twice as much
+            order = order[done:]  # one chain had no room: double it
             self.paths = np.concatenate([self.paths, np.zeros_like(self.paths)], axis=1)
             self.weights = np.concatenate([self.weights, np.zeros_like(self.weights)], axis=1)

@@ -1,4 +1,4 @@
-"""Solution of the dual problem: when to stop, progress, and the fitted potentials."""
+"""The solution of the dual problem up to a gap, and the fitted potentials."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...kernels import Kernel
 from .dual import Ascent, DualityGap, DualProblem, Point
 
 SQUARES = 3.0
-"""Matrices of the size of the Gram matrix that making it takes."""
+"""The memory that computing the Gram matrix takes, in multiples of its size."""
 
 
 def solve(
@@ -53,7 +53,7 @@ def solve(
     return point.without_rounding_errors(problem), history
 
 
-def place_rows(
+def kernel_rows(
     kernel: Kernel, features: FeatureMap | None, vectors: np.ndarray
 ) -> tuple[np.ndarray, FeatureMap | None]:
     """Return the Gram matrix of all vectors, or their coordinates and the fitted feature map."""

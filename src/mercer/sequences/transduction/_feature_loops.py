@@ -1,4 +1,4 @@
-"""Features of positions, compiled.
+"""Compiled loops over the features of positions.
 
 The state of an output tier is an integer: with n output symbols, the last two members a, b of the
 tier (0 for none), and the harmony classes f, s of the last members that have one in the first and
@@ -11,31 +11,31 @@ from ..._base.loops import compiled, parallel
 from ...kernels._window_loops import SEED, mixed
 
 OUTSIDE = 1 << 40
-"""Value of what is one symbol beyond an end; all that is farther away has the next number."""
+"""OUTSIDE + 1 is the value one symbol beyond an end, OUTSIDE + 2 farther away."""
 ABSENT = -(1 << 62)
-"""Value of a column that leaves a position without the features that read it."""
+"""The value of a column at positions that lack the features with this column."""
 
 
 @parallel
 def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys):
     """Write the hash key of each template (column of `keys`) at each position (row of `keys`).
 
-    Template f reads parts[stops[f]:stops[f + 1]]: numbers of columns, and distances from the
-    position. Its key is 0 where one of the values is absent. Templates of one kind have equal keys
-    where their values are equal.
+    Template f combines the values at parts[stops[f]:stops[f + 1]], pairs of a column and a distance
+    from the position. Its key is 0 where a value is absent. Templates of one kind have
+    equal keys where their values are equal.
     """
     for n in range(start, stop):
         first, last = starts[rows[n]], starts[rows[n] + 1]
         for f in range(len(stops) - 1):
             key = mixed(SEED, kinds[f] + 1)
             for part in range(stops[f], stops[f + 1]):
-                place = n + parts[part, 1]
-                if place < first:
-                    value = OUTSIDE + min(first - place, 2)
-                elif place >= last:
-                    value = OUTSIDE + min(place - last + 1, 2)
+                position = n + parts[part, 1]
+                if position < first:
+                    value = OUTSIDE + min(first - position, 2)
+                elif position >= last:
+                    value = OUTSIDE + min(position - last + 1, 2)
                 else:
-                    value = columns[place, parts[part, 0]]
+                    value = columns[position, parts[part, 0]]
                 if value == ABSENT:
                     key = SEED ^ SEED
                     break
@@ -47,10 +47,8 @@ def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys)
 def nearest_members(values, starts, member, nearest):
     """Write the values at the nearest two members of a class on either side of each position.
 
-    `member` is a mask of the positions whose symbol is in the class.
-
-    `nearest` has the columns left, second left, right, second right; it is left unchanged where
-    there is no such member.
+    `member` is a mask of the positions whose symbol is in the class. `nearest` has the columns
+    left, second left, right, second right, and is not changed where there is no such member.
     """
     for p in range(len(starts) - 1):
         for side in range(2):
@@ -70,9 +68,9 @@ def tier_after(state, symbol, kinds):
     """Return the tier state after one more output symbol; `kinds` is `Tiers.symbol_kinds`."""
     if kinds[symbol] == 0:
         return state
-    size, harmony, before = len(kinds) + 1, kinds[symbol] // 2, state % 9
-    first = harmony % 3 if harmony % 3 else before % 3
-    second = harmony // 3 if harmony // 3 else before // 3
+    size, new, old = len(kinds) + 1, kinds[symbol] // 2, state % 9
+    first = new % 3 if new % 3 else old % 3
+    second = new // 3 if new // 3 else old // 3
     last = (state // 9 % size) * size + symbol + 1
     return last * 9 + first + 3 * second
 
@@ -109,7 +107,10 @@ def tier_states(flat, starts, kinds, states):
 
 @compiled
 def history_keys(pairs, features, histories, states, n_symbols, keys):
-    """Write the hash key of each (output history, input feature) pair at each position."""
+    """Write the hash key of each (output history, input feature) pair at each position.
+
+    The rows of `pairs` are (history, column of `features`).
+    """
     for n in range(len(features)):
         for f in range(len(pairs)):
             h, window = pairs[f, 0], features[n, pairs[f, 1]]

@@ -1,4 +1,4 @@
-"""Hash tables of feature keys, compiled."""
+"""Compiled hash tables of feature keys."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_key(keys, table, key):
 def number_keys(keys):
     """Return the number of each key, by first appearance, and the distinct keys.
 
-    Key 0 means none, and has the number -1.
+    Key 0 stands for no feature and has the number -1.
     """
     numbers = np.full(keys.shape, -1, dtype=np.int32)
     distinct, n = np.empty(1024, dtype=np.uint64), 0

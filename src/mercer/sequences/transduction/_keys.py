@@ -1,4 +1,4 @@
-"""64-bit keys of features as arrays; nothing here is compiled."""
+"""Arrays of 64-bit hash keys of features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mix(keys: Any, values: Any) -> np.ndarray:
-    """Hash one more integer into each 64-bit key, as the compiled function `mixed` does."""
+    """Return each 64-bit key with one more integer hashed into it, as `mixed` does for one key."""
     with np.errstate(over="ignore"):
         keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
         keys = keys * np.uint64(0x9E3779B97F4A7C15)

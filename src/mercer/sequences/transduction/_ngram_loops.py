@@ -1,4 +1,4 @@
-"""The n-gram model of outputs, compiled."""
+"""Compiled loops of the n-gram model of outputs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from .ngram import UNSEEN
 def ngram_step(logp, nexts, state, symbol):
     """Return the log-probability of a symbol in a state of the n-gram model, and the next state.
 
-    `logp` and `nexts` are tables of log-probabilities and next states, (states, symbols).
-
-    A symbol beyond the alphabet, which was copied from an input, has the uniform probability and
-    leaves no context. A negative one is impossible to write.
+    `logp` and `nexts` are tables of log-probabilities and next states, (states, symbols). A symbol
+    beyond the alphabet, which is copied from an input, has the uniform probability and is followed
+    by the empty context. A negative one has the log-probability `UNSEEN`.
     """
     end = logp.shape[1] - 1
     if symbol < 0:
@@ -31,6 +30,6 @@ def log_probabilities(logp, nexts, start, flat, starts, total):
     for p in range(len(starts) - 1):
         state, total[p] = np.int64(start), 0.0
         for i in range(starts[p], starts[p + 1]):
-            gain, state = ngram_step(logp, nexts, state, flat[i])
-            total[p] += gain
+            logp_symbol, state = ngram_step(logp, nexts, state, flat[i])
+            total[p] += logp_symbol
         total[p] += logp[state, logp.shape[1] - 1]

@@ -1,7 +1,6 @@
-"""Local scores and the search for the best outputs, compiled.
+"""Compiled local scores, and the search for the best outputs.
 
-Loops are written out where a numpy function would do: most of those take longer to compile than
-the loop does.
+Loops are written out in place of numpy functions, because most of those take longer to compile.
 """
 
 from __future__ import annotations
@@ -18,18 +17,21 @@ from ._ngram_loops import ngram_step
 from .emission import COPY
 
 Places = namedtuple("Places", "starts symbols copied spans chunks")
-"""The positions of inputs, the first chunk and the number of chunks of each symbol, and the chunks:
-their lengths, then their symbols."""
+"""The positions of inputs and the chunks of their symbols.
+
+Input p has the positions starts[p]:starts[p + 1], with the given symbols and the output symbols
+`copied` that copies of them are. `spans` and `chunks` are `Emissions.layout`.
+"""
 LocalScores = namedtuple(
     "LocalScores",
     "features values base base_starts pairs pair_weights keys table offset coef",
 )
-"""The features of positions with their scores, pairs of features and histories, the local map.
+"""The features of positions with their scores, their pairs with histories, and the local map.
 
-Scores and weights are divided by the temperature.
+Scores and weights of pairs are divided by the temperature.
 """
 Language = namedtuple("Language", "logp nexts start histories tier weight trie")
-"""Properties of outputs: n-gram model with its weight and histories, tier, and a trie or none."""
+"""The n-gram model of outputs with its weight and histories, the output tier, a prefix tree."""
 
 
 @inlined
@@ -43,25 +45,24 @@ def add_coefficients(key, weight, keys, table, offset, coef, scores):
 
 @parallel
 def local_scores(start, stop, weights, values, keys, table, offset, coef, starts, scores, features):
-    """Add the scores of all chunks at positions start:stop to `scores`.
+    """Add the scores of the chunks at positions start, …, stop - 1 to `scores`.
 
-    Those of position n are scores[starts[n]:starts[n + 1]].
+    The chunks of position n have scores[starts[n]:starts[n + 1]].
     """
     for n in range(start, stop):
-        mine, own = scores[starts[n] : starts[n + 1]], values[n % len(values)]
+        of_chunks, of_features = scores[starts[n] : starts[n + 1]], values[n % len(values)]
         for f in range(len(weights)):
             if features[n, f] != 0:
-                add_coefficients(
-                    features[n, f], weights[f] * own[f], keys, table, offset, coef, mine
-                )
+                weight = weights[f] * of_features[f]
+                add_coefficients(features[n, f], weight, keys, table, offset, coef, of_chunks)
 
 
 @compiled
 def position_scores(local, i, histories, tier, n_symbols, scores):
     """Write the log-probabilities of the chunks at position i, given the output so far.
 
-    `histories` are the keys of the last output symbols; numbers of histories beyond them are
-    kinds of keys of `tier`, the state of the output's tier.
+    `histories` are the keys of the last output symbols, and `tier` is the state of the output's
+    tier.
     """
     begin, size = local.base_starts[i], len(scores)
     for c in range(size):
@@ -84,9 +85,10 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 
 @compiled
 def advance_hypothesis(places, i, c, at, key, language):
-    """Return the hypothesis `at` after chunk c: n-gram state, tier state, trie node, key, gain.
+    """Return n-gram state, tier state, trie node, output key and log-probability after chunk c.
 
-    The node is -1 where the output is not possible.
+    `at` has the states before the chunk and `key` the key of the output so far. The node is -1 if
+    the output is not possible.
     """
     state, tier, node, total = at[0], at[1], at[2], 0.0
     known = language.logp.shape[1] - 1
@@ -132,13 +134,17 @@ def argsort_descending(values):
 
 @compiled
 def select_hypotheses(scores, merged, outputs, k, beam):
-    """Return the indices of the best hypotheses: at most `k` per state, and `beam` in total."""
+    """Return the indices of the best hypotheses: at most `k` per state, and `beam` in total.
+
+    Hypotheses are in the same state if their keys in `merged` are equal. Of hypotheses with equal
+    keys in `outputs`, only the best is returned.
+    """
     n, size = 0, 2
     while size < 2 * len(scores):
         size *= 2
-    groups, seen = np.empty(size, np.int64), np.empty(size, np.int64)
+    groups, by_output = np.empty(size, np.int64), np.empty(size, np.int64)
     for at in range(size):
-        groups[at], seen[at] = -1, -1
+        groups[at], by_output[at] = -1, -1
     count, kept = np.empty(len(scores), np.int64), np.empty(min(beam, len(scores)), np.int64)
     for e in range(len(scores)):
         count[e] = 0
@@ -148,9 +154,9 @@ def select_hypotheses(scores, merged, outputs, k, beam):
         at = find_slot(merged, groups, merged[e])
         if groups[at] < 0:
             groups[at] = e
-        own = find_slot(outputs, seen, outputs[e])
-        if count[groups[at]] < k and seen[own] < 0:
-            seen[own] = e
+        slot = find_slot(outputs, by_output, outputs[e])
+        if count[groups[at]] < k and by_output[slot] < 0:
+            by_output[slot] = e
             count[groups[at]] += 1
             kept[n] = e
             n += 1
@@ -178,9 +184,9 @@ def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
 def search(places, local, begin, end, language, k, beam, out, sizes, best):
     """Write the `k` best outputs of the input at positions begin:end, by beam search.
 
-    Hypotheses are partial outputs with the state of the n-gram model, of the tier and of the trie
-    that they end in. What follows depends on these only, so that the k best of each are all that
-    can be among the k best in the end. Without a beam the search is exact.
+    A hypothesis is a partial output with the states of the n-gram model, the tier and the trie at
+    its end. Further scores depend on these states only, so that the k best hypotheses of each
+    combination of states suffice. Without a beam the search is exact.
     """
     n_symbols = language.logp.shape[1] - 1
     ends, totals, outputs = np.empty((1, 3), np.int64), np.empty(1), np.empty(1, np.uint64)
@@ -245,7 +251,10 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
 
 @parallel
 def search_all(start, stop, places, local, language, k, beam, out, sizes, best):
-    """Write the `k` best outputs of every input from start to stop, by beam search."""
+    """Write the `k` best outputs of inputs start, …, stop - 1, by beam search.
+
+    Their symbols, lengths and scores are written into `out`, `sizes` and `best`.
+    """
     for p in range(start, stop):
         search(
             places, local, places.starts[p], places.starts[p + 1], language, k, beam, out[p],

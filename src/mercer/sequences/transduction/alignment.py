@@ -13,16 +13,15 @@ from ..._base.memory import GIB, SHARE, available
 from ...kernels._sequences import Codes
 
 GUESS = 0.3
-"""Factor in the initial weight of a chunk for each symbol by which its length differs from the
-mean."""
+"""The factor of a chunk's initial weight for each symbol by which its length is off the mean."""
 ROUNDS, TOLERANCE = 20, 1e-4
-"""Rounds of EM at most, and the relative gain below which they stop."""
+"""The largest number of rounds of EM, and the relative gain below which they stop."""
 PRIOR = 1.0
-"""How many observations the probabilities of a symbol count for those of finer symbols."""
+"""The weight of a symbol's probabilities in those of its finer symbols, in observations."""
 Separators = tuple[np.ndarray, np.ndarray]
-"""Which input symbols separate words, and which output symbols."""
+"""Masks of the input symbols and of the output symbols that separate words."""
 CELL_BYTES = 40.0
-"""Memory for each cell of the lattice while the cells are numbered."""
+"""The bytes that each cell of the lattice takes while the cells are numbered."""
 
 
 def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
@@ -35,8 +34,8 @@ def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
     if need > free:
         i = int(np.argmax(n * m))
         raise MemoryError(
-            f"aligning these pairs takes {need / GIB:.1f} GiB, and {max(free, 0) / GIB:.1f} GiB "
-            "are free. It grows with the length of the input times that of the output: the "
+            f"aligning these pairs takes {need / GIB:.1f} GiB, but {max(free, 0) / GIB:.1f} GiB "
+            "are free. The memory grows with the length of the input times that of the output: the "
             f"largest pair has {n[i]} and {m[i]} symbols. Cut long sequences into shorter ones, "
             "or lower max_chunk."
         )
@@ -44,22 +43,23 @@ def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
 
 @dataclass(frozen=True)
 class AlignmentGrid:
-    """The places between the output symbols of all pairs, pairs with long inputs first.
+    """The boundaries between the output symbols of all pairs, pairs with long inputs first.
 
     Attributes
     ----------
-    pair, place
-        The pair of each place, and the number of output symbols before it.
+    pair, offset
+        The pair of each boundary, and the number of output symbols before it.
     left
-        The number of output symbols from each place on.
+        The number of output symbols after each boundary.
     active
-        For each step i, the number of leading places whose pairs have more than i input symbols.
+        For each i, the number of boundaries of pairs with more than i input symbols; these come
+        first.
     ends
-        The last place of each pair.
+        The last boundary of each pair.
     """
 
     pair: np.ndarray
-    place: np.ndarray
+    offset: np.ndarray
     left: np.ndarray
     active: np.ndarray
     ends: np.ndarray
@@ -71,14 +71,17 @@ class AlignmentGrid:
         sizes = m[order] + 1
         stops = np.cumsum(sizes)
         pair = np.repeat(order, sizes)
-        place = np.arange(len(pair)) - np.repeat(stops - sizes, sizes)
+        offset = np.arange(len(pair)) - np.repeat(stops - sizes, sizes)
         longer = np.searchsorted(-n[order], -np.arange(int(n.max(initial=0))), side="left")
         ends = np.empty(len(n), dtype=np.int64)
         ends[order] = stops - 1
-        return cls(pair, place, m[pair] - place, np.concatenate([[0], stops])[longer], ends)
+        return cls(pair, offset, m[pair] - offset, np.concatenate([[0], stops])[longer], ends)
 
     def arrivals(self, arcs: np.ndarray) -> np.ndarray:
-        """Return arc values by the place where arcs end, (lengths, places), longest first."""
+        """Return arc values by the boundary where arcs end, (lengths, boundaries), longest first.
+
+        `arcs` has them by the boundary where they begin, (boundaries, lengths), shortest first.
+        """
         arrived = np.full(arcs.shape[::-1], -np.inf)
         for row, k in enumerate(range(arcs.shape[1] - 1, -1, -1)):
             arrived[row, k:] = arcs[: len(arcs) - k, k]
@@ -88,30 +91,31 @@ class AlignmentGrid:
 def log_sum(values: np.ndarray, axis: int) -> np.ndarray:
     """Return log Σ exp(values) along an axis; -inf if all values are -inf."""
     top = values.max(axis=axis)
-    level = np.where(np.isfinite(top), top, 0.0)
+    shift = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - np.expand_dims(level, axis)).sum(axis=axis)) + level
+        return np.log(np.exp(values - np.expand_dims(shift, axis)).sum(axis=axis)) + shift
 
 
 @dataclass(frozen=True)
 class Lattice:
     """All segmentations of the outputs into chunks, one chunk for each input symbol.
 
-    The recursions treat all pairs at once, input symbol by input symbol, in logarithms.
+    The recursions treat all pairs at once, input symbol by input symbol, in logarithms. A type is
+    a pair of an input symbol and a chunk.
 
     Attributes
     ----------
     source, target
         Codes of the inputs and outputs.
     longest
-        The longest chunk, L.
+        The length L of the longest chunk.
     grid
-        The places of the outputs.
+        The boundaries in the outputs.
     cells
-        For each step, the type of the chunk of length k that starts at a place, (places, L + 1);
-        the number of types where no complete alignment has it.
+        For each input position, an array (boundaries, L + 1): the type of the chunk of length k
+        that starts at a boundary, or the number of types if no complete alignment has that chunk.
     symbols, chunks
-        Input symbol and key of the chunk of each type.
+        The input symbol and the key of the chunk of each type.
     """
 
     source: Codes
@@ -124,18 +128,18 @@ class Lattice:
 
     @classmethod
     def of(cls, source: Codes, target: Codes, longest: int) -> Lattice:
-        """Return the lattice of pairs; number the distinct (input symbol, chunk) types."""
+        """Return the lattice of pairs with inputs `source` and outputs `target`."""
         n, m = source.lengths, target.lengths
         base = int(target.flat.max(initial=0)) + 2
         room = base**longest
         if room * (int(source.flat.max(initial=0)) + 1) > 2**62:
             raise ValueError(
-                f"chunks of {longest} out of {base - 1} output symbols have no 64-bit key: "
-                "lower max_chunk."
+                f"chunks of up to {longest} of {base - 1} output symbols are too many for 64-bit "
+                "keys: lower max_chunk."
             )
         check_memory(n, m, longest)
         grid = AlignmentGrid.of(n, m)
-        starts = target.starts[grid.pair] + grid.place
+        starts = target.starts[grid.pair] + grid.offset
         lengths, chunks = np.arange(longest + 1), np.zeros((len(starts), longest + 1), np.int64)
         for k in range(1, longest + 1):
             symbols = np.append(target.flat, 0)[np.minimum(starts + k - 1, len(target.flat))]
@@ -144,10 +148,10 @@ class Lattice:
         for i, size in enumerate(grid.active):
             pair, after = grid.pair[:size], grid.left[:size, None] - lengths
             use = (after >= 0) & (after <= (n[pair, None] - i - 1) * longest)
-            use &= grid.place[:size, None] <= i * longest
-            own = source.flat[source.starts[pair] + i, None] * room + chunks[:size]
+            use &= grid.offset[:size, None] <= i * longest
+            key = source.flat[source.starts[pair] + i, None] * room + chunks[:size]
             used.append(use)
-            keys.append(own[use])
+            keys.append(key[use])
         types, number = np.unique(np.concatenate([[], *keys]).astype(np.int64), return_inverse=True)
         cells = [np.full(use.shape, len(types), dtype=np.int32) for use in used]
         for cell, use, part in zip(
@@ -165,7 +169,7 @@ class Lattice:
     def initial_weights(self, separators: Separators | None = None) -> np.ndarray:
         """Return the initial EM weight of each type, smaller if its length is far from the mean.
 
-        Types in which either the symbol or the chunk is a separator, but not both, have less too.
+        It is also smaller if only one of symbol and chunk has a separator.
         """
         far = np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
         if separators is not None:
@@ -187,12 +191,12 @@ class Lattice:
     def expected_counts(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the expected count of each type (E step of EM), and the log-likelihood."""
         logp, grid = self._logarithms(probability), self.grid
-        before = [np.where(grid.place == 0, 0.0, -np.inf)]
+        before = [np.where(grid.offset == 0, 0.0, -np.inf)]
         for cells, size in zip(self.cells, grid.active, strict=True):
             after = before[-1].copy()
             after[:size] = log_sum(grid.arrivals(before[-1][:size, None] + logp[cells]), 0)
             before.append(after)
-        gained = before.pop()[grid.ends]
+        likelihoods = before.pop()[grid.ends]
         behind = np.full(len(grid.pair) + self.longest, -np.inf)
         behind[grid.ends] = 0.0
         counts = np.zeros(len(logp))
@@ -201,15 +205,15 @@ class Lattice:
         ):
             reached = [behind[k : size + k] for k in range(self.longest + 1)]
             arcs = logp[cells] + np.stack(reached, axis=1)
-            posterior = np.exp(arcs + (here[:size] - gained[grid.pair[:size]])[:, None])
+            posterior = np.exp(arcs + (here[:size] - likelihoods[grid.pair[:size]])[:, None])
             counts += np.bincount(cells.ravel(), posterior.ravel(), minlength=len(counts))
             behind[:size] = log_sum(arcs, 1)
-        return counts[:-1], float(gained.sum())
+        return counts[:-1], float(likelihoods.sum())
 
     def best_lengths(self, probability: np.ndarray) -> np.ndarray:
         """Return the chunk lengths of the most probable segmentation of every pair."""
         logp, grid = self._logarithms(probability), self.grid
-        values, choices = np.where(grid.place == 0, 0.0, -np.inf), []
+        values, choices = np.where(grid.offset == 0, 0.0, -np.inf), []
         for cells, size in zip(self.cells, grid.active, strict=True):
             arrived = grid.arrivals(values[:size, None] + logp[cells])
             values[:size] = arrived.max(axis=0)
@@ -223,15 +227,15 @@ class Lattice:
         return out
 
     def from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
-        """Return the probability that a lattice with coarser input symbols gives each type.
+        """Return for each type the probability of the same chunk in a lattice of coarser symbols.
 
-        Each symbol here stands for one of the other's symbols.
+        `probability` has those of the types of `other`, whose input symbols are coarser.
         """
         coarser = np.zeros(int(self.source.flat.max(initial=0)) + 1, dtype=np.int64)
         coarser[self.source.flat] = other.source.flat
         room = int(other.chunks.max(initial=0)) + 1
-        known, own = other.symbols * room + other.chunks, coarser[self.symbols] * room + self.chunks
-        return probability[np.searchsorted(known, own)]
+        known = other.symbols * room + other.chunks
+        return probability[np.searchsorted(known, coarser[self.symbols] * room + self.chunks)]
 
     def learn(self, start: np.ndarray, prior: Any = 0.0) -> tuple[np.ndarray, list[float]]:
         """Return type probabilities by EM from `start`, and the log-likelihood before each round.
@@ -240,8 +244,8 @@ class Lattice:
         """
         probability, history = self.normalise(start), list[float]()
         for _ in range(ROUNDS):
-            counts, gained = self.expected_counts(probability)
-            history.append(gained)
+            counts, likelihood = self.expected_counts(probability)
+            history.append(likelihood)
             probability = self.normalise(counts + prior)
             if len(history) > 1 and history[-1] - history[-2] < TOLERANCE * abs(history[-1]):
                 break
@@ -262,7 +266,7 @@ class Alignment:
     source, target
         Codes of the inputs and outputs.
     lengths
-        The length of the chunk that each input symbol emits, inputs end to end.
+        The length of the chunk that each input symbol emits, for all inputs end to end.
     log_likelihoods
         The log-likelihood of all pairs before each round of EM; it never falls.
     """
@@ -273,7 +277,7 @@ class Alignment:
     log_likelihoods: list[float]
 
     def chunks(self, p: int) -> list[np.ndarray]:
-        """Return the chunks of the output of pair p."""
+        """Return the chunks of the output of pair p, one array of symbols for each input symbol."""
         here = slice(self.source.starts[p], self.source.starts[p + 1])
         y = self.target.flat[self.target.starts[p] : self.target.starts[p + 1]]
         return np.split(y, np.cumsum(self.lengths[here])[:-1]) if self.lengths[here].size else []
@@ -286,16 +290,17 @@ def align(
     finer: Iterable[Codes] = (),
     separators: Separators | None = None,
 ) -> Alignment:
-    """Learn p(chunk | symbol) by EM, and cut each output into its most probable chunks.
+    """Return the most probable alignment of pairs, with p(chunk | symbol) learnt by EM.
 
-    Every input symbol emits 0 to `longest` consecutive output symbols; the chunks of a pair,
-    joined, are its output. All chunks of a length start with the same weight, lengths near the
-    mean number of output symbols for an input symbol with a larger one. A round counts the
-    expected emissions of each type over all cuts by the forward-backward recursion and normalises
-    them by symbol; rounds stop when the log-likelihood gains less than `TOLERANCE` of itself.
+    Every input symbol emits a chunk of 0 to `longest` output symbols; the chunks of a pair,
+    concatenated, are its output. At first the weight of a chunk depends on its length only, and is
+    larger for lengths near the mean number of output symbols per input symbol. A round of EM
+    computes the expected number of each (symbol, chunk) over all segmentations by the
+    forward-backward recursion. The rounds stop when the log-likelihood gains less than `TOLERANCE`
+    of its value.
 
-    `finer` has the same inputs in symbols that say more, such as the word that a letter stands in:
-    p(chunk | finer symbol) is then learnt with p(chunk | symbol) as its prior, one after the other.
+    `finer` has the same inputs in finer symbols, such as a letter with its word. For each of them,
+    p(chunk | finer symbol) is learnt with the probabilities of the coarser symbols as a prior.
     """
     lattice = Lattice.of(source, target, longest)
     probability, history = lattice.learn(lattice.initial_weights(separators))

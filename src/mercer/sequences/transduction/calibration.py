@@ -1,4 +1,4 @@
-"""Temperature and weights of n-gram models, chosen on pairs that the model has not seen."""
+"""The temperature and the weights of n-gram models, chosen on left-out pairs."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from .inputs import select_sequences
 from .model import Model
 
 TEMPERATURES = np.geomspace(0.03, 1.0, 22)
+"""The temperatures that are tried."""
 WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
-"""Weights of the n-gram model that are tried; the first is that of the lists."""
+"""The weights of the n-gram model that are tried; left-out pairs are decoded with the first."""
 FOLDS, FEWEST_FOLDS = ((300, 20), (1000, 10)), 5
-"""Up to how many groups there are how many folds, and the number beyond."""
+"""(largest number of groups, number of folds), and the number of folds for more groups."""
 ENOUGH = 2400
-"""Left-out pairs that determine the weights; of a large set not every fold is needed."""
+"""The number of left-out pairs after which no further fold is left out."""
 JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.1)
+"""The weights of the joint n-gram models that are tried."""
 Weights = tuple[float, float]
-"""Of the n-gram model of outputs, and of the joint one."""
+"""The weights of the n-gram model of outputs and of the joint n-gram models."""
 LISTED = 5
-"""The best outputs of left-out pairs on which probabilities are calibrated."""
+"""The number of best outputs of a left-out pair on which probabilities are calibrated."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The chosen temperature and model weights, their left-out accuracy, and the calibration."""
+    """The chosen temperature and weights, their left-out accuracy, and the map to probabilities."""
 
     temperature: float = 0.15
     weight: float = 0.1
@@ -49,11 +51,11 @@ class BestLists:
     Attributes
     ----------
     local, language, joint
-        Their scores by the local map, by the n-gram model and by the joint one.
+        Their scores by the local map, by the n-gram model and by the joint models.
     lengths
-        Of the inputs.
+        The lengths of the inputs, (inputs,).
     right
-        Which of them is right.
+        A mask of the outputs that are right.
     """
 
     local: np.ndarray
@@ -72,10 +74,10 @@ class BestLists:
         scores, right = self._scores(weights)[some], self.right[some]
         if not len(scores):
             return 0.0
-        own = scores[right]
+        true = scores[right]
 
-        def loss(sharpness: float) -> float:
-            return float((np.logaddexp.reduce(sharpness * scores, axis=1) - sharpness * own).mean())
+        def loss(scale: float) -> float:
+            return float((np.logaddexp.reduce(scale * scores, axis=1) - scale * true).mean())
 
         return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
@@ -84,53 +86,55 @@ class BestLists:
         scores = self._scores(weights)
         order = np.argsort(-scores, axis=1, kind="stable")
         scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
-        none = np.hstack([right, np.ones((len(right), 1), dtype=bool)])
-        confidence = Confidence.fitted(scores, self.lengths, np.argmax(none, axis=1))
+        or_none = np.hstack([right, np.ones((len(right), 1), dtype=bool)])
+        confidence = Confidence.fitted(scores, self.lengths, np.argmax(or_none, axis=1))
         return float(right[:, 0].mean()), confidence
 
 
 LeftOut = list[tuple[Model, np.ndarray]]
-"""Models, each with the pairs that it has not seen."""
+"""Models, each with the indices of pairs that it was not fitted to."""
 
 
 def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
-    """Choose the temperature and the model weights by the likelihood of left-out pairs."""
+    """Return the temperature and the weights with the largest likelihood of left-out pairs.
+
+    `model` is the `SequenceTransducer`, for its parameters.
+    """
     labels = np.unique(pairs.labels, return_inverse=True)[1].reshape(-1)
     groups = int(labels.max()) + 1
     if model.folds is None or groups < 2:  # nothing can be left out
         return Calibration()
     random = np.random.default_rng(model.random_state)
-    deal = fold_numbers(labels, number_of_folds(model.folds, groups), random)
-    models = _fit_left_out_models(
-        pairs, deal, steps(range(int(deal.max()) + 1), "leaving pairs out")
-    )
+    fold_of = fold_numbers(labels, number_of_folds(model.folds, groups), random)
+    folds = steps(range(int(fold_of.max()) + 1), "leaving pairs out")
+    models = _fit_left_out_models(pairs, fold_of, folds)
     return _choose_weights(pairs, models, steps, model.beam)
 
 
 def number_of_folds(folds: int | str, groups: int) -> int:
-    """Return the number of folds; "auto" means more folds if there are few groups."""
+    """Return the number of folds for the parameter `folds`; "auto" depends on the groups."""
     if not isinstance(folds, str):
         return folds
     return next((many for most, many in FOLDS if groups <= most), FEWEST_FOLDS)
 
 
-def _fit_left_out_models(pairs: Aligned, deal: np.ndarray, folds: Iterable[int]) -> LeftOut:
-    """Fit a model without each fold, until enough pairs were left out; return both.
+def _fit_left_out_models(pairs: Aligned, fold_of: np.ndarray, folds: Iterable[int]) -> LeftOut:
+    """Return models fitted without one fold each, and the pairs of that fold.
 
-    `deal` is the fold of each pair.
+    Pair i is in fold fold_of[i]. No more models are fitted once `ENOUGH` pairs were left out.
     """
     models: LeftOut = []
     for fold in folds:
-        if sum(len(words) for _, words in models) >= ENOUGH:
+        if sum(len(out) for _, out in models) >= ENOUGH:
             break
-        rest, out = np.flatnonzero(deal != fold), np.flatnonzero(deal == fold)
+        rest, out = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         if pairs.alignment.source.lengths[rest].sum():
             models.append((pairs.fit(rest), out[:ENOUGH]))
     return models
 
 
 def _choose_weights(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
-    """Choose the temperature by likelihood, then the model weights at this temperature."""
+    """Return the temperature of the largest likelihood, and the best weights at that."""
     gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
     temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
     decoded = steps(models, "decoding left-out pairs")
@@ -147,18 +151,18 @@ def _best_lists(
     weight: float,
     beam: int | None,
 ) -> BestLists:
-    """Decode the left-out pairs of each model; return the best outputs with their scores."""
+    """Return the best outputs of the left-out pairs of each model, with their scores."""
     parts = []
     beam = None if beam is None else max(beam, 2 * LISTED)
-    for model, words in models:
-        inputs = pairs.inputs.take(words)
+    for model, left_out in models:
+        inputs = pairs.inputs.take(left_out)
         prepared = model.prepare(inputs, temperature)
         found = model.search(prepared, weight, LISTED, beam)
         out, sizes, values = found.symbols, found.sizes, found.values
         joint, language = model.joint_of_found(prepared, found), np.zeros(values.shape)
         language[np.isfinite(values)] = model.ngram.log_probability(found.codes)
-        target, _ = select_sequences(pairs.alignment.target, words)
-        padded = np.zeros((len(words), out.shape[2]), dtype=out.dtype)
+        target, _ = select_sequences(pairs.alignment.target, left_out)
+        padded = np.zeros((len(left_out), out.shape[2]), dtype=out.dtype)
         padded[target.rows, target.positions] = target.flat
         right = (sizes == target.lengths[:, None]) & (out == padded[:, None]).all(axis=2)
         right &= np.isfinite(values)

@@ -16,7 +16,7 @@ from ...problem import positive_alpha
 
 
 def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:
-    """Check the parameters of a `SequenceTransducer`; return its window and operator on chunks."""
+    """Return the window and operator of a `SequenceTransducer`, after a check of its parameters."""
     integer(model.max_chunk, "max_chunk", 1)
     positive_alpha(model.alpha)
     if model.beam is not None:
@@ -37,12 +37,12 @@ def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:
             f"{chosen.operator} is not diagonal on chunks: use Identity() or Covariance()."
         )
     window = LocalWindow(chosen.scalar.radius, chosen.scalar.decay)
-    window.windows()  # refuses a bad radius or decay
+    window.windows()  # raises an error for a bad radius or decay
     return window, chosen.operator
 
 
 def check_tiers(tiers: Any) -> None:
-    """Check that tiers are "learnt", collections of symbols, or None."""
+    """Raise an error unless `tiers` is "learnt", None or a list of classes of symbols."""
     if tiers is None or (isinstance(tiers, str) and tiers == "learnt"):
         return
     listed = isinstance(tiers, list | tuple) and all(hasattr(c, "__iter__") for c in tiers)
@@ -54,7 +54,7 @@ def check_tiers(tiers: Any) -> None:
 
 
 def check_option(value: Any, name: str, allowed: tuple[str, ...]) -> None:
-    """Check that the value of a parameter is one of those allowed."""
+    """Raise an error unless the value of the parameter `name` is one of those allowed."""
     if value not in allowed:
         names = " or ".join(f'"{each}"' for each in allowed)
         raise ValueError(f"{name} must be {names}, got {value!r}.")
@@ -70,8 +70,8 @@ def alignable_pairs(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) 
         i = int(np.argmin(fits))
         raise ValueError(
             f"y[{i}] has {m[i]} symbols, more than max_chunk = {longest} for each of the {n[i]} "
-            f"of X[{i}] (and so have {int((~fits).sum()) - 1} other pairs): raise max_chunk, or "
-            'leave such pairs out of the fit with unalignable="skip" (`skipped_` names them).'
+            f"symbols of X[{i}] ({int((~fits).sum()) - 1} other pairs are too long as well). Raise "
+            'max_chunk, or leave such pairs out with unalignable="skip".'
         )
     keep = np.flatnonzero(fits)
     if not n[keep].sum():
@@ -80,7 +80,7 @@ def alignable_pairs(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) 
 
 
 def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Check that there are as many outputs as inputs, all of them sequences."""
+    """Return X and y as arrays of sequences; raise an error unless their lengths are equal."""
     if y is None:
         raise ValueError("SequenceTransducer requires y to be passed, but the target y is None.")
     X, y = as_sequences(X, "X"), as_sequences(y, "y")
@@ -93,14 +93,14 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked_candidates(candidates: Items | None) -> list[Any] | None:
-    """Check that candidates have a list of outputs for each input; None stays None."""
+    """Return the list of candidates of each input, after a check; None stays None."""
     if candidates is None:
         return None
     by_name = hasattr(candidates, "columns") or isinstance(candidates, str | Mapping | Set)
     if by_name or not np.iterable(candidates):
         raise TypeError(
             f"candidates must be a list with a list of outputs for each input, got "
-            f"{type(candidates).__name__}: of a table take table.values.tolist()."
+            f"{type(candidates).__name__}. For a table, pass table.values.tolist()."
         )
     lists = [list(row) if isinstance(row, Iterator) else row for row in candidates]
     for i, row in enumerate(lists):

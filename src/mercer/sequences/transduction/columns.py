@@ -1,4 +1,4 @@
-"""Values at the positions of inputs, from which templates make features."""
+"""Attributes of the positions of inputs, which templates combine into features."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from .tiers import Tiers
 from .words import WordPositions
 
 FAR = 5
-"""Distances to an end of the input from here on count as one."""
+"""Distances to an end of the input, and numbers of words, from here on are not distinguished."""
 IN_WORD = 3
-"""Letters of a word from here on count as one."""
+"""Numbers of letters in a word from here on are not distinguished."""
 Columns = dict[str, np.ndarray]
+"""The value of an attribute at each position, by the name of the attribute."""
 
 
 def input_columns(
     inputs: EncodedInputs, tiers: Tiers | None, ends: int, backward: bool, words: bool
 ) -> Columns:
-    """Return all columns of position attributes, by name, that templates can combine."""
+    """Return all columns that templates can combine.
+
+    `ends` is the number of first and last symbols, and `words` says whether to include words.
+    """
     codes = inputs.source
     columns = {"symbol": codes.flat, "class": inputs.classes}
     columns |= place_columns(inputs) | end_columns(inputs, ends, backward)
@@ -36,9 +40,9 @@ def input_columns(
 
 
 def place_columns(inputs: EncodedInputs) -> Columns:
-    """Return columns with the location of each position: distances to the ends, word, and letter.
+    """Return columns with the location of each position: distances to the ends, word and letter.
 
-    Labels and marks of the ends are not inside the input.
+    Column "inside" is 1 for symbols of the input, and absent for end marks and labels.
     """
     from ._feature_loops import ABSENT
 
@@ -80,7 +84,7 @@ def context_columns(inputs: EncodedInputs) -> Columns:
 
 
 def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
-    """Return columns with the nearest members of class c, and with the members only."""
+    """Return columns with the nearest members of class c, and with all other symbols merged."""
     codes, member = inputs.source, tiers.members(inputs.source, c)
     nearest = nearest_values(inputs, codes.flat, member).T
     names = [f"tier {c} {side} {j}" for side in ("left", "right") for j in range(DEPTH)]
@@ -94,12 +98,12 @@ def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
 def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
     """Return columns with the harmony class of the nearest symbol that has one, left and right."""
     harmony = tiers.source_harmony[inputs.source.flat]
-    found = np.zeros((2, len(harmony)), dtype=np.int64)
+    nearest_classes = np.zeros((2, len(harmony)), dtype=np.int64)
     for factor in (1, 3):  # the two partitions
         classes = harmony // factor % 3
         nearest = nearest_values(inputs, classes, classes > 0)[:, [0, DEPTH]]
-        found += factor * np.maximum(nearest, 0).T
-    return {"harmony left": found[0], "harmony right": found[1]}
+        nearest_classes += factor * np.maximum(nearest, 0).T
+    return {"harmony left": nearest_classes[0], "harmony right": nearest_classes[1]}
 
 
 def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
@@ -115,7 +119,7 @@ def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray
 
 
 def word_columns(inputs: EncodedInputs) -> Columns:
-    """Return columns with the word of each position, the words next to it, and the place in it."""
+    """Return columns with each position's word, the position in the word, and nearby words."""
     words = WordPositions(inputs)
     return {
         "place": words.place,

@@ -11,11 +11,11 @@ from ..._base.checks import Limits, finite
 from ...decoders.base import Ranked
 
 FAR = 20.0
-"""Leads over the second output that are larger say no more."""
+"""The largest difference of the two best scores that counts."""
 START = np.array([0.0, 1.0, 0.0, 0.0, -0.4])
-"""Typical values of log β, γ, δ, ε and ζ, from which few lists cannot lead far away."""
-PULL = 0.3 * np.array([1.0, 1.0, 0.1, 100.0, 25.0])
-"""Weights of the squared distances from the typical values, in units of log-likelihood."""
+"""Typical values of log β, γ, δ, ε and ζ, towards which the fit is shrunk."""
+PENALTY = 0.3 * np.array([1.0, 1.0, 0.1, 100.0, 25.0])
+"""The weights of the squared distances from `START` in the penalty."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Confidence:
     margin: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that all numbers are finite."""
+        """Raise `DamagedModel` unless all numbers are finite."""
         for name, value in vars(self).items():
             finite(value, name)
 
     def log_probabilities(self, scores: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return log-probabilities of the listed outputs and, in the last column, of any other.
+        """Return log-probabilities of the listed outputs and, in the last column, of all others.
 
-        Scores of outputs that are not there are -inf.
+        Row i of `scores` has the scores of input i, best first, and -inf after the last output.
         """
         top = np.where(np.isfinite(scores[:, :1]), scores[:, :1], 0.0)
         second = np.hstack([scores, np.full_like(top, -np.inf)])[:, 1:2]
@@ -59,37 +59,40 @@ class Confidence:
 
     @classmethod
     def fitted(cls, scores: np.ndarray, lengths: np.ndarray, right: np.ndarray) -> Confidence:
-        """Fit the map to left-out lists by penalised likelihood; `right` is the true index.
+        """Return the map fitted to the scores of left-out inputs by penalised likelihood.
 
-        `right` is the index of the true output in each list, or the number of outputs if it is none
-        of them.
+        `right` is the index of the true output in each row of `scores`, or the number of columns if
+        it is not listed.
         """
 
-        def made(v: np.ndarray) -> Confidence:
+        def confidence(v: np.ndarray) -> Confidence:
             return cls(float(np.exp(v[0])), *map(float, v[1:]))
 
         def loss(v: np.ndarray) -> float:
-            found = made(v).log_probabilities(scores, lengths)[np.arange(len(right)), right]
-            return float(-found.sum() + (PULL * (v - START) ** 2).sum())
+            logp = confidence(v).log_probabilities(scores, lengths)
+            penalty = (PENALTY * (v - START) ** 2).sum()
+            return float(penalty - logp[np.arange(len(right)), right].sum())
 
         bounds = [(-4.0, 4.0), *[(-50.0, 50.0)] * 4]
-        return made(minimize(loss, START, method="L-BFGS-B", bounds=bounds).x)
+        return confidence(minimize(loss, START, method="L-BFGS-B", bounds=bounds).x)
 
 
 def replace_scores_by_probabilities(
     ranked: list[Ranked], confidence: Confidence, lengths: list[int], closed: bool
 ) -> list[Ranked]:
-    """Replace the scores of ranked outputs by calibrated probabilities.
+    """Return ranked outputs with calibrated probabilities in place of scores.
 
-    `lengths` are those of the inputs. If a list is `closed`, no other output is possible, and
-    its probabilities sum to one.
+    `lengths` are those of the inputs. If the lists are `closed`, no other output is possible, and
+    the probabilities of a list sum to one.
     """
-    found = []
+    with_probabilities = []
     for row, length in zip(ranked, lengths, strict=True):
         scores = np.array([[score for _, score in row]])
-        if closed and not np.isfinite(scores).any():  # none is possible: all are alike
+        if closed and not np.isfinite(scores).any():  # none is possible: all are equally likely
             scores = np.zeros_like(scores)
         logp = confidence.log_probabilities(scores, np.array([length]))[0, :-1]
         p = np.exp(logp - np.logaddexp.reduce(logp)) if closed else np.exp(logp)
-        found.append([(output, float(q)) for (output, _), q in zip(row, p, strict=True)])
-    return found
+        with_probabilities.append(
+            [(output, float(q)) for (output, _), q in zip(row, p, strict=True)]
+        )
+    return with_probabilities

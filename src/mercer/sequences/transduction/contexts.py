@@ -1,4 +1,4 @@
-"""What the emission of a chunk is learnt from: the input around a position, the output so far."""
+"""Features of positions: of the input around a position, and of the output so far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ..._base.checks import Limits, bounded, must
 from ...kernels import LocalWindow
 from ...kernels._sequences import Codes
-from . import templates as made
+from . import templates as of
 from ._keys import mix, seed
 from .columns import input_columns
 from .inputs import EncodedInputs, preceding_symbols
@@ -18,9 +18,9 @@ from .templates import Templates
 from .tiers import Tiers
 
 REACH = {1: 1, 2: 2, 3: 1}
-"""As how many output symbols the kinds of keys of the output tier count."""
+"""The number of output symbols that each kind of tier feature counts as, for its weight."""
 MOST = 64
-"""Output symbols, and symbols at the ends of inputs, that a model file can ask for at most."""
+"""The largest `history` and `ends` that a model file may have."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,12 @@ class PositionFeatures:
     Attributes
     ----------
     keys
-        (positions, templates); 0 where a position has no feature of a template.
+        The key of each template's feature, (positions, templates); 0 where there is none.
     values
-        (positions, templates), or (1, templates) where all positions have the same.
+        The value of each feature, (positions, templates), or (1, templates) if all positions have
+        the same values.
     shared
-        Keys of the features that do not name the letter, (positions, shared templates).
+        The keys of the features without the letter at the position, (positions, shared templates).
     """
 
     keys: np.ndarray
@@ -44,15 +45,14 @@ class PositionFeatures:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The feature map of positions, which gives hash keys and weights of all templates.
+    """The feature map of positions.
 
-    The windows of `LocalWindow`; the nearest members of each tier, alone and with the windows that
-    reach one symbol at most; windows in which all symbols but the members of a tier are one; the
-    first and last symbols of the sequence; and the product of the near ones of all these with the
-    context. To them come, for h = 1, …, history, the last h output symbols, and the last members of
-    the output's tier, paired with the windows that hold the position and reach one symbol at most
-    and with the context: output symbols count as if they were next to the position, each one
-    with weight `decay`.
+    Features of the input are the windows of `LocalWindow`; the nearest members of each tier, alone
+    and with windows of radius one; windows in which all symbols except the members of a tier are
+    merged; the first and last symbols of the sequence; and products of the nearest of these with
+    the context. Features of the output so far are the last 1, …, `history` output symbols and the
+    last members of the output's tier, each combined with windows of radius one and with the
+    context. Each output symbol has the weight `decay`, as a symbol next to the position has.
 
     Attributes
     ----------
@@ -61,15 +61,15 @@ class Contexts:
     history
         The largest number of last output symbols.
     tiers
-        The tiers, None for none.
+        The tiers; None if there are none.
     ends
-        How many of the first and of the last symbols of a sequence each position sees.
+        The number of first and of last symbols of a sequence that are features.
     backward
         Whether sequences are read from their end.
     words
-        Whether positions see the words of the input, such as those between spaces.
+        Whether the words of the input, such as those between spaces, are features.
     coordinates
-        The number of coordinates of the context, 0 without one.
+        The number of coordinates of the context; 0 without a context.
     """
 
     kernel: LocalWindow
@@ -81,7 +81,7 @@ class Contexts:
     coordinates: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the kernel and the sizes of a loaded feature map."""
+        """Raise `DamagedModel` unless the kernel and the sizes are valid."""
         must(isinstance(self.kernel, LocalWindow), "kernel is not a LocalWindow")
         bounded(self.history, "history", 0, MOST)
         bounded(self.ends, "ends", 0, MOST)
@@ -91,33 +91,33 @@ class Contexts:
     def templates(self) -> Templates:
         """The templates of the features that depend on the input only."""
         decay = float(self.kernel.decay)
-        found = made.window_templates(self.kernel)
-        near = made.near_windows(found)
+        templates = of.window_templates(self.kernel)
+        near = of.near_windows(templates)
         with_context = list(near)
         if self.tiers is not None:
             for c in range(self.tiers.source.shape[1]):
-                own = made.tier_templates(c, near, decay)
-                with_context.append(own[0])
-                found += [*own, *made.outline_templates(c)]
+                more = of.tier_templates(c, near, decay)
+                with_context.append(more[0])
+                templates += [*more, *of.outline_templates(c)]
             if self.tiers.source_harmony.any():
-                own = made.harmony_templates(near, decay)
-                with_context += own[:2]
-                found += own
-        own = made.end_templates(self.ends, decay)
-        found += own
-        with_context += own[: self.ends]
+                more = of.harmony_templates(near, decay)
+                with_context += more[:2]
+                templates += more
+        more = of.end_templates(self.ends, decay)
+        templates += more
+        with_context += more[: self.ends]
         if self.words:
-            found += made.word_templates(decay)
-        return Templates([*found, *made.context_templates(with_context, self.coordinates)])
+            templates += of.word_templates(decay)
+        return Templates([*templates, *of.context_templates(with_context, self.coordinates)])
 
     @cached_property
     def shared_templates(self) -> Templates:
         """The templates of the features that leave out the letter at the position."""
-        return Templates(made.shared_templates(self.coordinates))
+        return Templates(of.shared_templates(self.coordinates))
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The (output history, template) pairs that are combined to features, and their weights."""
+        """The (output history, template) pairs whose products are features, and their weights."""
         last = [(h, h) for h in range(1, self.history + 1)]
         if self.tiers is not None:  # the output tier follows the last symbols
             last += [(self.history + kind, REACH[kind]) for kind in self.tiers.kinds]
@@ -150,7 +150,7 @@ class Contexts:
         return by_context.astype(np.float32)[inputs.source.rows]
 
     def histories(self, last: np.ndarray) -> np.ndarray:
-        """Return hash keys of the last 1, …, `history` symbols in each row; 0 for none."""
+        """Return hash keys of the last 1, …, `history` symbols of each row; 0 for none."""
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
         for h in range(1, self.history + 1):
             key = np.full(len(last), seed(h))
@@ -160,7 +160,7 @@ class Contexts:
         return keys
 
     def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return hash keys of the output symbols before each place, and the tier states there.
+        """Return hash keys of the last symbols, and the tier state, at each output boundary.
 
         The rows are those of `preceding_symbols`; `mark` stands for the start of an output.
         """
@@ -170,16 +170,16 @@ class Contexts:
         return keys, self.tiers.states(outputs)
 
     def history_features(
-        self, features: PositionFeatures, outputs: Codes, places: np.ndarray, mark: int
+        self, features: PositionFeatures, outputs: Codes, boundaries: np.ndarray, mark: int
     ) -> np.ndarray:
         """Return hash keys of the features with the output so far, (positions, pairs); 0 for none.
 
-        `places` has the place of the output that each position has reached.
+        Position n begins its chunk at the boundary boundaries[n] of the outputs.
         """
         from ._feature_loops import history_keys
 
-        histories, states = (rows[places] for rows in self.output_histories(outputs, mark))
+        histories, states = (rows[boundaries] for rows in self.output_histories(outputs, mark))
         pairs, _ = self.pairs
-        keys = np.empty((len(places), len(pairs)), dtype=np.uint64)
+        keys = np.empty((len(boundaries), len(pairs)), dtype=np.uint64)
         history_keys(pairs, features.keys, histories, states, mark, keys)
         return keys

@@ -1,4 +1,4 @@
-"""From inputs to ranked outputs: free, from a list for each input, or from one lexicon."""
+"""Ranked outputs of inputs: of all outputs, of candidates for each input, or of a lexicon."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 
 from ..._base.arrays import Items, take
 from ..._base.checks import Limits, bounded, finite, must
+from ..._base.memory import GIB
 from ...decoders.base import Ranked
-from ...kernels._sequences import Alphabet, as_given, as_sequences
+from ...kernels._sequences import Alphabet, Codes, as_given, as_sequences
 from .inputs import InputCoder, reverse_if_backward
 from .model import NO_TRIE, Model
+from .ngram import LARGEST
 from .side_information import take_context
-from .trie import prefix_tree
 
 SYMBOLS = 1 << 16
-"""Input symbols that are decoded at once."""
+"""The number of input symbols that are decoded at once."""
 LISTED = 4
-"""The best outputs of a model that are compared."""
+"""The smallest number of best outputs of a model that are scored by further models."""
 WIDER = 8
-"""How many times the beam of a search through a lexicon is that of a free one."""
+"""The factor by which a beam is wider in a search through a lexicon."""
 Scores = dict[tuple, float]
 """The scores of outputs, by the tuple of their symbols."""
 
@@ -35,13 +36,13 @@ class Decoding:
     Attributes
     ----------
     model, coder
-        The model, and how inputs and outputs become numbers.
+        The model, and the encoder of inputs and outputs as numbers.
     temperature, weight, beam
-        Of the softmax, of the n-gram model, and of the search.
+        The temperature of the softmax, the weight of the n-gram model, and the beam of the search.
     sample
-        An output, of whose kind all are.
+        An output, whose type all predictions have.
     joint_weight
-        Of the joint n-gram model, by which the best outputs are compared.
+        The weight of the joint n-gram models, with which the best outputs are scored again.
     """
 
     model: Model
@@ -53,14 +54,14 @@ class Decoding:
     joint_weight: float = 0.0
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the search settings of a loaded model, so that a search with them ends."""
+        """Raise `DamagedModel` unless the search settings are valid."""
         must(finite(self.temperature, "temperature") > 0, "temperature is not positive")
         finite(self.weight, "weight")
         finite(self.joint_weight, "joint_weight")
         bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
 
     def prepared(self, X: np.ndarray, context: Items) -> Batch:
-        """Encode inputs with their context, and compute the scores that do not need outputs."""
+        """Return inputs with their contexts, encoded and with the scores that need no outputs."""
         coded = self.coder.encode(X, context)
         return Batch(self, self.model.prepare(coded, self.temperature), coded.new)
 
@@ -69,7 +70,7 @@ class Decoding:
         targets = self.coder.targets
         known = [w for w in words if all(symbol in targets.number for symbol in w)]
         if not known:
-            raise ValueError("no output of the lexicon consists of symbols met in training.")
+            raise ValueError("no output of the lexicon consists of symbols of training outputs.")
         return prefix_tree(
             reverse_if_backward(targets.encode(known), self.coder.backward), len(targets)
         )
@@ -84,9 +85,9 @@ class Batch:
     decoding
         The fitted model.
     inputs
-        What `Model.prepare` returned for the inputs.
+        The value of `Model.prepare` for the inputs.
     new
-        Symbols of the inputs that outputs may have although no training output has them.
+        Symbols of the inputs that no training output has, but that outputs may copy.
     """
 
     decoding: Decoding
@@ -99,7 +100,7 @@ class Batch:
         return Alphabet([*self.decoding.coder.targets.symbols, *self.new])
 
     def search(self, k: int, trie: np.ndarray, times: int) -> list[Scores]:
-        """Return the `k` best outputs of each input; the beam is `times` as wide as usual."""
+        """Return the `k` best outputs of each input, with a beam `times` as wide as usual."""
         fitted = self.decoding
         many = max(k, LISTED) if fitted.joint_weight else k
         beam = None if fitted.beam is None else max(fitted.beam, 2 * many) * times
@@ -117,7 +118,7 @@ class Batch:
         ]
 
     def _symbols(self, codes: np.ndarray) -> tuple:
-        """Convert the symbol numbers of an output to symbols, in reading order."""
+        """Return the symbols with the numbers `codes`, from the first to the last of the output."""
         symbols = self.targets.symbols
         return tuple(symbols[c] for c in (codes[::-1] if self.decoding.coder.backward else codes))
 
@@ -125,9 +126,9 @@ class Batch:
         """Add to `known` the scores of the outputs in `lists` that are missing there, per input."""
         missing = [
             (i, output)
-            for i, (own, outputs) in enumerate(zip(known, lists, strict=True))
+            for i, (scores_of_input, outputs) in enumerate(zip(known, lists, strict=True))
             for output in outputs
-            if tuple(output) not in own
+            if tuple(output) not in scores_of_input
         ]
         if missing:
             owners, outputs = zip(*missing, strict=True)
@@ -156,7 +157,7 @@ def best_outputs(
 ) -> list[Ranked]:
     """Return the best `k` outputs of each input by the mean score of all models.
 
-    The outputs are those that any model has among its best, or the candidates given.
+    They are the best of the candidates, or of the outputs that any model has among its best.
     """
     words = None if lexicon is None else as_sequences(lexicon, "lexicon")
     tries = [NO_TRIE if words is None else model.trie(words) for model in models]
@@ -169,23 +170,23 @@ def best_outputs(
             lists: list[Any] = [_candidate_list(candidates, i) for i in rows]
         else:
             scores = [b.search(many, trie, times) for b, trie in zip(batches, tries, strict=True)]
-            lists = [_found_outputs(own, models[0].sample) for own in zip(*scores, strict=True)]
-        if words is not None:  # a beam can lose all words, and some are longer than any output
+            lists = [_found_outputs(some, models[0].sample) for some in zip(*scores, strict=True)]
+        if words is not None:  # the beam may have dropped all words
             lists = [outputs or list(words) for outputs in lists]
-        for batch, own in zip(batches, scores, strict=True):
-            batch.add_scores(own, lists)
+        for batch, scores_of_model in zip(batches, scores, strict=True):
+            batch.add_scores(scores_of_model, lists)
         by_input = zip(lists, zip(*scores, strict=True), strict=True)
-        ranked += [_ranked(outputs, own)[:k] for outputs, own in by_input]
+        ranked += [_ranked(outputs, of_models)[:k] for outputs, of_models in by_input]
     return ranked
 
 
 def _found_outputs(scores: tuple[Scores, ...], sample: Any) -> list:
-    """Return all distinct outputs that some model has found, in the container type of `sample`."""
+    """Return the distinct outputs in the scores of any model, in the container type of `sample`."""
     return [as_given(symbols, sample) for symbols in dict.fromkeys(chain(*scores))]
 
 
 def _candidate_list(candidates: Items, i: int) -> np.ndarray:
-    """Return the candidate outputs of input i after a check."""
+    """Return the candidates of input i as sequences; raise an error if there are none."""
     outputs = as_sequences(candidates[i], f"candidates[{i}]")
     if not len(outputs):
         raise ValueError(f"input {i} has an empty list of candidates.")
@@ -193,9 +194,12 @@ def _candidate_list(candidates: Items, i: int) -> np.ndarray:
 
 
 def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
-    """Return the distinct outputs with their mean scores over all models, best first."""
+    """Return the distinct outputs with their mean scores over all models, best first.
+
+    scores[i] has the scores of model i.
+    """
     distinct = {tuple(output): output for output in outputs}
-    means = {key: sum(own[key] for own in scores) / len(scores) for key in distinct}
+    means = {key: sum(of_model[key] for of_model in scores) / len(scores) for key in distinct}
     order = sorted(means, key=means.__getitem__, reverse=True)
     return [(distinct[key], means[key]) for key in order]
 
@@ -203,17 +207,17 @@ def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
 def check_prediction_arguments(
     coder: InputCoder, X: np.ndarray, context: Items, candidates: Items, lexicon: Items
 ) -> None:
-    """Check that context, candidates and lexicon suit the model and the inputs."""
+    """Raise an error unless context, candidates and lexicon suit the model and the inputs."""
     if coder.context is not None and context is None:
-        raise ValueError("the model was fitted with a context: pass context=… here too.")
+        raise ValueError("the model was fitted with a context: pass context=… to this method too.")
     if coder.context is None and context is not None:
-        raise ValueError("the model was fitted without a context: leave context out here.")
+        raise ValueError("the model was fitted without a context: do not pass context=….")
     if candidates is not None and lexicon is not None:
-        raise ValueError("give candidates for each input or a lexicon for all, not both.")
+        raise ValueError("pass candidates for each input or a lexicon for all inputs, not both.")
     if candidates is not None and len(candidates) != len(X):
         raise ValueError(
-            f"candidates must have a list for each of {len(X)} inputs, got {len(candidates)}: "
-            "one list for all of them is lexicon=…."
+            f"candidates must have a list for each of {len(X)} inputs, got {len(candidates)}. "
+            "Pass one list for all inputs as lexicon=…."
         )
 
 
@@ -222,3 +226,32 @@ def _blocks(X: np.ndarray) -> list[np.ndarray]:
     total = np.cumsum([len(x) + 1 for x in X])
     cuts = np.flatnonzero(np.diff(total // SYMBOLS)) + 1
     return np.split(np.arange(len(X)), cuts)
+
+
+def prefix_tree(codes: Codes, symbols: int) -> np.ndarray:
+    """Return the prefix tree of sequences as an array (prefixes, symbols + 1) of rows; -1 for none.
+
+    Entry (p, s) is the row of prefix p followed by symbol s; row 0 is the empty prefix. The last
+    column is 0 where a sequence ends, -1 elsewhere.
+    """
+    starts, lengths = codes.starts[:-1], codes.lengths
+    node = np.zeros(len(lengths), dtype=np.int64)
+    edges_by_depth: list[tuple[np.ndarray, np.ndarray]] = []
+    size = 1
+    for depth in range(int(lengths.max(initial=0))):
+        deeper = np.flatnonzero(lengths > depth)
+        edges = node[deeper] * symbols + codes.flat[starts[deeper] + depth]
+        distinct, number = np.unique(edges, return_inverse=True)
+        edges_by_depth.append((distinct, size + np.arange(len(distinct))))
+        node[deeper] = size + number
+        size += len(distinct)
+    if 4.0 * size * (symbols + 1) > LARGEST:
+        raise MemoryError(
+            f"the lexicon has {size} prefixes over {symbols} symbols, too many for "
+            f"{LARGEST / GIB:.0f} GiB. Pass a list of outputs for each input as candidates=…."
+        )
+    tree = np.full((size, symbols + 1), -1, dtype=np.int32)
+    for edges, children in edges_by_depth:
+        tree[edges // symbols, edges % symbols] = children
+    tree[node, symbols] = 0
+    return tree

@@ -1,4 +1,4 @@
-"""The local map: which chunk an input symbol emits, by a ridge equation for each symbol."""
+"""The local map: scores of the chunks that an input symbol emits, by a ridge regression each."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ...solvers import ConjugateGradient
 from ._keys import make_hash_table
 
 TOLERANCE = 3e-3
-"""Of the ridge equation: a tenth of it decodes the same words."""
+"""The relative tolerance of the ridge equations; a tenth of it gives the same predictions."""
 SMALL = 0.006
-"""Features that add less than this to every score are left out of the model."""
+"""Features that change no score by this much are dropped from the model."""
 COPY = -2
-"""In a chunk, the output symbol that is equal to the input symbol of its position."""
+"""The number that stands in a chunk for a copy of the input symbol."""
 RARE = 1e-4
-"""Chunks that are a smaller share of what a symbol emits are not learnt."""
+"""Chunks that are a smaller fraction of the chunks of a symbol are not learnt."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Chunks:
     lengths: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the symbols of loaded chunks agree with their lengths."""
+        """Raise `DamagedModel` unless the symbols of the chunks agree with their lengths."""
         n, longest = array(self.symbols, "symbols", np.int64, None, None).shape
         indices(self.lengths, "lengths", 0, longest + 1, n)
         filled = np.arange(longest) < self.lengths[:, None]
@@ -52,10 +52,10 @@ class Chunks:
     def of(
         cls, flat: np.ndarray, lengths: np.ndarray, longest: int, copied: np.ndarray
     ) -> tuple[Chunks, np.ndarray]:
-        """Cut a sequence into chunks; return the distinct chunks, and the number of each chunk.
+        """Return the distinct chunks of a segmented sequence, and the number of each of its chunks.
 
-        `flat` has the symbols of all chunks, end to end. Symbols of a chunk that are equal to its
-        entry of `copied` are written as copies.
+        `flat` has the symbols of all chunks, end to end, and `lengths` their lengths. Symbols of
+        chunk i that equal copied[i] are written as `COPY`.
         """
         begin = np.cumsum(lengths) - lengths
         rows = np.full((len(lengths), longest), -1, dtype=np.int64)
@@ -72,22 +72,21 @@ class Emissions:
     """The fitted linear map from features of a position to scores of the chunks of its symbol.
 
     Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
-    the (sorted) key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for
-    the unknown.
+    key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for all unknown ones.
 
     Attributes
     ----------
     keys, offset, coef
-        Sorted keys of the features, where the coefficients of each begin, and the coefficients.
+        The sorted keys of the features, where the coefficients of each begin, and the coefficients.
     first, width, chunk
         The chunks of each symbol, as numbers of `chunks`.
     prior
-        What is added to the log of a chunk's probability before it is normalised: for symbols
-        that were not learnt from, the log of the chunk's frequency.
+        What is added to the score of each chunk: the log-frequency of the chunk for symbols without
+        training positions, else 0.
     chunks
-        What the numbers stand for.
+        The distinct chunks.
     shared
-        The map that all letters share, None where there is none.
+        The map that all letters share; None if there is none.
     """
 
     keys: np.ndarray
@@ -101,7 +100,7 @@ class Emissions:
     shared: Any
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the arrays of a loaded map have matching sizes."""
+        """Raise `DamagedModel` unless the arrays have matching sizes."""
         features, symbols = len(self.keys), len(self.width)
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
@@ -122,7 +121,7 @@ class Emissions:
 
     @cached_property
     def layout(self) -> tuple[np.ndarray, np.ndarray]:
-        """The (first chunk, number of chunks) of symbols, and (length, symbols …) of chunks."""
+        """Arrays of (first chunk, number of chunks) by symbol, and (length, symbols …) by chunk."""
         chunks = np.column_stack([self.chunks.lengths, self.chunks.symbols])
         return np.column_stack([self.first, self.width]), chunks[self.chunk]
 
@@ -136,8 +135,8 @@ class Emissions:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of all chunks at all positions, and the start index of each position.
 
-        Features are keys (positions, kinds), weights (kinds) and values (positions or 1, kinds),
-        and the keys of what letters share.
+        The positions have input symbols `symbols` and features with keys (positions, kinds),
+        weights (kinds) and values (positions or 1, kinds); `shared_keys` are for the shared map.
         """
         from ._search_loops import local_scores
 
@@ -145,27 +144,28 @@ class Emissions:
         scores = np.zeros(starts[-1])
         if self.shared is not None:
             positions = np.repeat(np.arange(len(symbols)), self.width[symbols])
-            own = np.arange(starts[-1]) + (self.first[symbols] - starts[:-1])[positions]
-            base = self.shared.scores(shared_keys)
-            scores += base[positions, self.shared.column[self.chunk[own]]]
+            chunks = self.chunk[self._entries(symbols, starts)]
+            scores += self.shared.scores(shared_keys)[positions, self.shared.column[chunks]]
         learnt = self.keys, self.table, self.offset, self.coef
         local_scores(weights, values, *learnt, starts, scores, keys)
         return scores, starts
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the log-priors of all chunks at all positions, in the order of `scores`."""
-        width = self.width[symbols]
-        return self.prior[
-            np.arange(starts[-1]) + np.repeat(self.first[symbols] - starts[:-1], width)
-        ]
+        return self.prior[self._entries(symbols, starts)]
+
+    def _entries(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the index into `chunk` of each entry of `scores`, for the given positions."""
+        shifts = np.repeat(self.first[symbols] - starts[:-1], self.width[symbols])
+        return np.arange(starts[-1]) + shifts
 
     def chunk_indices(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return the index of each chunk in the list of its symbol; -1 if it is not in the list."""
+        """Return the index of chunk numbers[i] among those of symbols[i]; -1 if it is not one."""
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
-        asked = symbols * len(self.chunks.lengths) + numbers
-        at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        return np.where(known[at] == asked, at - self.first[symbols], -1)
+        keys = symbols * len(self.chunks.lengths) + numbers
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[at] == keys, at - self.first[symbols], -1)
 
 
 @dataclass(frozen=True)
@@ -189,22 +189,21 @@ class NumberedFeatures:
     values: np.ndarray
 
     def repeated_features(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the sparse design matrix of features that occur twice or more, and their keys.
+        """Return the sparse matrix of the features that occur twice or more, and their keys.
 
-        `places` are the positions of one input symbol. A feature that occurs at only one of them
-        is left out.
+        The rows are `places`, the positions of one input symbol.
         """
         numbers = self.numbers[places]
         kept = numbers >= 0
-        own = numbers[kept]
-        first = own.min()
-        often = np.bincount(own - first) > 1
-        kept[kept] = often[own - first]
-        columns = (np.cumsum(often) - 1)[numbers[kept] - first]
+        present = numbers[kept]
+        first = present.min()
+        repeated = np.bincount(present - first) > 1
+        kept[kept] = repeated[present - first]
+        columns = (np.cumsum(repeated) - 1)[numbers[kept] - first]
         values = self.values[places] if len(self.values) > 1 else self.values
         data = np.broadcast_to(values * self.weights, kept.shape)[kept]
-        matrix = sparse_rows(kept, columns, int(often.sum()), data)
-        return matrix, self.keys[first + np.flatnonzero(often)]
+        matrix = sparse_rows(kept, columns, int(repeated.sum()), data)
+        return matrix, self.keys[first + np.flatnonzero(repeated)]
 
 
 def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1.0) -> Any:
@@ -229,7 +228,7 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Fit each input symbol's chunk scores by ridge regression on features that occur twice.
+    """Return the chunk scores of all input symbols, fitted by one ridge regression for each.
 
     Parameters
     ----------
@@ -238,7 +237,7 @@ def fit_emissions(
     places
         The positions to learn from.
     symbols, numbers
-        The input symbol of each of them, and the chunk that it emits.
+        The input symbol at each of them, and the number of the chunk that it emits.
     chunks
         All chunks.
     n_symbols
@@ -249,9 +248,9 @@ def fit_emissions(
         A map that was fitted to all symbols together, and its scores at the positions. Each symbol
         is fitted to the residual; the unknown symbol has the scores of `shared` alone.
     """
-    spread = np.bincount(numbers, minlength=len(chunks.lengths))
-    common = np.flatnonzero(spread)
-    fallback = np.log(spread[common] / len(numbers))
+    counts = np.bincount(numbers, minlength=len(chunks.lengths))
+    common = np.flatnonzero(counts)
+    fallback = np.log(counts[common] / len(numbers))
     if shared is not None:
         common, fallback = shared.chunks, np.zeros(len(shared.chunks))
     order = np.argsort(symbols, kind="stable")
@@ -259,33 +258,32 @@ def fit_emissions(
     groups = [order[a:b] for a, b in pairwise(cuts)]
     lists = [_common_chunks(numbers[rows]) if len(rows) else common for rows in groups]
     priors = [
-        np.zeros(len(own)) if len(rows) else fallback
-        for rows, own in zip(groups, lists, strict=True)
+        np.zeros(len(listed)) if len(rows) else fallback
+        for rows, listed in zip(groups, lists, strict=True)
     ]
 
     def solve(system: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the keys and the coefficients of one symbol."""
-        rows, own = system
+        """Return the keys and the coefficients of the features of one symbol."""
+        rows, listed = system
         U, keys = features.repeated_features(places[rows])
-        V = (numbers[rows][:, None] == own).astype(np.float32)
+        V = (numbers[rows][:, None] == listed).astype(np.float32)
         spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), TOLERANCE
         if base is not None:
-            V -= base[rows][:, shared.column[own]]
-            left = max(float(np.linalg.norm(V)), 1e-30)
-            tolerance = min(TOLERANCE * float(length) / left, 0.1)
+            V -= base[rows][:, shared.column[listed]]
+            residual = max(float(np.linalg.norm(V)), 1e-30)
+            tolerance = min(TOLERANCE * float(length) / residual, 0.1)
         coef = ConjugateGradient(tolerance, warn=False).solve(U, V, alpha, spectrum)
         kept = abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= SMALL
         return keys[kept], coef[kept]
 
-    systems = [(rows, own) for rows, own in zip(groups, lists, strict=True) if len(rows)]
+    systems = [(rows, listed) for rows, listed in zip(groups, lists, strict=True) if len(rows)]
     return _assemble_emissions(side_by_side(solve, systems), lists, priors, chunks, shared)
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the output operator on chunks, which are one-hot vectors V.
+    """Return the diagonal of the operator on chunks, given as one-hot rows of V.
 
-    Their covariance is the diagonal of their frequencies, and every operator made of it is
-    diagonal too.
+    Their second moments are a diagonal matrix of frequencies, so that the operator is diagonal too.
     """
     totals = V.sum(axis=0, dtype=np.float64)
     B = operator.matrix(Moments(len(V), np.zeros(1), totals[:, None], totals))
@@ -297,21 +295,24 @@ def _common_chunks(numbers: np.ndarray) -> np.ndarray:
 
     Rare chunks are left out because their number would grow with the number of pairs.
     """
-    own, counts = np.unique(numbers, return_counts=True)
-    return own[counts >= RARE * len(numbers)]
+    distinct, counts = np.unique(numbers, return_counts=True)
+    return distinct[counts >= RARE * len(numbers)]
 
 
 def _assemble_emissions(
     blocks: list, lists: list, priors: list, chunks: Chunks, shared: Any
 ) -> Emissions:
-    """Concatenate the solutions of all symbols into one map, with features sorted by key."""
+    """Return one map of the (keys, coefficients) in `blocks`, the solutions of all symbols.
+
+    `lists` and `priors` have the chunks of each symbol and their priors.
+    """
     offsets, total = [], 0
     for keys, coef in blocks:
         offsets.append(total + np.arange(len(keys)) * coef.shape[1])
         total += coef.size
     keys = np.concatenate([keys for keys, _ in blocks])
     order = np.argsort(keys)
-    width = np.array([len(own) for own in lists])
+    width = np.array([len(listed) for listed in lists])
     return Emissions(
         keys[order],
         np.concatenate(offsets)[order],

@@ -9,30 +9,30 @@ import numpy as np
 from ...kernels._sequences import Codes
 
 PARTITIONS = 2
-"""Properties that may agree, such as back or front and rounded or not."""
+"""The number of vowel properties that may agree, such as back or front, rounded or not."""
 AGREEMENT, EVIDENCE = 0.6, 4.0
-"""Fraction of neighbours that agree from which a partition is used, and by how many standard
-errors the fraction must exceed that of vowels in random order."""
+"""A partition is used if this fraction of neighbours agrees, and exceeds the fraction by chance by
+this many standard errors."""
 CLEAR = 0.2
-"""By how much the fraction that agrees must exceed chance to say which symbols are the vowels."""
+"""A class is taken for the vowels if the agreeing fraction exceeds that by chance by this much."""
 SWEEPS = 5
-"""Rounds in which symbols may change their class."""
+"""The largest number of rounds in which symbols change their class."""
 
 
 def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
     """Return two harmony classes of each symbol as one number, first + 3 × second.
 
-    Each of two partitions puts a symbol into class 1 or 2, or into 0 if harmony ignores it, because
-    it is not a member or is transparent. The classes are the signs of an eigenvector of how much
-    more often than by chance two different members follow each other. Members are transparent if
-    neighbours agree more without them. A partition is all 0 if neighbours do not agree clearly more
-    often than by chance.
+    `member` is a mask of the vowels. In each of two partitions a symbol is in class 1 or 2, or in 0
+    if harmony ignores it, because it is not a member or is transparent. The classes are the signs
+    of an eigenvector of the matrix that says how much more often than by chance two members follow
+    each other. A member is transparent if neighbours agree more without it. A partition is all 0 if
+    neighbours do not agree clearly more often than by chance.
     """
     n = len(member)
     known = codes.flat >= 0
     inside = known & member[np.where(known, codes.flat, 0)] if n else known
     symbols, rows = codes.flat[inside], codes.rows[inside]
-    found = np.zeros(n, dtype=np.int64)
+    both = np.zeros(n, dtype=np.int64)
     for p, vector in enumerate(_leading_eigenvectors(symbols, rows, n)):
         classes = np.where(vector == 0, 0, np.where(vector > 0, 1, 2))
         if p == 0:  # the second partition would become the first
@@ -40,17 +40,17 @@ def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
         classes = _drop_transparent_members(symbols, rows, classes, vector)
         agreement = _agreement(symbols, rows, classes)
         if agreement.fraction >= AGREEMENT and agreement.above > EVIDENCE * agreement.error:
-            found += 3**p * classes
-    return found
+            both += 3**p * classes
+    return both
 
 
 def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
     """Return the mask of vowels: `member`, or its complement if only that one shows harmony.
 
-    Vowels and consonants alternate, which does not say which of the two classes are the vowels.
+    Vowels and consonants alternate, so that their order alone does not say which are the vowels.
     """
-    own, other = (_agreement_above_chance(codes, each) for each in (member, ~member))
-    return ~member if other > max(own, CLEAR) else member
+    inside, outside = (_agreement_above_chance(codes, each) for each in (member, ~member))
+    return ~member if outside > max(inside, CLEAR) else member
 
 
 def _agreement_above_chance(codes: Codes, member: np.ndarray) -> float:
@@ -77,9 +77,9 @@ def _leading_eigenvectors(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.n
 
 
 def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Move each symbol into the class that most of its neighbours have, until no symbol moves.
+    """Return the classes after moving symbols into the class that most of their neighbours have.
 
-    Signs of an eigenvector are uncertain where a symbol is rare.
+    The sign of an eigenvector is uncertain for rare symbols.
     """
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     first, second = np.concatenate([a, b]), np.concatenate([b, a])
@@ -99,7 +99,10 @@ def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.nda
 def _different_neighbours(
     symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of different symbols that are neighbours in a word, among those kept."""
+    """Return the pairs of different symbols that are neighbours in a word after dropping others.
+
+    `kept` is a mask of the symbols that are not dropped.
+    """
     symbols, rows = symbols[kept], rows[kept]
     pairs = (rows[1:] == rows[:-1]) & (symbols[1:] != symbols[:-1])
     return symbols[:-1][pairs], symbols[1:][pairs]
@@ -110,9 +113,9 @@ def _drop_transparent_members(
 ) -> np.ndarray:
     """Return the classes with 0 for members whose removal raises the agreement of neighbours.
 
-    Members are left out one after the other, those with the weakest association first. Agreement
-    is the number of pairs of neighbours that agree less the number expected by chance: it rises
-    when a transparent member is left out, since its neighbours then meet.
+    Members are removed one after the other, those with the weakest association (entry of `vector`)
+    first. Agreement is the number of neighbours in the same class minus the number expected by
+    chance. It rises when a transparent member is removed, because its neighbours then meet.
     """
     counts = np.bincount(symbols, minlength=len(classes))
     order = np.argsort(np.abs(vector) / np.sqrt(np.maximum(counts, 1)))
@@ -121,14 +124,17 @@ def _drop_transparent_members(
         tried.append(np.where(np.arange(len(classes)) == v, 0, tried[-1]))
 
     def agreeing(classes: np.ndarray) -> float:
-        found = _agreement(symbols, rows, classes)
-        return found.pairs * found.above
+        agreement = _agreement(symbols, rows, classes)
+        return agreement.pairs * agreement.above
 
     return max(tried, key=agreeing)
 
 
 class _Agreement(NamedTuple):
-    """Number of neighbour pairs, fraction in one class, its excess over chance, standard error."""
+    """The number of neighbour pairs, and the fraction of them that are in the same class.
+
+    `above` is the fraction minus that by chance, `error` its standard error.
+    """
 
     pairs: int
     fraction: float
@@ -137,7 +143,7 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Compare the fraction of neighbours in the same class with that expected by chance."""
+    """Return how many neighbours are in the same class, compared with chance."""
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)

@@ -1,9 +1,10 @@
-"""Inputs as the local map sees them: tokens of the sequence, and what else is known of it."""
+"""Inputs as numbers: their tokens, contexts and character classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from ...kernels._sequences import Alphabet, Codes
 
 BEGIN, END = ("begin of the input",), ("end of the input",)
 LABEL = "label of the context"
-"""Tokens that stand for the ends of an input and for labels; no symbol of a user's is like them."""
+"""Tokens for the ends of an input and for labels, which are not symbols of any input."""
 SEPARATOR, LOWER, UPPER, DIGIT = range(4)
-"""Classes of characters; tokens that are not characters are in the second."""
+"""Classes of characters; tokens that are not strings count as `LOWER`."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +25,20 @@ class EncodedInputs:
     Attributes
     ----------
     source
-        The tokens: the sequence, with the ends and the labels where there is a context.
+        The tokens: the sequence, and with a context its ends and the labels.
     first, last
-        Where in its tokens each sequence itself begins and ends.
+        Where the sequence begins and ends among the tokens of each input.
     context
-        Keys of what else is known of each input, (inputs, kinds); 0 for none.
+        Hash keys of the context of each input, (inputs, kinds); 0 for none.
     copied
-        The output symbol that copying each token gives, -1 where there is none. Numbers beyond the
-        output alphabet stand for `new`.
+        The output symbol that equals each token; -1 if there is none. Numbers beyond the output
+        alphabet stand for `new`.
     classes
         The class of each token as a character, such as `DIGIT`.
     new
         Symbols of these inputs that the training inputs and outputs do not have.
     values
-        The coordinates that go with the keys, (inputs, kinds); None where all are one.
+        The coordinates that go with the keys, (inputs, kinds); None if all are one.
     """
 
     source: Codes
@@ -65,19 +66,19 @@ class EncodedInputs:
         )  # fmt: skip
 
 
-def select_sequences(codes: Codes, words: np.ndarray) -> tuple[Codes, np.ndarray]:
-    """Return the sequences with the indices `words`, and the indices of their symbols."""
-    lengths = codes.lengths[words]
+def select_sequences(codes: Codes, rows: np.ndarray) -> tuple[Codes, np.ndarray]:
+    """Return the sequences with the indices `rows`, and the positions of their symbols."""
+    lengths = codes.lengths[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(codes.starts[words] - starts[:-1], lengths) + np.arange(starts[-1])
-    return Codes(codes.flat[places], starts), places
+    positions = np.repeat(codes.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+    return Codes(codes.flat[positions], starts), positions
 
 
 def preceding_symbols(codes: Codes, width: int, mark: int, outside: int = -1) -> np.ndarray:
-    """Return the `width` symbols before each place of each sequence, and before its end.
+    """Return the `width` symbols before each symbol of each sequence, and before its end.
 
-    `mark` stands for the begin of a sequence, `outside` for what is before that. The place before
-    symbol j of sequence p has row starts[p] + p + j.
+    `mark` stands for the start of a sequence, `outside` for what is before that. The symbols before
+    symbol j of sequence p, counted from 0, are in row starts[p] + p + j.
     """
     starts = codes.starts[:-1] + width * np.arange(len(codes.lengths))
     tokens = np.full(len(codes.flat) + width * len(starts), outside, dtype=np.int64)
@@ -98,7 +99,7 @@ class InputCoder:
     targets
         The alphabet of outputs.
     context
-        The coder of the context, None where there is none.
+        The encoder of contexts; None if there are none.
     backward
         Whether sequences are read from their end.
     """
@@ -128,16 +129,17 @@ class InputCoder:
         return np.array([character_class(s) for s in self.symbols.symbols], dtype=np.int64)
 
     def _copies_and_classes(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
-        """Return the equal output symbol and the character class of each token; new symbols.
+        """Return the equal output symbol and the character class of each token, and new symbols.
 
-        New symbols, which are not in the alphabet of outputs, have the numbers after it.
+        `codes` are the numbers of the tokens. New symbols are in no alphabet; they have the numbers
+        after the alphabet of outputs.
         """
         copied = np.append(self.copies, -1)[codes.flat]
         classes = np.append(self.classes, LOWER)[codes.flat]
         new: dict[Any, int] = {}
         for at in np.flatnonzero(codes.flat < 0):
             symbol = tokens[codes.rows[at]][codes.positions[at]]
-            if not (self.context is not None and isinstance(symbol, tuple)):  # labels and ends
+            if self.context is None or not isinstance(symbol, tuple):  # tuples: labels and ends
                 known = self.targets.number.get(symbol)
                 number = new.setdefault(symbol, len(self.targets) + len(new))
                 copied[at] = number if known is None else known
@@ -147,25 +149,24 @@ class InputCoder:
     def tokens(self, X: np.ndarray, given: Any) -> Any:
         """Return the sequences X with end marks and the labels of their contexts `given`.
 
-        Without a context, sequences are returned unchanged.
-
-        Labels that were not met in training are left out.
+        Labels that are not in the training data are ignored. Without a context, the sequences are
+        returned unchanged.
         """
         if self.context is None:
             return X
         new = self.unknown_labels(given) if len(self.symbols) else []
         return [
-            (BEGIN, *x, END, *((LABEL, label) for label in own if label not in new))
-            for x, own in zip(X, self.context.tokens(given), strict=True)
+            (BEGIN, *x, END, *((LABEL, label) for label in labels if label not in new))
+            for x, labels in zip(X, self.context.tokens(given), strict=True)
         ]
 
     def unknown_labels(self, given: Any) -> list:
         """Return the labels in the contexts `given` that are not in the training data."""
-        labels = dict.fromkeys(label for own in self.context.tokens(given) for label in own)
+        labels = dict.fromkeys(chain.from_iterable(self.context.tokens(given)))
         return [label for label in labels if (LABEL, label) not in self.symbols.number]
 
     def encode(self, X: np.ndarray, given: Any = None) -> EncodedInputs:
-        """Encode the sequences X and their contexts `given`."""
+        """Return the sequences X with their contexts `given` as numbers."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
         first = np.full(len(n), ahead)
@@ -184,12 +185,12 @@ class InputCoder:
         return EncodedInputs(codes, first, first + n, keys, copied, classes, new, values)
 
     def display_token(self, number: int) -> Any:
-        """Return the token with this number for display: "<" and ">" for the ends."""
+        """Return the token with the given number for display: "<" and ">" for the ends."""
         symbol = self.symbols.symbols[number]
         if symbol in (BEGIN, END):
             return "<" if symbol == BEGIN else ">"
-        known = self.context is not None and isinstance(symbol, tuple) and symbol[0] == LABEL
-        return symbol[1] if known else symbol
+        is_label = self.context is not None and isinstance(symbol, tuple) and symbol[0] == LABEL
+        return symbol[1] if is_label else symbol
 
 
 def character_class(symbol: Any) -> int:
@@ -207,18 +208,18 @@ def separates_words(alphabet: Alphabet) -> np.ndarray:
 
 
 def reversed_codes(codes: Codes) -> Codes:
-    """Return the batch with the symbols of each sequence in reverse order."""
+    """Return the sequences with their symbols in reverse order."""
     mirrored = codes.starts[codes.rows] + codes.lengths[codes.rows] - 1 - codes.positions
     return Codes(codes.flat[mirrored], codes.starts)
 
 
 def reverse_if_backward(codes: Codes, backward: bool) -> Codes:
-    """Reverse each sequence if `backward`; else return the batch unchanged."""
+    """Return the sequences, with their symbols in reverse order if `backward`."""
     return reversed_codes(codes) if backward else codes
 
 
 def concatenate_codes(codes: Codes, more: Codes | None) -> Codes:
-    """Concatenate two batches of sequences; the second can be None."""
+    """Return the sequences of both batches as one; `more` may be None."""
     if more is None:
         return codes
     starts = np.concatenate([codes.starts, codes.starts[-1] + more.starts[1:]])

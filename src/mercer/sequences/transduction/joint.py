@@ -1,4 +1,4 @@
-"""A joint n-gram model: which symbol and chunk come together after which."""
+"""A joint n-gram model of input symbols with the chunks that they emit."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from .inputs import preceding_symbols
 from .tiers import Tiers
 
 ORDER = 6
-"""Of the model: a symbol with its chunk, after five of them."""
+"""The order of the model: an event, which is a symbol with its chunk, after five events."""
 BEGIN, END = 0, 1
-"""Numbers of what stands before and after a pair; those of symbols with chunks follow."""
+"""The events before and after each sequence; those of symbols with chunks have larger numbers."""
 CONTEXT, EVENT = 800, 801
+"""Seeds of the hash keys of contexts, and of events after contexts."""
 
 
 @dataclass(frozen=True)
 class JointNGram:
     """An interpolated n-gram model of sequences of (input symbol, chunk) events.
 
-    Counts c of an n-gram are discounted, and what that leaves goes to shorter contexts (Kneser and
-    Ney): with u the number of distinct events after a context h, and h' the context without its
-    first event,
+    Counts c are discounted by D, and the probability that this frees goes to shorter contexts
+    (Kneser and Ney). With u(h) the number of distinct events after a context h, and h' the context
+    without its first event,
 
         p(t | h) = (max(c(h t) - D, 0) + D u(h) p(t | h')) / c(h).
 
-    Shorter contexts count in how many longer ones an n-gram occurs.
+    For shorter contexts, c is the number of longer contexts in which an n-gram occurs.
 
     Attributes
     ----------
     keys, values
-        Keys of contexts, with what they leave to shorter ones, and of events after contexts, with
-        the discounted share.
+        The keys of contexts h, with the values D u(h) / c(h), and of events after contexts, with
+        the values max(c(h t) - D, 0) / c(h).
     size
         The number of distinct events.
     number
-        The event that each symbol with a chunk is; the last is for all that are very rare.
+        The event of each symbol with a chunk; the last is for all very rare ones.
     """
 
     keys: np.ndarray
@@ -50,7 +51,7 @@ class JointNGram:
     number: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that a loaded model has a value for each key."""
+        """Raise `DamagedModel` unless there is a finite value for each key."""
         array(self.keys, "keys", np.uint64, None)
         finite(float(np.abs(array(self.values, "values", np.float64, len(self.keys))).sum()), "sum")
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
@@ -75,12 +76,12 @@ class JointNGram:
                 mix(mix(names, EVENT), rows[:, -1]), return_index=True, return_counts=True
             )
             rows, names = rows[at], names[at]
-            contexts, place = np.unique(names, return_inverse=True)
-            totals, distinct = np.bincount(place, weights=counts), np.bincount(place)
+            contexts, owner = np.unique(names, return_inverse=True)
+            totals, distinct = np.bincount(owner, weights=counts), np.bincount(owner)
             once, twice = (counts == 1).sum(), (counts == 2).sum()
             discount = once / max(once + 2.0 * twice, 1.0)
             keys += [events, contexts]
-            values += [np.maximum(counts - discount, 0.0) / totals[place],
+            values += [np.maximum(counts - discount, 0.0) / totals[owner],
                        discount * distinct / totals]  # fmt: skip
         joined, first = np.unique(np.concatenate(keys), return_index=True)
         return cls(joined, np.concatenate(values)[first], size, number)
@@ -91,8 +92,8 @@ def outline_events(
 ) -> np.ndarray | None:
     """Return the event of each (symbol, chunk) when all symbols except vowels are merged.
 
-    Any other symbol is one, and of a chunk remain its vowels and whether it is empty. None where
-    there are no vowels.
+    A chunk is reduced to its vowels and whether it is empty. `copies` has the output symbol that
+    equals each input symbol. None if there are no vowels.
     """
     if tiers is None or not tiers.source.any() or not tiers.target.any():
         return None
@@ -101,21 +102,24 @@ def outline_events(
     chunks = np.where(chunks == COPY, np.append(copies, -1)[symbols, None], chunks)
     vowels = np.where((chunks >= 0) & tiers.target[chunks], chunks, -1)
     vowels = np.take_along_axis(vowels, np.argsort(vowels < 0, axis=1, kind="stable"), axis=1)
-    own = np.where(tiers.source[symbols].any(axis=1), symbols, -1)
-    events = np.column_stack([own, chunks[:, :1] >= 0, vowels])
+    merged = np.where(tiers.source[symbols].any(axis=1), symbols, -1)
+    events = np.column_stack([merged, chunks[:, :1] >= 0, vowels])
     number = np.unique(events, axis=0, return_inverse=True)[1].ravel()
     return np.append(number, number.max() + 1)
 
 
 def _ngram_rows(codes: Codes) -> np.ndarray:
-    """Return each event with the ORDER - 1 events before it, (events, ORDER), ends included."""
+    """Return each event, and the end, after the ORDER - 1 events before it, (events, ORDER)."""
     events = Codes(codes.flat + 2, codes.starts)
     last = np.insert(events.flat, events.starts[1:], END)
     return np.column_stack([preceding_symbols(events, ORDER - 1, BEGIN, BEGIN), last])
 
 
 def _row_keys(rows: np.ndarray, kind: int) -> np.ndarray:
-    """Return a hash key of each row, with the last column first; `kind` is the seed."""
+    """Return a hash key of each row, by its entries from the last to the first.
+
+    `kind` is the seed.
+    """
     keys = np.full(len(rows), seed(kind))
     for column in rows.T[::-1]:
         keys = mix(keys, column)

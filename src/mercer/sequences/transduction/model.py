@@ -1,4 +1,4 @@
-"""A learnt transduction: local map, n-gram model and the search that joins them."""
+"""A fitted model: the local map, the n-gram models, and the search for the best outputs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from .ngram import UNSEEN, NGram
 EVERYTHING = 2**62
 """A beam that keeps all hypotheses."""
 MARGIN = -1.5 * UNSEEN
-"""How far behind the best a cut of a given output is dropped."""
+"""Partial segmentations of a given output that are worse than the best by more are dropped."""
 NO_TRIE = np.zeros((0, 1), dtype=np.int32)
+"""The prefix tree that allows all outputs."""
 
 
 class Prepared(NamedTuple):
-    """Inputs in the tuples that compiled loops read: `Places` and `LocalScores`."""
+    """Inputs as the tuples `Places` and `LocalScores` of the compiled loops."""
 
     places: Any
     local: Any
@@ -36,9 +37,9 @@ class FoundOutputs:
     Attributes
     ----------
     symbols, sizes
-        Numbers of symbols, (inputs, k, length), of which the first `sizes` are those of an output.
+        The symbols of the outputs, (inputs, k, length), and their lengths, (inputs, k).
     values
-        Their scores, (inputs, k); -inf where there are fewer outputs.
+        The scores of the outputs, (inputs, k); -inf if there are fewer than k.
     """
 
     symbols: np.ndarray
@@ -47,9 +48,9 @@ class FoundOutputs:
 
     @property
     def codes(self) -> Codes:
-        """All outputs that were found, concatenated."""
-        there = np.isfinite(self.values)
-        sizes, symbols = self.sizes[there], self.symbols[there]
+        """All outputs, concatenated."""
+        exists = np.isfinite(self.values)
+        sizes, symbols = self.sizes[exists], self.symbols[exists]
         flat = symbols[np.arange(symbols.shape[1]) < sizes[:, None]].astype(np.int64)
         return Codes(flat, np.concatenate([[0], np.cumsum(sizes)]))
 
@@ -58,12 +59,12 @@ class FoundOutputs:
 class Model:
     """A fitted model that scores outputs in one reading direction.
 
-    The score of an output that is cut into the chunks c_1, c_2, … of the symbols of the input x is
-    Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
+    The score of an output that is segmented into the chunks c_1, c_2, … of the symbols of the input
+    x is Σ_i log p(c_i | x, i, c_1 … c_{i-1}) + w log p(output).
 
-    The first part is the softmax of the ridge scores over a temperature, the second the n-gram
-    model of outputs. The best few are compared by joint n-gram models too: one of all symbols, and
-    one of outlines, which distinguishes only vowels.
+    p(c_i | …) is the softmax of the ridge scores over a temperature, and p(output) is the n-gram
+    model. The best outputs are scored again with joint n-gram models: `joint` of all symbols, and
+    `outline`, in which all symbols except vowels are merged.
     """
 
     contexts: Contexts
@@ -78,7 +79,7 @@ class Model:
         return self.contexts.histories(self.ngram.last)
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Return n-gram model, output tier and trie as the tuple that compiled loops read."""
+        """Return the n-gram model with its weight, the output tier and the trie as one tuple."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
@@ -91,11 +92,11 @@ class Model:
         )  # fmt: skip
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
-        """Return the positions of inputs and their chunk scores as tuples for compiled loops."""
+        """Return the positions of inputs and the scores of their chunks at a temperature."""
         from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
-        # The last symbol of the emissions stands for those never seen.
+        # The last symbol of the emissions stands for unknown symbols.
         symbols = np.where(source.flat < 0, len(E.width) - 1, source.flat)
         features, contexts = self.contexts.features(inputs), self.contexts
         weights = contexts.templates.weights
@@ -139,8 +140,7 @@ class Model:
     ) -> np.ndarray:
         """Return the score of each given output for the input with index owner[i].
 
-        Unless they must be exact, cuts far behind the best are dropped: they could only win by
-        two chunks that were never seen.
+        Unless `exact`, partial segmentations that are far worse than the best one are dropped.
         """
         from ._rescoring_loops import score_all
 
@@ -149,25 +149,25 @@ class Model:
         given = inputs.places, inputs.local, histories, states, self.ngram.end
         margin = np.inf if exact else MARGIN
         score_all(*given, margin, outputs.flat, outputs.starts, owner, values)
-        if not np.isfinite(values).all():  # all cuts that reach the end were dropped
+        if not np.isfinite(values).all():  # all segmentations of an output were dropped
             score_all(*given, np.inf, outputs.flat, outputs.starts, owner, values)
         values += weight * self.ngram.log_probability(outputs)
         return values
 
     def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
         """Return the sum of the joint models' log-probabilities of each output with its input."""
-        from ._joint_loops import Counts, joint_scores
+        from ._rescoring_loops import JointCounts, joint_scores
 
         total = np.zeros(len(owner))
         for joint in filter(None, (self.joint, self.outline)):
-            counts = Counts(joint.keys, joint.table, joint.values, joint.size, joint.number)
+            counts = JointCounts(joint.keys, joint.table, joint.values, joint.size, joint.number)
             values = np.empty(len(owner))
             joint_scores(inputs.places, counts, outputs.flat, outputs.starts, owner, values)
             total += values
         return total
 
     def joint_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
-        """Return the joint scores of the outputs that were found, (inputs, k); 0 for none."""
+        """Return the joint scores of the outputs in `found`, (inputs, k); 0 where there is none."""
         owner, rank = np.nonzero(np.isfinite(found.values))
         scores = np.zeros(found.values.shape)
         scores[owner, rank] = self.joint_scores(inputs, found.codes, owner)

@@ -1,4 +1,4 @@
-"""An n-gram model of sequences as an automaton: its states are the contexts it has met."""
+"""An n-gram model of sequences as an automaton whose states are the contexts."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ..._base.memory import GIB
 from ...kernels._sequences import Codes
 
 LARGEST = 2 * GIB
-"""Tables beyond this size are refused."""
+"""The largest size of a table in bytes."""
 UNSEEN = -20.0
-"""The log-probability of what no symbol was seen to emit."""
+"""The log-probability of chunks and symbols that are not in the training data."""
 
 
 @dataclass(frozen=True)
 class NGram:
     """An n-gram model of symbols, interpolated over all shorter contexts (Witten and Bell).
 
-    Contexts of up to `order` - 1 symbols are states. Of a context c that was followed by n symbols,
-    u of them distinct,
+    Contexts of up to `order` - 1 symbols are states. For a context c that is followed by n symbols
+    in the training data, u of them distinct,
 
         p(s | c) = (count(c s) + u p(s | c without its first symbol)) / (n + u),
 
-    and the empty context falls back on the uniform distribution.
+    and for the empty context the shorter one is the uniform distribution.
 
     Attributes
     ----------
@@ -34,8 +34,8 @@ class NGram:
     next
         The state after a symbol, (states, symbols).
     last
-        The symbols of each context, right-aligned, (states, order - 1); -1 where there is none.
-        The start of a sequence counts as a symbol, of number `symbols`.
+        The symbols of each context, right-aligned, (states, order - 1), padded with -1. The start
+        of a sequence counts as a symbol with the number `symbols`.
     start
         The state in which sequences begin.
     """
@@ -46,7 +46,7 @@ class NGram:
     start: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the states and symbols of a loaded model exist."""
+        """Raise `DamagedModel` unless all states and symbols exist."""
         states, symbols = array(self.logp, "logp", np.float64, None, None).shape
         indices(self.next, "next", 0, states, states, symbols - 1, dtype=np.int32)
         indices(self.last, "last", -1, symbols, states, None)
@@ -54,25 +54,25 @@ class NGram:
 
     @classmethod
     def of(cls, codes: Codes, symbols: int, order: int) -> NGram:
-        """Fit the model to sequences of the symbols 0, …, symbols - 1.
+        """Return the model of sequences of the symbols 0, …, symbols - 1.
 
-        Contexts of one more symbol are numbered by that symbol and the shorter context, whose
-        probabilities and transitions they have where nothing else was met.
+        Longer contexts are a symbol followed by a shorter context. They have the probabilities and
+        transitions of the shorter one where the training data has no others.
         """
-        tokens, place = _with_ends(codes, symbols)
-        at, state = np.flatnonzero(place > 0), np.zeros(len(tokens), dtype=np.int64)
+        tokens, position = _with_ends(codes, symbols)
+        at, state = np.flatnonzero(position > 0), np.zeros(len(tokens), dtype=np.int64)
         P = np.full((1, symbols + 1), 1.0 / (symbols + 1))
         nexts, last = np.zeros((1, symbols), np.int32), np.full((1, max(order - 1, 1)), -1)
         shorter, tables, first, start = np.zeros(1, dtype=np.int64), [], 0, 0
         for length in range(order):
             if length:
-                at = at[place[at] >= length]
+                at = at[position[at] >= length]
                 pairs = tokens[at - length] * len(P) + state[at]
                 distinct, number = np.unique(pairs, return_inverse=True)
                 first += len(P)
                 _check_table_size(first + len(distinct), symbols, order)
                 # The context before a token ends in the token before it, where that is a symbol.
-                inner = place[at] > 1
+                inner = position[at] > 1
                 before = at[inner] - 1
                 nexts[state[before], tokens[before]] = first + number[inner]
                 shorter, state[at] = distinct % len(P), number
@@ -89,8 +89,8 @@ class NGram:
     def log_probability(self, codes: Codes) -> np.ndarray:
         """Return the log-probability of each sequence, with that of its end.
 
-        Symbols beyond the alphabet, which were copied from an input, have the uniform probability
-        and leave no context; negative ones are impossible to write and cost `UNSEEN`.
+        Symbols beyond the alphabet, which are copied from an input, have the uniform probability
+        and are followed by the empty context; negative ones have the log-probability `UNSEEN`.
         """
         from ._ngram_loops import log_probabilities
 
@@ -105,13 +105,13 @@ class NGram:
 
 
 def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Concatenate all sequences with end marks around each; return tokens and places."""
+    """Return all sequences end to end, each between two end marks, and positions in a sequence."""
     starts = codes.starts[:-1] + 2 * np.arange(len(codes.lengths))
     tokens = np.full(len(codes.flat) + 2 * len(starts), symbols, dtype=np.int64)
-    place = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
+    position = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
     inner = np.repeat(starts + 1, codes.lengths) + codes.positions
     tokens[inner] = codes.flat
-    return tokens, place
+    return tokens, position
 
 
 def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Outputs whose pieces are those of the input in another order: dates, names, units."""
+"""Reordering of the pieces of an input, for outputs with another order: dates, names, units."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ...kernels import LocalWindow, On
 PIECES = re.compile(r"[^\W\d_]+|\d+|[^\w\s.,:;!?'\"()\[\]{}/\\-]+")
 """Runs of letters, of digits and of symbols such as €; spaces and punctuation separate them."""
 SHORT = 2
-"""Digits up to which the length of a number says nothing about what it is."""
+"""Numbers of up to this many digits are not distinguished by their length."""
 OFTEN, ASSOCIATED = 3, 0.8
-"""Pairs in which two pieces must occur to be associated, and the largest value of an
-association; equal pieces have the value 1."""
+"""The number of pairs in which two pieces must occur to be associated, and the largest score of an
+association; equal pieces have the score 1."""
 REORDERED = 0.1
-"""Fraction of pairs whose pieces must change their order for an order to be tried."""
+"""The fraction of pairs whose pieces must change their order for a reordering to be tried."""
 CROSSED, PAIRS = 0.25, 300
-"""Fraction of symbol pairs in another order from which alignments cross, and pairs looked at."""
+"""The fraction of symbols in another order above which pairs cross, and the pairs checked."""
 ALPHA, MOST = 0.1, 1000
-"""The ridge of the ranking model, and the pairs of pieces that it is fitted on at most."""
+"""The ridge of the ranking model, and the number of training rows after which no more are added."""
 Order = tuple[int, ...]
-"""The piece that comes first, second, …."""
+"""The index of the piece that comes first, second, …."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class PieceOrder:
     An order is embedded as in `Kendall`: by one sign for each pair of pieces, which says which of
     the two comes first. The signs are predicted by kernel dependency estimation. Its kernel is the
     product of two `LocalWindow`, one for each piece of the pair, so that an order is known from
-    what stands next to the pieces. Pieces are sorted by the sum of their signs (Borda).
+    the neighbours of the pieces. Pieces are sorted by the sum of their signs (Borda).
 
     Attributes
     ----------
@@ -67,26 +67,26 @@ class PieceOrder:
     orders: dict[str, Order]
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that every order is a permutation of the pieces of its form."""
+        """Raise `DamagedModel` unless every order is a permutation of the pieces of its form."""
         must(isinstance(self.model, KernelDependency), "model is not a KernelDependency")
         for form, order in self.orders.items():
             must(sorted(order) == list(range(len(PIECES.findall(form)))), "an order is wrong")
 
     @classmethod
     def of(cls, X: Any, y: Any) -> PieceOrder | None:
-        """Fit the model; None if few outputs change the order, or if the pairs are not strings."""
+        """Return the fitted model; None if few outputs change the order or some are not strings."""
         if not all(isinstance(text, str) for text in (*X, *y)):
             return None
-        seen = observed_orders(X, y)
-        forms = Counter(form for x in X if (form := form_of(x)) in seen)
-        changed = sum(n for form, n in forms.items() if list(seen[form]) != sorted(seen[form]))
+        orders = observed_orders(X, y)
+        forms = Counter(form for x in X if (form := form_of(x)) in orders)
+        changed = sum(n for form, n in forms.items() if list(orders[form]) != sorted(orders[form]))
         if changed <= REORDERED * len(X):
             return None
-        model = _ranking_model({form: (seen[form], n) for form, n in forms.most_common()})
+        model = _ranking_model({form: (orders[form], n) for form, n in forms.most_common()})
         return cls(model, _predict_orders(model, list(forms)))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the inputs with pieces in output order; separators stay where they are."""
+        """Return the inputs with their pieces in the order of outputs; separators do not move."""
         forms = [form_of(x) if isinstance(x, str) else "" for x in X]
         new = [form for form in dict.fromkeys(forms) if form not in self.orders]
         orders = self.orders | _predict_orders(self.model, new)
@@ -106,15 +106,15 @@ def _reorder_pieces(x: str, order: Order) -> str:
 
 
 def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
-    """Fit the ranking model to the order of each form, weighted by the count of the form."""
+    """Return the ranking model fitted to (order, count) of each form; counts are weights."""
     rows: list[dict[str, Any]] = []
     signs, weights = [], []
     for form, (order, n) in forms.items():
         if len(rows) < MOST:
-            own, place = _pairs_of_pieces(form), np.argsort(order)
-            rows += own
-            signs += [[np.sign(place[j] - place[i])] for i, j in permutations(range(len(place)), 2)]
-            weights += [float(n)] * len(own)
+            pairs, rank = _pairs_of_pieces(form), np.argsort(order)
+            rows += pairs
+            signs += [[np.sign(rank[j] - rank[i])] for i, j in permutations(range(len(rank)), 2)]
+            weights += [float(n)] * len(pairs)
     model = KernelDependency(_pair_kernel(), output_kernel="linear", alpha=ALPHA)
     return model.fit(rows, np.array(signs, dtype=float), sample_weight=weights)
 
@@ -149,15 +149,15 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
 
 
 def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
-    """Predict the order of the pieces of each form: by the sum of pairwise signs (Borda)."""
+    """Return the predicted order of the pieces of each form, by sums of pairwise signs (Borda)."""
     orders: dict[str, Order] = {}
     pairs = {form: _pairs_of_pieces(form) for form in forms}
-    rows = [row for own in pairs.values() for row in own]
+    rows = [row for pairs_of_form in pairs.values() for row in pairs_of_form]
     signs = np.asarray(model.predict(rows)).ravel() if rows else np.zeros(0)
-    for form, own in pairs.items():
-        here, signs = signs[: len(own)], signs[len(own) :]
+    for form, pairs_of_form in pairs.items():
+        first, signs = np.split(signs, [len(pairs_of_form)])
         pieces = len(PIECES.findall(form))
-        totals = here.reshape(pieces, -1).sum(axis=1) if pieces else here
+        totals = first.reshape(pieces, -1).sum(axis=1) if pieces else first
         orders[form] = tuple(np.argsort(-totals, kind="stable").tolist())
     return orders
 
@@ -165,11 +165,11 @@ def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Orde
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
     """Return, for each form, the order in which its pieces occur in the training outputs."""
     split = [(x, PIECES.findall(x), PIECES.findall(out)) for x, out in zip(X, y, strict=True)]
-    together = piece_association((pieces, written) for _, pieces, written in split)
+    similarity = piece_similarity((pieces, written) for _, pieces, written in split)
     groups: dict[tuple[str, int], list[np.ndarray]] = defaultdict(list)
     for x, pieces, written in split:
         if len(pieces) > 1 and written:
-            table = np.array([[together(a, b) for b in written] for a in pieces])
+            table = np.array([[similarity(a, b) for b in written] for a in pieces])
             groups[form_of(x), len(written)].append(table)
     rarest_first = sorted(groups.items(), key=lambda item: len(item[1]))
     return {form: _order_in_output(np.mean(tables, axis=0)) for (form, _), tables in rarest_first}
@@ -187,13 +187,13 @@ def form_of(x: str) -> str:
     return PIECES.sub(kind, x)
 
 
-def piece_association(
+def piece_similarity(
     pairs: Iterable[tuple[list[str], list[str]]],
 ) -> Callable[[str, str], float]:
-    """Return a function that scores how alike an input piece and an output piece are.
+    """Return a function of an input piece and an output piece that returns their similarity.
 
-    It is high if they look alike, or if they occur in the same pairs (Dice's coefficient), as
-    *March* and *03* do.
+    It is high if the pieces are alike as strings, or if they occur in the same `pairs` (Dice's
+    coefficient), as *March* and *03* do.
     """
     inputs, outputs, both = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     for pieces, written in pairs:
@@ -201,14 +201,14 @@ def piece_association(
         outputs.update(set(written))
         both.update(product(set(pieces), set(written)))
 
-    def together(a: str, b: str) -> float:
-        common = 2.0 * both[a, b] / (inputs[a] + outputs[b]) if both[a, b] >= OFTEN else 0.0
-        return max(_similarity(a.lower(), b.lower()), ASSOCIATED * common)
+    def similarity(a: str, b: str) -> float:
+        dice = 2.0 * both[a, b] / (inputs[a] + outputs[b]) if both[a, b] >= OFTEN else 0.0
+        return max(_string_similarity(a.lower(), b.lower()), ASSOCIATED * dice)
 
-    return together
+    return similarity
 
 
-def _similarity(a: str, b: str) -> float:
+def _string_similarity(a: str, b: str) -> float:
     """Return the similarity of two pieces as strings, from 0 to 1."""
     if a == b:
         return 1.0
@@ -222,17 +222,16 @@ def _similarity(a: str, b: str) -> float:
 def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
     """Return the order of input pieces in the output, by optimal assignment.
 
-    `similarity` is (input pieces, output pieces).
-
-    A piece without a counterpart there follows the piece that it followed.
+    `similarity` has the shape (input pieces, output pieces). A piece without a counterpart in the
+    output comes after the piece before it in the input.
     """
     rows, columns = linear_sum_assignment(-similarity)
-    place = np.full(len(similarity), np.nan)
-    place[rows] = columns
-    for i in range(len(place)):
-        if np.isnan(place[i]):
-            place[i] = place[i - 1] + 0.5 if i else -1.0
-    return tuple(int(i) for i in np.argsort(place, kind="stable"))
+    position = np.full(len(similarity), np.nan)
+    position[rows] = columns
+    for i in range(len(position)):
+        if np.isnan(position[i]):
+            position[i] = position[i - 1] + 0.5 if i else -1.0
+    return tuple(int(i) for i in np.argsort(position, kind="stable"))
 
 
 def has_crossings(X: Any, y: Any) -> bool:
@@ -241,8 +240,8 @@ def has_crossings(X: Any, y: Any) -> bool:
     for x, output in list(zip(X, y, strict=True))[:PAIRS]:
         x, output = list(x), list(output)
         common = [s for s in x if x.count(s) == 1 and output.count(s) == 1]
-        place = np.array([output.index(s) for s in common])
-        pairs = place[:, None] - place[None, :]
-        discordant += int((pairs[np.triu_indices(len(place), 1)] > 0).sum())
-        total += len(place) * (len(place) - 1) // 2
+        position = np.array([output.index(s) for s in common])
+        distances = position[:, None] - position[None, :]
+        discordant += int((distances[np.triu_indices(len(position), 1)] > 0).sum())
+        total += len(position) * (len(position) - 1) // 2
     return total > 0 and discordant > CROSSED * total

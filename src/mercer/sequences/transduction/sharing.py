@@ -1,4 +1,4 @@
-"""What all letters have in common: when they are copied, dropped or followed by an ending."""
+"""The local map that all letters share: when they are copied, dropped or followed by an ending."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ._keys import make_hash_table
 from .emission import COPY, Chunks, sparse_rows
 
 COPIED = 0.5
-"""Fraction of letters that must be copied for letters to share anything."""
+"""The fraction of letters that must be copied for a shared map to be fitted."""
 TOLERANCE = 1e-2
-"""Of the ridge equation: each symbol is fitted to what is left."""
+"""The relative tolerance of the ridge equation; each symbol is fitted to the residual."""
 PAIRS = 1000
-"""Training pairs that the shared map is fitted on; it has few features."""
+"""The largest number of training pairs that the shared map is fitted to; it has few features."""
 OFTEN = 2
-"""How often a chunk, or a feature, must occur."""
+"""The number of times that a chunk or a feature must occur."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class SharedMap:
     Attributes
     ----------
     keys, coef
-        Sorted keys of the features, and the coefficients of each, (features, columns).
+        The sorted keys of the features, and the coefficients of each, (features, columns).
     column
-        The column of each chunk of the model; the last, which is 0, for those without a score.
+        The column of each chunk of the model. Chunks without a score have the last, which is zero.
     """
 
     keys: np.ndarray
@@ -39,7 +39,7 @@ class SharedMap:
     column: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the arrays of a loaded map have matching sizes."""
+        """Raise `DamagedModel` unless the arrays have matching sizes."""
         array(self.keys, "keys", np.uint64, None)
         must((self.keys[1:] > self.keys[:-1]).all(), "keys are not in order")
         width = array(self.coef, "coef", np.float32, len(self.keys), None).shape[1]
@@ -71,16 +71,16 @@ class SharedMap:
 def fit_shared_map(
     keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
 ) -> SharedMap | None:
-    """Fit the map that all letters share; None if most letters are not copied to the output.
+    """Return the fitted map that all letters share; None if most letters are not copied.
 
     Parameters
     ----------
     keys
-        The features of the positions; all 0 for tokens that are not letters.
+        The keys of the features of positions; all 0 for tokens that are not letters.
     rows
-        The pair of each position, in order.
+        The index of the pair of each position, ascending.
     numbers
-        The chunk that each position emits.
+        The number of the chunk that each position emits.
     chunks
         All chunks.
     alpha
@@ -97,13 +97,13 @@ def fit_shared_map(
     common = np.flatnonzero(counts >= OFTEN)
     column = np.full(len(chunks.lengths), len(common))
     column[common] = np.arange(len(common))
-    names, at, often = np.unique(keys[letters], return_inverse=True, return_counts=True)
-    kept = (often >= OFTEN) & (names != 0)
-    new = np.cumsum(kept) - 1
-    at = at.reshape(len(letters), -1)
-    there = kept[at]
-    U = sparse_rows(there, new[at[there]], int(kept.sum()))
+    distinct, number, often = np.unique(keys[letters], return_inverse=True, return_counts=True)
+    kept = (often >= OFTEN) & (distinct != 0)
+    new_number = np.cumsum(kept) - 1
+    number = number.reshape(len(letters), -1)
+    present = kept[number]
+    U = sparse_rows(present, new_number[number[present]], int(kept.sum()))
     V = (numbers[letters][:, None] == common).astype(np.float32)
     coef = ConjugateGradient(TOLERANCE, warn=False).solve(U, V, alpha, np.ones(len(common)))
     coef = np.pad(np.asarray(coef, dtype=np.float32), ((0, 0), (0, 1)))
-    return SharedMap(names[kept], coef, column)
+    return SharedMap(distinct[kept], coef, column)

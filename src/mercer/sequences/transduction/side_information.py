@@ -1,4 +1,4 @@
-"""Contexts of inputs: label sets, or any items that a kernel compares."""
+"""Encoders of the contexts of inputs: label sets, or any items that a kernel compares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...kernels._sequences import Alphabet
 from ._keys import mix, seed
 
 RANK = 12
-"""Coordinates of a context that has a kernel."""
+"""The number of coordinates of a context that has a kernel."""
 ALL = 1 << 40
 """Added to the number of labels before it is mixed into the key of a whole set."""
 
@@ -29,7 +29,7 @@ class LabelContext:
     Attributes
     ----------
     labels
-        The labels met in training.
+        The labels of the training contexts.
     width
         The largest number of labels of a training pair.
     """
@@ -38,7 +38,7 @@ class LabelContext:
     width: int
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the labels of a loaded encoder."""
+        """Raise `DamagedModel` unless the labels are an alphabet and the width is valid."""
         must(isinstance(self.labels, Alphabet), "labels is not an alphabet")
         bounded(self.width, "width", 0, limits.steps)
 
@@ -53,7 +53,10 @@ class LabelContext:
         return label_lists(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, None]:
-        """Return hash keys of the labels of each context and, in the last column, of the set."""
+        """Return hash keys of the labels of each context, and in the last column of the whole set.
+
+        The second result is None: all coordinates are one.
+        """
         codes = self.labels.encode(self.tokens(context))
         keys = np.zeros((len(codes.lengths), self.width + 1), dtype=np.uint64)
         inside = codes.positions < self.width
@@ -74,9 +77,9 @@ class KernelContext:
     features
         The fitted feature map.
     scale
-        What coordinates are multiplied with, so that items have length one on average.
+        The factor of the coordinates that makes the mean squared length of contexts one.
     labels
-        Whether items are label sets, whose labels are tokens of the input.
+        Whether contexts are label sets, whose labels become tokens of the input.
     """
 
     features: Any
@@ -84,13 +87,13 @@ class KernelContext:
     labels: bool
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the feature map and the scale of a loaded encoder."""
+        """Raise `DamagedModel` unless the feature map and the scale are valid."""
         must(isinstance(self.features, FeatureMap), "features is not a feature map")
         finite(self.scale, "scale")
 
     @classmethod
     def of(cls, context: Items, kernel: Kernel, labels: bool) -> KernelContext:
-        """Fit a low-rank feature map of the kernel to the contexts of the training pairs."""
+        """Return the encoder with a low-rank feature map fitted to the training contexts."""
         kernel = clone(kernel).fit(context)
         features = IncompleteCholesky(min(RANK, len(context)))
         U = host(features.fit_transform(kernel, kernel.check(context, "context")))
@@ -117,7 +120,7 @@ def fit_context_coder(context: Items, kernel: Any) -> Any:
     """Return the encoder fitted to the training contexts; None if there is no context."""
     if context is None:
         if kernel is not None:
-            raise ValueError("context_kernel is given but no context: pass fit(…, context=…).")
+            raise ValueError("context_kernel is given but no context: pass context=… to fit.")
         return None
     if kernel is None:
         return LabelContext.of(context)
@@ -126,7 +129,7 @@ def fit_context_coder(context: Items, kernel: Any) -> Any:
 
 
 def check_context(context: Items, n: int) -> Items:
-    """Check that there is one context for each of n inputs; convert rows of labels to tuples."""
+    """Return contexts with rows of labels as tuples; raise an error unless there are n."""
     context = context.to_numpy() if hasattr(context, "to_numpy") else context
     if isinstance(context, str) or not hasattr(context, "__len__"):
         raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")
@@ -137,7 +140,7 @@ def check_context(context: Items, n: int) -> Items:
 
 
 def label_lists(context: Items) -> list[tuple]:
-    """Return the labels of each context as a tuple."""
+    """Return the labels of each context as a tuple; raise an error if one is not a label set."""
     return [_label_list(item, i) for i, item in enumerate(context)]
 
 

@@ -1,4 +1,4 @@
-"""The learning task: training pairs, and the settings of the fit."""
+"""The training pairs and settings of a fit, and their alignment."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from .side_information import fit_context_coder
 from .tiers import make_tiers
 from .words import has_words, letters_in_words
 
-HISTORY, ENDS, ORDER = 2, 3, 4
-"""How many of the last output symbols, and of the first and last input symbols, a position sees;
-the order of the n-gram model of outputs."""
+HISTORY, ENDS = 2, 3
+"""The numbers of last output symbols, and of first and last input symbols, that are features."""
 BYTES = 24.0
 """Memory for each feature of each position while a model is fitted."""
 
@@ -38,11 +37,11 @@ class Task:
     model
         The `SequenceTransducer`, for its parameters.
     X, y, labels
-        EncodedInputs, outputs, and a group for each pair.
+        Inputs, outputs, and the group of each pair.
     context
-        What else is known of inputs.
+        The context of each input; None if there is none.
     outputs
-        More outputs, for the n-gram model.
+        Outputs without inputs, for the n-gram model; None if there are none.
     window, operator
         The kernel of positions, and the operator on chunks.
     """
@@ -57,7 +56,10 @@ class Task:
     operator: Operator
 
     def aligned(self, backward: bool) -> Aligned:
-        """Encode and align the training pairs; raise an error for others, or skip them."""
+        """Return the training pairs, encoded and aligned; read from their ends if `backward`.
+
+        Pairs that cannot be aligned are skipped or an error, as the model's parameters say.
+        """
         model = self.model
         context = fit_context_coder(self.context, model.context_kernel)
         targets = Alphabet.of(self.y)
@@ -79,8 +81,8 @@ class Task:
         contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, words, coordinates)
         check_features(contexts, inputs.source)
         return Aligned(
-            alignment, inputs, contexts, coder, targets, keep, self.labels[keep], self.operator,
-            float(model.alpha), model.max_chunk, ORDER, self._more_outputs(targets, backward),
+            alignment, inputs, contexts, coder, keep, self.labels[keep], self.operator,
+            float(model.alpha), model.max_chunk, self._more_outputs(targets, backward),
         )  # fmt: skip
 
     def _more_outputs(self, targets: Alphabet, backward: bool) -> Codes | None:
@@ -99,8 +101,8 @@ def check_features(contexts: Contexts, source: Codes) -> None:
     if need > free:
         raise MemoryError(
             f"the features of {len(source.flat)} symbols take {need / GIB:.1f} GiB, and "
-            f"{max(free, 0) / GIB:.1f} GiB are free: learn from fewer pairs, or lower the radius "
-            "of the kernel."
+            f"{max(free, 0) / GIB:.1f} GiB are free. Fit to fewer pairs, or lower the "
+            "radius of the kernel."
         )
 
 

@@ -1,4 +1,4 @@
-"""Templates of features: which values around a position are combined into one feature."""
+"""Templates of features: the values around a position that are combined into one feature."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ Part = tuple[str, int]
 """The name of a column, and the distance from the position at which it is read."""
 HERE: Part = ("symbol", 0)
 CONTEXT: Part = ("context", 0)
-"""The symbol at the position, and the coordinate of the context that a template has."""
+"""The symbol at the position, and a placeholder for a coordinate of the context."""
 NEAR = 1
-"""How far the windows reach that are paired with the last output symbols and with the context."""
+"""The largest radius of windows that are combined with output symbols and with the context."""
 OUTLINE = LocalWindow(radius=4, decay=0.6)
-"""Windows that distinguish only the symbols of a tier: what matters of *ate* in *late*, *rate* and
-*dame* is an open syllable. They count half."""
+"""Windows in which all symbols except those of a tier are merged, at half their weight.
+
+For example, the *a* of *late*, *rate* and *dame* is in an open syllable.
+"""
 DEPTH = 2
-"""How many members of a class are seen to either side of a position, and in the output."""
+"""The number of nearest members of a class on either side of a position that are features."""
 
 
 class Template(NamedTuple):
@@ -33,7 +35,7 @@ class Template(NamedTuple):
     weight
         The weight of the feature.
     context
-        The coordinate of the context that is one of the values, -1 for none.
+        The coordinate of the context that is one of the values; -1 for none.
     paired
         Whether the feature is also combined with the last output symbols.
     """
@@ -46,8 +48,8 @@ class Template(NamedTuple):
     @property
     def columns(self) -> tuple[Part, ...]:
         """The parts, with the placeholder for the context replaced by its column."""
-        own = (f"context {self.context}", 0)
-        return tuple(own if part == CONTEXT else part for part in self.parts)
+        coordinate = (f"context {self.context}", 0)
+        return tuple(coordinate if part == CONTEXT else part for part in self.parts)
 
     def combined_with(self, *parts: Part, weight: float = 1.0) -> Template:
         """Return the template with more parts, and with its weight multiplied by `weight`."""
@@ -81,16 +83,16 @@ def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]
     left, right = (
         [(f"tier {c} {side} {j}", 0) for j in range(DEPTH)] for side in ("left", "right")
     )
-    one = decay**0.5
+    root = decay**0.5
     alone = Template((HERE,))
-    found = [
-        alone.combined_with(*side[: j + 1], weight=one ** (j + 1))
+    templates = [
+        alone.combined_with(*side[: j + 1], weight=root ** (j + 1))
         for side in (left, right)
         for j in range(DEPTH)
     ]
-    found.append(alone.combined_with(left[0], right[0], weight=decay))
-    found += [t.combined_with(side[0], weight=one) for t in near[1:] for side in (left, right)]
-    return found
+    templates.append(alone.combined_with(left[0], right[0], weight=decay))
+    templates += [t.combined_with(side[0], weight=root) for t in near[1:] for side in (left, right)]
+    return templates
 
 
 def outline_templates(c: int) -> list[Template]:
@@ -105,9 +107,8 @@ def outline_templates(c: int) -> list[Template]:
 
 def harmony_templates(near: list[Template], decay: float) -> list[Template]:
     """Return templates of the harmony class on either side, alone and with short windows."""
-    one = decay**0.5
     sides = [("harmony left", 0), ("harmony right", 0)]
-    return [t.combined_with(side, weight=one) for t in near for side in sides]
+    return [t.combined_with(side, weight=decay**0.5) for t in near for side in sides]
 
 
 def end_templates(n: int, decay: float) -> list[Template]:
@@ -120,14 +121,14 @@ def end_templates(n: int, decay: float) -> list[Template]:
 
 
 def word_templates(decay: float) -> list[Template]:
-    """Return templates of the word and the place in it, alone and with neighbouring words.
+    """Return templates of the word and the position in it, alone and with nearby words.
 
-    The next word counts as much as the symbol at the position.
+    One nearby word does not lower the weight; each further one multiplies it by √decay.
     """
-    own = (("place", 0), ("word", 0))
+    letter = (("place", 0), ("word", 0))
     more = [(), ("word -1",), ("word 1",), ("word 1", "word 2"), ("form 1",)]
     return [
-        Template((*own, *((name, 0) for name in names)), decay ** ((len(names) - 1) / 2.0))
+        Template((*letter, *((name, 0) for name in names)), decay ** ((len(names) - 1) / 2.0))
         for names in more
     ]
 
@@ -135,7 +136,7 @@ def word_templates(decay: float) -> list[Template]:
 def context_templates(templates: Iterable[Template], coordinates: int) -> list[Template]:
     """Return the product of each template with each coordinate of the context.
 
-    The first of the templates is paired with the last output symbols too.
+    The products of the first template are also combined with the last output symbols.
     """
     return [
         Template((*t.parts, CONTEXT), t.weight, j, paired=number == 0)
@@ -147,8 +148,9 @@ def context_templates(templates: Iterable[Template], coordinates: int) -> list[T
 def shared_templates(coordinates: int) -> list[Template]:
     """Return the templates that leave out the letter at the position.
 
-    They are the letters around the position, whether it is a vowel, the distance to the ends, the
-    word and the place in it, the classes of characters around it, and products with the context.
+    They combine the letters around the position, whether it is a vowel, the distances to the ends,
+    the numbers of the word and of the letter in it, and the character classes around it. The first
+    four are also multiplied by the context.
     """
     before, after = ("symbol", -1), ("symbol", 1)
     kinds: list[tuple[Part, ...]] = [
@@ -159,8 +161,8 @@ def shared_templates(coordinates: int) -> list[Template]:
         (("word number", 0), after),
         *(window("class", a, b) for a, b in ((-1, 1), (0, 2), (-2, 0), (-2, 2))),
     ]  # fmt: skip
-    found = [Template((("inside", 0), *parts)) for parts in kinds]
-    return [*found, *context_templates(found[:4], coordinates)]
+    templates = [Template((("inside", 0), *parts)) for parts in kinds]
+    return [*templates, *context_templates(templates[:4], coordinates)]
 
 
 class Templates:
@@ -169,16 +171,16 @@ class Templates:
     Attributes
     ----------
     names
-        The columns that are read.
+        The names of the columns that the templates combine.
     parts, stops
-        The parts of all templates end to end, as numbers of columns and distances, and where the
+        The parts of all templates end to end, as pairs of a column and a distance, and where the
         parts of each template end.
     kinds
-        The kind of each template: that of all coordinates of the context is the same, so that a
-        label is the same feature wherever it stands among the labels of an input.
+        The kind of each template. Templates that differ only in the coordinate of the context have
+        the same kind, so that a label is the same feature at any index among the labels.
     weights, contexts, paired
-        The weight of each template, its coordinate of the context (-1 for none), and the numbers
-        of those that are paired with output symbols.
+        The weight of each template, its coordinate of the context (-1 for none), and the indices
+        of those that are combined with output symbols.
     """
 
     def __init__(self, templates: list[Template]):
@@ -201,9 +203,8 @@ class Templates:
     ) -> np.ndarray:
         """Return the hash key of each template at each position, (positions, templates).
 
-        The key is 0 where a value is absent.
-
-        The positions of input p are starts[p]:starts[p + 1]; `rows` has the input of each position.
+        The key is 0 where a value is absent. Input p has the positions starts[p]:starts[p + 1];
+        `rows` has the input of each position.
         """
         from ._feature_loops import template_keys
 

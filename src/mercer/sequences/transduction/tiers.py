@@ -1,4 +1,4 @@
-"""Tiers: the nearest symbols of a class, such as vowels, however far away they are."""
+"""Tiers: classes of symbols, such as vowels, whose nearest members matter at any distance."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Tiers:
     Attributes
     ----------
     source
-        Whether each input symbol is in each class, (symbols + 1, classes); the last row is that
-        of unknown symbols.
+        Whether each input symbol is in each class, (symbols + 1, classes); the last row is for
+        unknown symbols.
     target
-        Whether each output symbol is in the class whose last members the local map sees.
+        Whether each output symbol is in the class whose last members in the output are features.
     harmony, source_harmony
         The harmony classes of each output symbol and of each input symbol, as in
         `harmony_classes`; the last input symbol is the unknown one.
@@ -36,7 +36,7 @@ class Tiers:
     source_harmony: np.ndarray
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check the shapes and ranges of loaded classes."""
+        """Raise `DamagedModel` unless the arrays have valid shapes and values."""
         bounded(array(self.source, "source", bool, None, None).shape[1], "classes", 0, limits.steps)
         array(self.target, "target", bool, None)
         indices(self.harmony, "harmony", 0, 9, len(self.target))
@@ -63,7 +63,7 @@ class Tiers:
         return np.any(self.source, axis=1)
 
     def states(self, outputs: Codes) -> np.ndarray:
-        """Return the tier state before each place of the outputs, as in `preceding_symbols`."""
+        """Return the tier state before each symbol of the outputs, as in `preceding_symbols`."""
         from ._feature_loops import tier_states
 
         states = np.empty(len(outputs.flat) + len(outputs.lengths), dtype=np.int64)
@@ -95,7 +95,7 @@ def find_vowels(codes: Codes, n: int) -> np.ndarray:
 def make_tiers(
     tiers: str | list, sources: Alphabet, targets: Alphabet, words: Codes, target: Codes
 ) -> Tiers | None:
-    """Return the tiers given by the user, or learnt from inputs `words` and outputs `target`."""
+    """Return the classes `tiers`, or those learnt from inputs `words` and outputs `target`."""
     if tiers == LEARNT:
         source = class_with_harmony(words, find_vowels(words, len(sources)))[:, None]
         members = class_with_harmony(target, find_vowels(target, len(targets)))
@@ -103,13 +103,13 @@ def make_tiers(
         classes = [set(members) for members in tiers]
         source = np.array([[s in c for c in classes] for s in sources.symbols], dtype=bool)
         source = source.reshape(len(sources), len(classes))
-        spoken = [np.array([s in c for s in targets.symbols], dtype=bool) for c in classes]
-        members = next((m for m in spoken if m.any()), np.zeros(len(targets), dtype=bool))
+        of_outputs = [np.array([s in c for s in targets.symbols], dtype=bool) for c in classes]
+        members = next((m for m in of_outputs if m.any()), np.zeros(len(targets), dtype=bool))
     unknown = np.zeros((1, source.shape[1]), dtype=bool)
     harmony = harmony_classes(target, members)
     if set(sources.symbols) & set(targets.symbols):
         known = dict(zip(targets.symbols, harmony.tolist(), strict=True))
-        own = np.array([known.get(s, 0) for s in sources.symbols], dtype=np.int64)
+        of_inputs = np.array([known.get(s, 0) for s in sources.symbols], dtype=np.int64)
     else:
-        own = harmony_classes(words, np.asarray(np.any(source, axis=1)))
-    return Tiers(np.concatenate([source, unknown]), members, harmony, np.append(own, 0))
+        of_inputs = harmony_classes(words, np.asarray(np.any(source, axis=1)))
+    return Tiers(np.concatenate([source, unknown]), members, harmony, np.append(of_inputs, 0))

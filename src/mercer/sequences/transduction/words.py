@@ -1,4 +1,4 @@
-"""Words of an input: what a position sees of its own word and of those next to it."""
+"""The words of inputs, as features of their positions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ._keys import mix, seed
 from .inputs import DIGIT, SEPARATOR, EncodedInputs
 
 MANY = 0.5
-"""Fraction of inputs with more than one word from which positions see words."""
+"""Words are features if more than this fraction of inputs has several words."""
 
 
 def has_words(inputs: EncodedInputs) -> bool:
-    """Return whether a large fraction of the inputs has more than one word."""
+    """Return whether more than the fraction `MANY` of the inputs has several words."""
     codes, between = inputs.source, inputs.inside & (inputs.classes == SEPARATOR)
     return len(np.unique(codes.rows[between])) > MANY * len(codes.lengths)
 
 
 def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
-    """Return the inputs with letters numbered by their word, and also by the next word."""
+    """Return the inputs with a number for each letter in its word, then also with the next word."""
     words = WordPositions(inputs)
-    own = mix(words.neighbour(words.symbols, 0), words.place)
+    in_word = mix(words.neighbour(words.symbols, 0), words.place)
     return [
         Codes(np.unique(keys, return_inverse=True)[1].ravel(), inputs.source.starts)
-        for keys in (own, mix(own, words.neighbour(words.symbols, 1)))
+        for keys in (in_word, mix(in_word, words.neighbour(words.symbols, 1)))
     ]
 
 
@@ -34,9 +34,9 @@ class WordPositions:
     Attributes
     ----------
     number, place
-        The word of each position, and the place in it.
+        The number of the word at each position, and the position in that word.
     symbols, forms
-        Keys of each word: of its symbols, and of its digits with any run of letters as one symbol.
+        Hash keys of each word: of its symbols, and of its first class and number of digits.
     """
 
     def __init__(self, inputs: EncodedInputs):
@@ -61,10 +61,10 @@ class WordPositions:
         return keys
 
     def neighbour(self, names: np.ndarray, distance: int) -> np.ndarray:
-        """Return the key of the word at `distance` words from each position; 1 for none.
+        """Return the key of the word `distance` words after that of each position; 1 for none.
 
-        `names` are keys of all words.
+        `names` has the keys of all words.
         """
         at = np.clip(self.number + distance, 0, len(names) - 1)
-        there = (at == self.number + distance) & (self.rows[at] == self.rows[self.number])
-        return np.where(there, names[at], np.uint64(1))
+        exists = (at == self.number + distance) & (self.rows[at] == self.rows[self.number])
+        return np.where(exists, names[at], np.uint64(1))
