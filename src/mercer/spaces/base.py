@@ -1,4 +1,4 @@
-"""What a space is: all that the package knows about one kind of item."""
+"""The base class of spaces; a space is a kind of item."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Space(BaseEstimator):
     """
 
     name = "items"
-    """The items in a message."""
+    """The plural name of the items, for messages."""
     greater_is_better = True
-    """Whether a greater value of the metric is a better one."""
+    """Whether a larger value of the metric is better."""
     on_vectors = False
     """Whether items are real arrays of one shape."""
     pairwise = False
@@ -67,9 +67,9 @@ class Space(BaseEstimator):
         return [self.key(item) for item in (host(items) if is_foreign(items) else items)]
 
     def unique(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions of the distinct items, and for each item the number of its equal.
+        """Return the positions of the distinct items, and the number of each item's equal one.
 
-        The distinct items are numbered by first appearance.
+        The distinct items are numbered 0, 1, … by first appearance.
         """
         found = unique_rows(items) if is_foreign(items) else None
         if found is not None:
@@ -84,7 +84,7 @@ class Space(BaseEstimator):
         return None
 
     def form(self, Y: Items) -> Any:
-        """Return the container format of outputs, which predictions are restored to; or None."""
+        """Return the container format of outputs Y, for predictions; None for arrays and lists."""
         return None
 
     # -- defaults of a custom space -----------------------------------------------------------
@@ -109,7 +109,7 @@ class Space(BaseEstimator):
             if type(another) is Opaque or same(one, another):
                 return one
             if isinstance(one, type(another)) and type(one) is not type(another):
-                return one  # curves are vectors, molecules are sequences
+                return one  # a subspace: curves are vectors, molecules are sequences
         if self.pairwise != other.pairwise:
             raise ValueError(
                 'a sum or product mixes "precomputed" with a kernel that computes: the same X '

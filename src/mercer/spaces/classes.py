@@ -33,7 +33,7 @@ class Classes(Space):
         for i, item in enumerate(items):
             missing = item is None or (isinstance(item, float) and item != item)
             if missing or not isinstance(item, Hashable):
-                raise ValueError(f"{name}[{i}] is {item!r:.60}, which cannot be a label.")
+                raise ValueError(f"{name}[{i}] must be a hashable label, got {item!r:.60}.")
         kinds = {type(item) for item in items}
         if items.dtype == object and kinds in ({str}, {int}, {bool}):
             return np.array(items.tolist())

@@ -12,7 +12,7 @@ class Curves(Vectors):
     Parameters
     ----------
     grid : array or None, default=None
-        The points at which curves are known, increasing; None where rows come without.
+        The points of the grid, increasing; None if they are not known.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Curves(Vectors):
         return rows
 
     def join(self, other: Space) -> Space:
-        """Return the common space of two kinds of curves; a grid of either one is kept."""
+        """Return the space of items in both spaces, with the grid of the one that has a grid."""
         if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)

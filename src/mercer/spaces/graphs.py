@@ -41,12 +41,11 @@ class Graphs(Space):
         """Return a hashable key of the nodes and edges of a graph with their attributes."""
         if not is_networkx(item):
             return super().key(item)
-        # networkx keeps views in a graph once they were used: take its content alone
+        # Only the content: networkx also stores views in a graph when they are used.
         content = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
         if _is_plain(content):
-            return repr(
-                [content[0], *map(_sorted_items, content[1:])]
-            )  # a digest takes ten times that
+            # Ten times as fast as a digest.
+            return repr([content[0], *map(_sorted_items, content[1:])])
         return super().key(content)
 
 
@@ -56,7 +55,7 @@ def is_networkx(item: Any) -> bool:
 
 
 Edges = list[tuple[int, int, Any]]
-"""Numbers of two nodes and what stands on the edge between them, in either direction."""
+"""Edges as (number of a node, number of a node, label), each in both directions."""
 
 
 def read_graph(
@@ -79,7 +78,7 @@ def _from_networkx(
     if graph.is_directed() or graph.is_multigraph():
         raise ValueError(
             f"{name} is a {type(graph).__name__}: expected an undirected graph with at most one "
-            "edge between two nodes. Convert it by networkx.Graph(graph)."
+            "edge between two nodes. Convert it with networkx.Graph(graph)."
         )
     number = {node: i for i, node in enumerate(graph)}
     labels = [data.get(node_label) for _, data in graph.nodes(data=True)]
@@ -94,7 +93,7 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
     if n and (A.shape != (n, n) or (A != A.T).nnz):
         raise ValueError(
             f"{name} needs a symmetric square adjacency matrix, got shape {A.shape}: expected an "
-            "undirected graph. Symmetrise it by A + A.T."
+            "undirected graph. Symmetrise it with A + A.T."
         )
     if labels is not None and len(labels) != n:
         raise ValueError(f"{name} has {n} nodes but {len(labels)} labels.")
@@ -104,7 +103,7 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
 
 
 def _python_scalar(value: Any) -> Any:
-    """Convert a numpy scalar to a Python scalar; return other values unchanged."""
+    """Return a numpy scalar as a Python scalar, and other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -118,7 +117,7 @@ def _is_plain(item: Any) -> bool:
 
 
 def _sorted_items(item: Any) -> Any:
-    """Convert dictionaries to lists of items, sorted by the repr of the keys."""
+    """Return a nested dictionary as lists of (key, value), sorted by the repr of the keys."""
     if not isinstance(item, dict):
         return item
     return sorted(

@@ -1,4 +1,4 @@
-"""Items that are known by their row in a Gram matrix."""
+"""Items given by their row in a Gram matrix."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Indices(Space):
         refuse_masked(A, name)
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":
-            whole = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))
-            if not whole:
+            integral = index.dtype.kind == "f" and np.array_equal(index, np.floor(index))
+            if not integral:
                 raise ValueError(
                     f"{name} must hold integers, rows of the Gram matrix that Precomputed was "
                     f"given; got {index.dtype} values. Pass np.arange(n) and its slices."
@@ -45,9 +45,9 @@ class Indices(Space):
         refuse_empty(index.size, name)
         index = index.reshape(count(index)).astype(np.intp)
         if index.min() < 0 or index.max() >= self.size:
-            far = index.max() if index.max() >= self.size else index.min()
+            wrong = index.max() if index.max() >= self.size else index.min()
             raise ValueError(
-                f"{name} points to row {far}, but the Gram matrix of Precomputed has rows 0 to "
+                f"{name} points to row {wrong}, but the Gram matrix of Precomputed has rows 0 to "
                 f"{self.size - 1}."
             )
         return index

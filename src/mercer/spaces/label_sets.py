@@ -22,7 +22,7 @@ from .._base.arrays import (
 from .base import Space
 
 ENUMERATED_LABELS = 10
-"""Labels up to which all sets are enumerated, 1,024 of them."""
+"""The largest number of labels for which all sets are enumerated, 1,024 of them."""
 
 
 class LabelSets(Space):
@@ -98,7 +98,7 @@ def _check_set(item: Any, index: int, name: str) -> None:
 
 
 def _checked_indicators(Y: Array, name: str) -> Array:
-    """Return a matrix of indicators after checking that it has only zeros and ones."""
+    """Return a matrix of indicators; raise an error unless all entries are 0 or 1."""
     if Y.ndim != 2:
         raise ValueError(
             f"{name} must hold label sets: an indicator matrix with a column for each label, or a "

@@ -16,8 +16,8 @@ from .sequences import Sequences
 class Molecules(Sequences):
     """Molecules, written as SMILES strings; kernels check that rdkit can read them.
 
-    A molecule that is written in two ways is one: strings are compared by rdkit's canonical SMILES,
-    as they stand where rdkit is not installed. Stereoisomers stay two, and so do tautomers.
+    Two strings for the same molecule are equal items: they are compared by rdkit's canonical SMILES
+    if rdkit is installed. Stereoisomers and tautomers are different items.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def canonical(smiles: str) -> str:
     except ImportError:
         return smiles
     with rdBase.BlockLogs():
-        found = Chem.MolFromSmiles(smiles)
-        return smiles if found is None else Chem.MolToSmiles(found)
+        molecule = Chem.MolFromSmiles(smiles)
+        return smiles if molecule is None else Chem.MolToSmiles(molecule)
 
 
 class Spectra(Space):
@@ -81,7 +81,7 @@ class Spectra(Space):
 
 
 def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the masses, the intensities and the precursor mass of a spectrum."""
+    """Return the masses, the intensities and the precursor mass of a spectrum, after a check."""
     try:
         mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
         precursor = float(item[2])
@@ -91,9 +91,10 @@ def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
         ) from None
     if mz.ndim != 1 or mz.shape != intensity.shape:
         raise ValueError(
-            f"{name} needs one intensity for each peak, got {mz.shape} and {intensity.shape}."
+            f"{name} needs one intensity for each peak, got shapes {mz.shape} and "
+            f"{intensity.shape}."
         )
     numbers = np.concatenate([mz, intensity, [precursor]])
     if not np.isfinite(numbers).all() or (intensity <= 0).any():
-        raise ValueError(f"{name} needs finite masses and positive intensities: drop the others.")
+        raise ValueError(f"{name} needs finite masses and positive intensities. Drop other peaks.")
     return mz, intensity, precursor

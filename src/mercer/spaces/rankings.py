@@ -10,7 +10,7 @@ from .._base.arrays import Items, host, refuse_empty, refuse_masked
 from .base import Space
 
 RANKED_LABELS = 6
-"""Labels up to which all rankings are enumerated, 720 of them."""
+"""The largest number of labels for which all rankings are enumerated, 720 of them."""
 
 
 class Rankings(Space):
@@ -36,14 +36,14 @@ class Rankings(Space):
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
 
     def every(self, sample: Items) -> np.ndarray | None:
-        """Return all rankings without ties of as many labels as the sample has, else None.
+        """Return all rankings without ties of the labels of the sample, if they are few, else None.
 
-        None for more than 6 labels, or if the sample has ties or missing labels.
+        None is also returned if the sample has ties or missing labels.
         """
         ranks = np.asarray(sample)
         m = ranks.shape[1]
-        whole = (np.sort(ranks, axis=1) == np.arange(m)).all()
-        if m > RANKED_LABELS or not whole:
+        complete = (np.sort(ranks, axis=1) == np.arange(m)).all()
+        if m > RANKED_LABELS or not complete:
             return None
         return np.array(list(permutations(range(m))), dtype=ranks.dtype)
 
@@ -54,18 +54,18 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
     n, m = R.shape
     refuse_empty(n, name)
     if m < 2:
-        raise ValueError(f"{name} ranks {m} label(s): a ranking has at least 2.")
+        raise ValueError(f"{name} must rank at least 2 labels, got {m}.")
     R = np.where(R < 0, np.nan, R)
     high = np.argwhere(m - 1 < R)
     if high.size:
         i, j = high[0]
         raise ValueError(
             f"{name}[{i}] has the rank {R[i, j]:g} among {m} labels: ranks go from 0, the best, to "
-            f"{m - 1}, one column a label; equal ranks are ties, negative or NaN is not ranked."
+            f"{m - 1}. Equal ranks are ties; negative ranks or NaN are for unranked labels."
         )
     unranked = np.flatnonzero(np.isnan(R).all(axis=1))
     if unranked.size:
-        raise ValueError(f"{name}[{unranked[0]}] ranks no label at all: leave it out.")
+        raise ValueError(f"{name}[{unranked[0]}] ranks no label at all. Remove it.")
     return R
 
 

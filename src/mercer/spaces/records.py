@@ -13,7 +13,7 @@ from .rows import Rows, _names
 
 
 class Records(Rows):
-    """Records, rows of a table; each column, called a field, has a space of its own.
+    """Records, rows of a table; each column, called a field, has its own space.
 
     Parameters
     ----------
@@ -80,14 +80,8 @@ def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
 
 def is_missing(value: Any) -> bool:
     """Return whether the value of a field is missing: None, NaN or pandas' NA."""
-    return (
-        value is None or value is pd.NA or value is pd.NaT or (_is_number(value) and value != value)
-    )
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value is a floating-point number, of Python or numpy."""
-    return isinstance(value, float | np.floating)
+    nan = isinstance(value, float | np.floating) and value != value
+    return nan or value is None or value is pd.NA or value is pd.NaT
 
 
 def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:
@@ -96,38 +90,36 @@ def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:
 
 
 def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarray:
-    """Replace each missing value by a known value of the same field, cycling through those.
+    """Return records with each missing value replaced by a known value of the same field.
 
     The mask `known`, of shape (records, fields), says which values are known.
     """
-    return from_columns(
-        {
-            name: _fill_in_turn(column_of(records, name), own)
-            for name, own in zip(names, known.T, strict=True)
-        }
-    )
+    columns = {
+        name: _fill_in_turn(column_of(records, name), known_rows)
+        for name, known_rows in zip(names, known.T, strict=True)
+    }
+    return from_columns(columns)
 
 
 def _fill_in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return values where each unknown one is replaced by a known one, cycling through those."""
-    found, lost = values.copy(), np.flatnonzero(~known)
-    for place, source in zip(lost, np.resize(np.flatnonzero(known), len(lost)), strict=True):
-        found[place] = values[source]
-    return found
+    result, unknown = values.copy(), np.flatnonzero(~known)
+    result[unknown] = values[np.resize(np.flatnonzero(known), len(unknown))]
+    return result
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """The format of a table of outputs (library, columns, types), which predictions get too.
+    """The format of a table of outputs (library, columns, types), which predictions will have.
 
     Attributes
     ----------
     kind : str
         "pandas", another library of frames, "columns" or "structured".
     names : list
-        The columns in their order.
+        The names of the columns, in order.
     types : dict
-        The types of columns; of categories the list of them.
+        The types of columns; for categories the list of them.
     """
 
     kind: str
@@ -137,17 +129,17 @@ class TableForm:
     @classmethod
     def of(cls, Y: Any, space: Records) -> TableForm | None:
         """Return the format of the table Y; None for a list of dictionaries."""
-        named = [name for name in _names(Y) or () if name in space.fields]
+        names = [name for name in _names(Y) or () if name in space.fields]
         if isinstance(Y, np.ndarray | list | tuple):
             fields = getattr(getattr(Y, "dtype", None), "fields", None)
-            return fields and cls("structured", named, {n: fields[n][0].str for n in named})
+            return fields and cls("structured", names, {n: fields[n][0].str for n in names})
         if isinstance(Y, pd.DataFrame):
-            labels = [name for name in named if not space.fields[name].on_vectors]
-            return cls("pandas", named, {name: _type(Y[name].dtype) for name in labels})
-        return cls("columns" if isinstance(Y, Mapping) else _library(Y), named)
+            labels = [name for name in names if not space.fields[name].on_vectors]
+            return cls("pandas", names, {name: _type(Y[name].dtype) for name in labels})
+        return cls("columns" if isinstance(Y, Mapping) else _library(Y), names)
 
     def restore(self, records: Items) -> Any:
-        """Convert records to a table of this format."""
+        """Return records as a table of this format."""
         columns = {name: column_of(records, name).tolist() for name in self.names}
         if self.kind == "structured":
             rows = list(zip(*columns.values(), strict=True))

@@ -1,8 +1,8 @@
 """Interpolation of curves with different grids to a common grid.
 
-A batch of curves is a matrix, one row a curve with its values on a common grid; or a list of pairs
-``(t, values)``, each curve on its own points; or an ``FDataGrid`` of scikit-fda. A NaN among the
-values of a pair is a point that was not measured.
+A batch of curves is a matrix with one row of values on a common grid for each curve; or a list of
+pairs ``(t, values)``, each curve with its own points; or an ``FDataGrid`` of scikit-fda. A NaN
+among the values of a pair is a point that was not measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from .._base.arrays import Array, Items, count, is_foreign, refuse_empty, refuse_masked
 
 SPLINE_POINTS = 5
-"""The fewest points that a smoothing spline takes."""
+"""The smallest number of points of a smoothing spline."""
 
 
 class Resample(TransformerMixin, BaseEstimator):
@@ -66,26 +66,24 @@ class Resample(TransformerMixin, BaseEstimator):
         if self.penalty is None:
             return np.interp
         penalty = None if isinstance(self.penalty, str) else self.penalty
-        known = self.penalty == "gcv" if penalty is None else isinstance(penalty, Real)
-        if not known or (penalty is not None and not 0 <= penalty < np.inf):
+        valid = self.penalty == "gcv" if penalty is None else isinstance(penalty, Real)
+        if not valid or (penalty is not None and not 0 <= penalty < np.inf):
             raise ValueError(f'penalty must be None, a number ≥ 0 or "gcv", got {self.penalty!r}.')
         return lambda x, t, v: _spline(x, t, v, penalty)
 
 
 def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
-    """Return curves as rows of values on the grid; pairs (t, values) are interpolated.
+    """Return curves as rows of values on the grid; rows of values are returned unchanged.
 
-    Rows of values are returned unchanged.
-
-    Curves on points of their own are interpolated linearly.
+    Pairs (t, values) are interpolated linearly.
     """
     if is_foreign(A) or not (is_grid_data(A) or _are_pairs(A)):
         return A
     if grid is None:
-        way = f"{owner}(grid={name}.grid_points[0])" if is_grid_data(A) else f"{owner}(grid=...)"
+        remedy = f"grid={name}.grid_points[0]" if is_grid_data(A) else "grid=..."
         raise ValueError(
-            f"{name} holds curves that bring points of their own, but {owner} was given no grid: "
-            f"say {way}, the points at which curves are to be compared."
+            f"{name} has curves with their own points, but {owner} has no grid on which to compare "
+            f"them. Use {owner}({remedy})."
         )
     if is_grid_data(A) and np.array_equal(A.grid_points[0], grid):
         return _grid_data(A, name)[1]
@@ -93,7 +91,7 @@ def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
 
 
 def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return a batch of curves as pairs (t, values); rows are values on the grid."""
+    """Return a batch of curves as pairs (t, values); for rows of values, t is the grid."""
     if is_grid_data(A):
         points, values = _grid_data(A, name)
         return [(points, row) for row in values]
@@ -108,7 +106,7 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
 
 
 def as_grid(grid: Any) -> np.ndarray:
-    """Return grid points as an array after checking that they are finite and increase."""
+    """Return grid points as an array; raise an error unless they are finite and increasing."""
     t = np.asarray(grid, dtype=np.float64)
     if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all():
         raise ValueError(f"grid must hold at least 2 finite numbers in a row, got {grid!r:.60}.")
@@ -154,12 +152,12 @@ def is_grid_data(A: Any) -> bool:
 def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the points and the rows of values of an FDataGrid."""
     if len(A.grid_points) != 1:
-        raise ValueError(f"{name} holds surfaces: curves need functions of one variable.")
+        raise ValueError(f"{name} must hold functions of one variable, got {len(A.grid_points)}.")
     values = np.asarray(A.data_matrix, dtype=np.float64)
     if values.ndim == 3 and values.shape[2] != 1:
         raise ValueError(
-            f"{name} holds curves with {values.shape[2]} components: make a batch of each "
-            "component, such as X.coordinates[0]."
+            f"{name} holds curves with {values.shape[2]} components, expected one. Make a batch of "
+            "each component, such as X.coordinates[0]."
         )
     points = np.asarray(A.grid_points[0], dtype=np.float64)
     return points, values.reshape(values.shape[0], -1)
@@ -174,7 +172,7 @@ def _are_pairs(A: Items) -> bool:
 
 
 def _check_pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return curve i as arrays (points, values) after checking it."""
+    """Return curve i as arrays (points, values), after a check."""
     if not isinstance(item, list | tuple | np.ndarray) or len(item) != 2:
         raise ValueError(f"curve {i} of {name} must be a pair (t, values), got {item!r:.60}.")
     refuse_masked(tuple(item), f"curve {i} of {name}")
@@ -187,12 +185,12 @@ def _check_pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     return t, v
 
 
-def _interpolate(A: Items, grid: np.ndarray, read: Callable, name: str) -> np.ndarray:
-    """Return curves as rows on the grid, each interpolated by the function `read`."""
+def _interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) -> np.ndarray:
+    """Return curves as rows of values on the grid, each by interpolator(grid, t, values)."""
     rows = []
     for i, (t, v) in enumerate(as_pairs(A, grid, name)):
         t, v = _sorted_points(t, v, f"curve {i} of {name}")
-        rows.append(read(np.clip(grid, t[0], t[-1]), t, v))
+        rows.append(interpolator(np.clip(grid, t[0], t[-1]), t, v))
     return np.stack(rows)
 
 
@@ -209,7 +207,7 @@ def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray
 
 
 def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
-    """Return a smoothing spline of the curve (t, v) at x; interpolate if there are few points."""
+    """Return the smoothing spline of the curve (t, v) at x; linear with fewer than 5 points."""
     if len(t) < SPLINE_POINTS:
         return np.interp(x, t, v)
     return make_smoothing_spline(t, v, lam=penalty)(x)

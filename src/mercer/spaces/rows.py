@@ -18,7 +18,7 @@ class Rows(Space):
     Parameters
     ----------
     columns : sequence, default=()
-        The columns that are looked at; others are left out.
+        The columns that are used; others are ignored.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Rows(Space):
         self.columns = columns
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Convert a table to an object array with one dictionary per row."""
+        """Return a table as an object array with one dictionary per row."""
         if _are_rows(A):
             return self._checked(A, name)
         columns = {column: _column(A, column, name) for column in self.columns}
@@ -91,7 +91,7 @@ def _names(table: Any) -> list | None:
         return list(table)
     if isinstance(table, np.ndarray):
         return list(table.dtype.names or ()) or None
-    for attribute in ("column_names", "columns"):  # pyarrow has both, of which one holds arrays
+    for attribute in ("column_names", "columns"):  # pyarrow has both, and its `columns` are arrays
         if hasattr(table, attribute):
             return list(getattr(table, attribute))
     return None

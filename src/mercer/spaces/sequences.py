@@ -15,7 +15,7 @@ class Sequences(Space):
     Parameters
     ----------
     vectors : bool, default=False
-        Whether the positions hold real vectors of one length, rather than symbols.
+        Whether the items of a sequence are real vectors of one length, rather than symbols.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def as_sequences(A: Items, name: str = "X") -> np.ndarray:
     items = as_items(A, name)
     for i, item in enumerate([] if all_texts(items) else items):
         if not isinstance(item, str):
-            _refuse(item, i, name)
+            _check_symbols(item, i, name)
     return items
 
 
@@ -58,10 +58,10 @@ def all_texts(items: Items) -> bool:
     return set(map(type, items)) <= {str}
 
 
-def _refuse(item: Any, i: int, name: str) -> None:
-    """Raise an error if item i is not a sequence of hashable symbols."""
-    fine = isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim == 1)
-    if not fine:
+def _check_symbols(item: Any, i: int, name: str) -> None:
+    """Raise an error unless item i is a sequence of hashable symbols."""
+    is_row = isinstance(item, np.ndarray) and item.ndim == 1
+    if not (is_row or isinstance(item, list | tuple)):
         raise ValueError(
             f"{name}[{i}] must be a sequence of symbols (a string, or a list or tuple of tokens), "
             f"got {described(item)}. Remove it, or make it a sequence."

@@ -20,7 +20,7 @@ from .._base.arrays import (
 from .base import Space
 
 NUMBERS = "fiub"
-"""Kinds of numpy's plain numbers, of which an array needs no further look before scikit-learn's."""
+"""The kinds of numeric dtypes; arrays of other kinds have more checks than scikit-learn's."""
 
 
 class Vectors(Space):
@@ -47,15 +47,16 @@ class Vectors(Space):
         accept_sparse: bool = False,
         fill: bool = False,
     ) -> Array:
-        """Check finite numbers and keep their shape; numbers become vectors of length 1.
+        """Return arrays of finite numbers as float64; numbers become vectors of length 1.
 
-        With `rows` further axes are flattened, plain numbers refused, and a sparse matrix stays
-        one, as a CSR array, where its kernel can work on it; with `fill` it becomes a dense one.
+        With `rows`, further axes are flattened, and a one-dimensional array is an error. A sparse
+        matrix is returned as a CSR array with `accept_sparse`, and as a dense one with `fill`.
+        `owner` is named in errors.
         """
         if type(A) is np.ndarray and A.ndim == 2 and A.dtype == np.float64 and A.size:
-            with np.errstate(all="ignore"):  # a sum of finite numbers may overflow: look closely
+            with np.errstate(all="ignore"):  # a sum of finite numbers may overflow
                 if np.isfinite(A.sum()):
-                    return A  # the short way for a server, which checks single rows
+                    return A  # fast for servers, which check single rows
         if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
             refuse_masked(A, name)
             if (accept_sparse or fill) and issparse(A):
