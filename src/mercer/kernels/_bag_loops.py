@@ -1,7 +1,7 @@
 """Compiled loops over the features that two sparse rows share.
 
-A comes by rows (CSR) and B by columns (CSC), so that only shared features are visited; the result
-is dense, and written at once.
+A is given by rows (CSR) and B by columns (CSC), so that only shared features are visited. The
+result is dense.
 """
 
 from .._base.loops import parallel

@@ -1,7 +1,7 @@
-"""Bags of hashed features: what graphs and molecules are counted into, and their Gram matrices.
+"""Bags of hashed features, which are feature counts of items, and their Gram matrices.
 
-A feature is a 64-bit hash, so that no vocabulary has to be learnt: two batches are compared over
-the hashes that they share. Of a million distinct features two collide with probability 3e-8.
+A feature is a 64-bit hash, so that no vocabulary is needed: two batches are compared by the hashes
+that they share. Among a million distinct features, two collide with probability 3e-8.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ class Bags:
     Attributes
     ----------
     owner, key, value
-        One entry a feature of an item: the item's number, the feature's hash, the count.
+        One entry for each feature of an item: the index of the item, the hash of the feature, and
+        its count.
     n
         The number of items.
     size
-        The number of features, where they are numbered from 0 on rather than hashed.
+        The number of features, if keys are 0, 1, … rather than hashes; else None.
     """
 
     owner: np.ndarray
@@ -49,7 +50,7 @@ class Bags:
 
 
 COLUMNS = 2**20
-"""Numbered features up to which those that do not occur have a column too: nothing is sorted."""
+"""The largest `size` for which all features have a column, so that keys need not be sorted."""
 
 
 def count_matrix(bags: Bags) -> sparse.csr_array:
@@ -64,14 +65,12 @@ def count_matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sp
         F = count_matrix(A)
         return F, F if B is A else count_matrix(B)
     if B is A:
-        words, column = np.unique(A.key, return_inverse=True)
-        F = _sparse_counts(A, column, len(words))
+        distinct, column = np.unique(A.key, return_inverse=True)
+        F = _sparse_counts(A, column, len(distinct))
         return F, F
-    words, column = np.unique(np.concatenate([A.key, B.key]), return_inverse=True)
-    size = len(words)
-    return _sparse_counts(A, column[: len(A.key)], size), _sparse_counts(
-        B, column[len(A.key) :], size
-    )
+    distinct, column = np.unique(np.concatenate([A.key, B.key]), return_inverse=True)
+    left, right = np.split(column, [len(A.key)])
+    return _sparse_counts(A, left, len(distinct)), _sparse_counts(B, right, len(distinct))
 
 
 def _sparse_counts(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
@@ -113,7 +112,7 @@ def stable_hash(label: Any) -> np.uint64:
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
-        label = int(label)  # adjacency matrices hold 1.0 where networkx holds 1
+        label = int(label)  # an adjacency matrix may have 1.0 where networkx has 1
     return _digest(f"{type(label).__name__}:{label!r}")
 
 

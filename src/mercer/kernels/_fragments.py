@@ -1,4 +1,4 @@
-"""The compiled recursion of the subset-tree kernel."""
+"""Compiled loops of the kernels on trees."""
 
 import numpy as np
 from numba import uint64
@@ -14,8 +14,8 @@ def _pair_kernel(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay
     inner children of node u are a_child[a_ptr[u]:a_ptr[u + 1]]. The arguments from j to b_child
     describe the second tree. C is a buffer for the values C(u, v).
 
-    Equal productions have equally many children, leaves at the same positions, so that the inner
-    children pair off in order.
+    Equal productions have the same number of children, and leaves at the same positions, so that
+    their inner children correspond in order.
     """
     total = 0.0 * decay
     for u in range(i, i_end):
@@ -88,7 +88,7 @@ def subtree_hashes(label, pointer, child):
     hashes, size = label.copy(), np.ones(len(label), dtype=np.int64)
     for i in range(len(label)):
         for e in range(pointer[i], pointer[i + 1]):
-            # In order: what was there is scrambled before the next child is added.
+            # The hash so far is scrambled before the next child is added: the order matters.
             x = (hashes[i] ^ (hashes[i] >> uint64(29))) * uint64(0xBF58476D1CE4E5B9)
             y = (hashes[child[e]] ^ (hashes[child[e]] >> uint64(31))) * uint64(0x94D049BB133111EB)
             hashes[i] = (x ^ (x >> uint64(32))) + y

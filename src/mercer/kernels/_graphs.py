@@ -1,4 +1,4 @@
-"""Graphs in flat arrays, read from networkx or from an adjacency matrix with labels."""
+"""Graphs as flat arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..spaces.graphs import Edges, read_graph
 from ._bags import stable_hash
 
 NOTHING = stable_hash(None)
-"""The label of everything in a graph without labels."""
+"""The hash of all nodes or edges without labels."""
 
 
 class FlatGraph:
@@ -25,10 +25,9 @@ class FlatGraph:
     label
         A hash for each node.
     source, target, edge
-        For each directed edge where it starts, where it ends, and the hash of its label; sorted
-        by source.
+        The start, the end and the hash of the label of each directed edge, sorted by start.
     labelled
-        Whether the nodes came with labels.
+        Whether the nodes have labels.
     """
 
     __slots__ = ("edge", "label", "labelled", "source", "target")
@@ -46,8 +45,8 @@ class FlatGraph:
         return len(self.label)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error, because files contain graphs as they were given and never flat ones."""
-        raise DamagedModel("it is made on use, and no file holds it")
+        """Raise `DamagedModel`: files contain the given graphs, never flat ones."""
+        raise DamagedModel("a flat graph is never saved")
 
 
 class GraphUnion:
@@ -56,9 +55,9 @@ class GraphUnion:
     Attributes
     ----------
     label, source, target, edge
-        As in `FlatGraph`, nodes numbered through.
+        As in `FlatGraph`, with nodes numbered over all graphs.
     start
-        The first node of each graph, and the end.
+        The first node of each graph, followed by the number of nodes.
     owner
         The graph of each node.
     """
@@ -91,7 +90,7 @@ class CheckedGraph(Reducible):
         self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if a graph from a file has cached flat graphs."""
+        """Raise `DamagedModel` if there are cached flat graphs, which are never saved."""
         must(self.views == {}, "views is not empty")
 
     def without_training_data(self) -> CheckedGraph:
@@ -99,7 +98,7 @@ class CheckedGraph(Reducible):
         return CheckedGraph(self.origin)
 
     def view(self, node_label: str | None, edge_label: str | None, name: str = "y") -> FlatGraph:
-        """Return the flat graph that has these attributes as labels; it is computed once.
+        """Return the flat graph that has these attributes as labels, from the cache if possible.
 
         `name` is the name of the graph in error messages.
         """
@@ -117,30 +116,27 @@ class CheckedGraph(Reducible):
         return self.views[key]
 
 
-def _hashes(labels: Sequence[Any], counted: bool) -> np.ndarray:
-    """Return a hash of each label; one constant for all if `counted` is False."""
-    return np.array(
-        [stable_hash(label) if counted else NOTHING for label in labels], dtype=np.uint64
-    )
+def _hashes(labels: Sequence[Any], labelled: bool) -> np.ndarray:
+    """Return a hash of each label; the same constant for all unless `labelled`."""
+    hashes = [stable_hash(label) if labelled else NOTHING for label in labels]
+    return np.array(hashes, dtype=np.uint64)
 
 
 def checked_graphs(
     A: Items, name: str, node_label: str | None, edge_label: str | None
 ) -> np.ndarray:
-    """Return a batch as `CheckedGraph` objects, after a check that the labels can be read."""
+    """Return a batch as `CheckedGraph` objects; raise an error if labels cannot be read.
+
+    Either all graphs that have nodes have node labels, or none has.
+    """
     items = as_items(A, name)
     if not all(isinstance(item, CheckedGraph) for item in items):
         items = object_array([CheckedGraph(item) for item in items])
     flat = [g.view(node_label, edge_label, f"{name}[{i}]") for i, g in enumerate(items)]
-    _refuse_some_without_labels(flat, name)
-    return items
-
-
-def _refuse_some_without_labels(flat: list[FlatGraph], name: str) -> None:
-    """Raise an error if some graphs of a batch have node labels and others do not."""
     kinds = {g.labelled: i for i, g in enumerate(flat) if len(g)}
     if len(kinds) == 2:
         raise ValueError(
             f"{name}[{kinds[False]}] has no node labels while {name}[{kinds[True]}] has: label "
             "all graphs, or use node_label=None to ignore the labels."
         )
+    return items

@@ -1,4 +1,4 @@
-"""The n-grams of sequences as numbers: a trie in sorted arrays, looked up without a Python loop."""
+"""The n-grams of sequences as numbers, by a trie in sorted arrays."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .._base.checks import Limits, bounded, indices, must
 from ._sequences import Alphabet, Codes
 
 Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-"""Where n-grams of one length occur: item, number of the n-gram, positions from both ends."""
+"""Occurrences of n-grams of one length: item, number of the n-gram, positions from both ends."""
 
 
 class NGrams:
     """All n-grams, of lengths 1 to n, of a batch of sequences.
 
-    Level m numbers the m-grams: `keys[m - 1]` holds, sorted, (number of the prefix) · |alphabet| +
-    last symbol, so that the arrays are a trie and no two n-grams ever share a number.
+    The number of an m-gram is the index of its key in the sorted array keys[m - 1]. The key is
+    (number of its first m - 1 symbols) · |alphabet| + (number of its last symbol).
     """
 
     def __init__(self, items: Items, n: int):
@@ -26,7 +26,7 @@ class NGrams:
         self.find(items)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the keys of each length are sorted and extend n-grams one symbol shorter."""
+        """Raise `DamagedModel` unless keys are sorted and extend existing shorter n-grams."""
         must(isinstance(self.alphabet, Alphabet), "alphabet is not an Alphabet")
         must(isinstance(self.keys, list), "keys is not a list")
         bounded(self.n, "n", len(self.keys), len(self.keys))
@@ -55,21 +55,21 @@ class NGrams:
     def find(self, items: Items) -> list[Occurrences]:
         """Return where the known n-grams occur in sequences, one entry for each length 1 to n.
 
-        Lengths that have no n-grams yet learn them from these sequences.
+        For lengths without stored n-grams, those of these sequences are stored first.
         """
         codes = self.alphabet.encode(items)
         ids = np.zeros(len(codes.flat), dtype=np.int64)
-        found = []
+        occurrences = []
         for m in range(1, self.n + 1):
             at, key = self._extended_keys(codes, ids, m)
             if len(self.keys) < m:
                 self.keys.append(np.unique(key))
-            level = self.keys[m - 1]
-            places = np.searchsorted(level, key)
-            known = places < len(level)
-            known[known] = level[places[known]] == key[known]
-            at, places = at[known], places[known]
+            keys = self.keys[m - 1]
+            number = np.searchsorted(keys, key)
+            known = number < len(keys)
+            known[known] = keys[number[known]] == key[known]
+            at, number = at[known], number[known]
             ids = np.full(len(codes.flat), -1, dtype=np.int64)
-            ids[at] = places
-            found.append((codes.rows[at], places, codes.positions[at], codes.left[at] - m))
-        return found
+            ids[at] = number
+            occurrences.append((codes.rows[at], number, codes.positions[at], codes.left[at] - m))
+        return occurrences

@@ -17,11 +17,11 @@ def _mix(x):
 
 @compiled
 def _search(source, first, end, pointer, target, edge, distance, path, queue):
-    """Write the distance of each node from `source`, and a hash of its path; return their number.
+    """Write the distance of each node from `source`, and a hash of its shortest paths.
 
-    Without edge labels (`edge` is empty) the path hash is a hash of the distance alone.
-    What reaches a node one step further is the sum over its shortest-path predecessors: those
-    are all finished when the node is taken from the queue.
+    Return the number of nodes that were reached; these are the first ones of `queue`. Without edge
+    labels (`edge` is empty) the hash depends on the distance only. The hash of a node is computed
+    from the sum over its predecessors, which all leave the queue before it.
     """
     for v in range(first, end):
         distance[v - first] = -1
@@ -72,10 +72,10 @@ def _fill_path_features(
         queue = np.empty(size, dtype=np.int64)
         at = offset[g]
         for source in range(start[g], start[g + 1]):
-            found = _search(
+            reached = _search(
                 source, start[g], start[g + 1], pointer, target, edge, distance, path, queue
             )
-            for i in range(found):
+            for i in range(reached):
                 v = queue[i]
                 owner[at], first[at], last[at] = g, source, v
                 paths[at] = path[v - start[g]]

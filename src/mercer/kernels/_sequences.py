@@ -1,4 +1,4 @@
-"""Batches of sequences: what counts as one, and symbols as integers."""
+"""Batches of sequences as arrays of integers, and alphabets of symbols."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, items: Items) -> Alphabet:
-        """Return the distinct symbols of a batch, sorted or else in order of appearance."""
+        """Return the alphabet of a batch, sorted if possible, else in order of appearance."""
         if all_texts(items):
             return cls(sorted(set("".join(items))))
         symbols = list(dict.fromkeys(_plain(symbol) for item in items for symbol in item))
@@ -64,7 +64,7 @@ class Alphabet:
             return cls(symbols)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that loaded symbols are a list without repeats, and number them anew."""
+        """Raise `DamagedModel` unless the symbols are a list without repeats; number them again."""
         must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")
@@ -81,7 +81,7 @@ class Alphabet:
         flat = [find(symbol, -1) for item in items for symbol in item]
         if len(flat) != starts[-1]:
             raise ValueError(
-                "an item is not a sequence: its length differs from its number of symbols."
+                "each item must be a sequence, got one whose length is not its number of symbols."
             )
         return Codes(np.array(flat, dtype=np.int64), starts.astype(np.int64))
 

@@ -1,4 +1,4 @@
-"""The loops of the string kernels, compiled; imported with the first Gram matrix."""
+"""Compiled loops of the string kernels; imported when first used."""
 
 import numpy as np
 
@@ -28,7 +28,10 @@ def add_shared_ngrams(
 
 @compiled
 def _shifted_runs(s, t, shift, worth):
-    """Return Σ_i worth[r_i], r_i the length of the run of symbols s[i] = t[i + shift] up to i."""
+    """Return Σ_i worth[r_i], with r_i the length of the run of equal symbols that ends at i.
+
+    Symbols are equal if s[i] = t[i + shift].
+    """
     total = 0.0
     run = 0
     for i in range(max(0, -shift), min(len(s), len(t) - shift)):
@@ -78,24 +81,24 @@ def fill_weighted_degree(
 def _subsequences(s, t, n, decay, first):
     """Return the gap-weighted subsequence kernel of s and t, summed over the lengths first to n.
 
-    before[m, j] is K'_m of Lodhi et al. for the symbols of s so far and t[:j].
+    before[m, j] is K'_m of Lodhi et al. (2002) for the symbols of s so far and t[:j].
     """
-    levels = np.full(n + 1, 0.0 * decay)  # complex for a derivative
+    totals = np.full(n + 1, 0.0 * decay)  # complex for a derivative
     before = np.full((n, len(t) + 1), 0.0 * decay)
     before[0], square = 1.0, decay * decay
     for i in range(len(s)):
         for m in range(min(n, i + 1), 0, -1):  # each length builds on the one below, before s[i]
-            along, level, symbol = 0.0 * decay, levels[m], s[i]
+            along, total, symbol = 0.0 * decay, totals[m], s[i]
             for j in range(len(t)):
                 along *= decay
                 if symbol == t[j]:
                     ended = square * before[m - 1, j]
-                    level += ended
+                    total += ended
                     along += ended
                 if m < n:
                     before[m, j + 1] = decay * before[m, j + 1] + along
-            levels[m] = level
-    return levels[first:].sum()
+            totals[m] = total
+    return totals[first:].sum()
 
 
 @parallel

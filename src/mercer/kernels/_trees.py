@@ -1,4 +1,4 @@
-"""Trees in flat arrays, read from bracketed strings or nested tuples."""
+"""Trees as flat arrays, from bracketed strings or nested tuples."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .._base.checks import Limits, array, indices, must, offsets
 from ._bags import scramble, stable_hash
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
+"""A token of a bracketed string: a bracket or a label."""
 
 
 class FlatTree:
@@ -34,7 +35,7 @@ class FlatTree:
         self.child = np.array([j for c in children for j in c], dtype=np.int64)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the arrays describe a tree whose children come before their parents."""
+        """Raise `DamagedModel` unless all children exist and come before their parents."""
         n, edges = len(array(self.label, "label", np.uint64, None)), len(self.child)
         offsets(self.pointer, "pointer", edges, n + 1)
         indices(self.child, "child", 0, n)
@@ -42,14 +43,13 @@ class FlatTree:
         must((self.child < parents).all(), "child does not come before its parent")
 
     def productions(self) -> np.ndarray:
-        """Return a hash of each node's production, its label and its children's; 0 for leaves."""
+        """Return a hash of each node's production (its label and its children's); 0 for leaves."""
         degree = np.diff(self.pointer)
         inner = np.flatnonzero(degree)
-        kinds = np.where(
-            degree == 0, scramble(self.label, seed=15), self.label
-        )  # a leaf N, an inner N
-        place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
-        children = scramble(kinds[self.child] ^ scramble(place.astype(np.uint64), seed=12), seed=13)
+        # A leaf and an inner node with the same label differ.
+        kinds = np.where(degree == 0, scramble(self.label, seed=15), self.label)
+        place = scramble(self._child_positions().astype(np.uint64), seed=12)
+        children = scramble(kinds[self.child] ^ place, seed=13)
         out = np.zeros(len(self.label), dtype=np.uint64)
         if len(inner):
             with np.errstate(over="ignore"):  # positions are mixed in before the sum
@@ -58,12 +58,17 @@ class FlatTree:
         return out
 
     def pairs(self) -> np.ndarray:
-        """Return a hash of (parent's production, position, own production) for each inner child."""
-        made, degree = self.productions(), np.diff(self.pointer)
-        parent = np.repeat(np.arange(len(self.label)), degree)
-        place = np.arange(len(self.child)) - np.repeat(self.pointer[:-1], degree)
+        """Return a hash of (production of the parent, position, production) of each inner child."""
+        productions, degree = self.productions(), np.diff(self.pointer)
+        parent = np.repeat(productions, degree)
         inner = degree[self.child] > 0
-        return pair_hashes(made[parent[inner]], place[inner], made[self.child[inner]])
+        child = productions[self.child[inner]]
+        return pair_hashes(parent[inner], self._child_positions()[inner], child)
+
+    def _child_positions(self) -> np.ndarray:
+        """Return the position of each entry of `child` among the children of its parent."""
+        first = np.repeat(self.pointer[:-1], np.diff(self.pointer))
+        return np.arange(len(self.child)) - first
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
         """Return a hash of the subtree below each node, and its number of nodes."""
@@ -121,7 +126,7 @@ def postorder(tree: Any, name: str) -> Iterator[tuple[Any, list[int]]]:
 
 
 def nested(item: Any, name: str) -> Any:
-    """Parse a bracketed string into nested lists (label, child, …); leave others unchanged."""
+    """Return a bracketed string as nested lists (label, child, …), and other trees unchanged."""
     return _parsed(item, name) if isinstance(item, str) else item
 
 
@@ -138,7 +143,7 @@ def _children(node: Any, name: str) -> list[Any]:
 
 
 def _parsed(text: str, name: str) -> Any:
-    """Parse a bracketed string such as "(S (N dog) (V barks))" into nested lists."""
+    """Return a bracketed string such as "(S (N dog) (V barks))" as nested lists."""
     tokens = TOKEN.findall(text)
     if not tokens:
         raise ValueError(f"{name} is an empty string, not a tree.")

@@ -1,4 +1,4 @@
-"""Kernels on curves: inner products of functions from their values on a grid."""
+"""Kernels on curves: inner products of functions, computed from their values on a grid."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CurveKernel(InnerProduct):
         raise NotImplementedError
 
     def fit(self, A: Items) -> CurveKernel:
-        """Determine the grid from the curves, and factor the matrix of the inner product."""
+        """Store the grid of the curves, and factor the matrix of the inner product."""
         super().fit(A)
         self.grid_ = self._grid(*self.shape_)
         return self
@@ -48,7 +48,7 @@ class CurveKernel(InnerProduct):
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
-    # What smoothing removes is lost.
+    # Smoothing cannot be inverted.
     invertible = property(lambda self: not self.smoothing)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -100,15 +100,15 @@ class L2(CurveKernel):
     Parameters
     ----------
     grid : array or None, default=None
-        The points at which curves are known, increasing; None for equally spaced ones on [0, 1].
-        Curves on other points, pairs ``(t, values)``, are interpolated onto it.
+        The grid points of the curves, increasing; None for equally spaced ones on [0, 1]. Curves on
+        other points, given as pairs ``(t, values)``, are interpolated to the grid.
     smoothing : float, default=0.0
         The weight :math:`\lambda \ge 0` of smoothing: curves are first replaced by
-        :math:`\arg\min_s \int (f - s)^2 + \lambda \int s''^2`. For inputs: it can
-        be chosen like any other parameter of a kernel. Smooth outputs beforehand
-        (`mercer.spaces.Resample`).
+        :math:`\arg\min_s \int (f - s)^2 + \lambda \int s''^2`. It is meant for inputs, where it
+        can be chosen like any other kernel parameter; smooth outputs with
+        `mercer.spaces.Resample` before the fit.
     rule : str, default="trapezoid"
-        "trapezoid", or "simpson", exact for parabolas.
+        "trapezoid", or "simpson", which is exact for parabolas.
 
     Examples
     --------
@@ -167,6 +167,7 @@ class Sobolev(CurveKernel):
 
 
 RULES = ("trapezoid", "simpson")
+"""The names of the quadrature rules."""
 
 
 def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
@@ -186,7 +187,8 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
     w = simpson(np.eye(len(grid)), x=grid)
     if w.min() <= 0:
         raise ValueError(
-            'rule="simpson" has weights ≤ 0 on this grid, which make no kernel: use "trapezoid".'
+            'rule="simpson" has weights ≤ 0 on this grid, and a kernel needs positive ones. Use '
+            'rule="trapezoid".'
         )
     return w
 
@@ -194,15 +196,14 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
     """Return M such that fᵀ M g approximates ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾ for values f, g on the grid.
 
-    The approximation is exact for polynomials of degree `order`.
-
-    Second derivatives are known at inner points; the outermost two stand for the ends too, which
-    makes the error of second order in the steps.
+    The approximation is exact for polynomials of degree `order`. Second derivatives exist at inner
+    points only; the first and the last one are used for the ends too, so that the error is of
+    second order in the step sizes.
     """
     if order not in (1, 2) or isinstance(order, bool):
-        raise ValueError(f"order must be 1 or 2, the derivative that counts; got {order!r}.")
+        raise ValueError(f"order must be 1 or 2, got {order!r}.")
     if len(grid) <= order:
-        raise ValueError(f"a derivative of order {order} needs more than {len(grid)} points.")
+        raise ValueError(f"order={order} needs more than {order} points, got {len(grid)}.")
     D, t = np.eye(len(grid)), grid
     for _ in range(order):
         h = np.diff(t)

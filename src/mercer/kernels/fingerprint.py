@@ -1,4 +1,4 @@
-"""Molecules from SMILES strings: as rdkit sees them, as labelled graphs, by substructures."""
+"""Molecules from SMILES strings: their substructures, and their labelled graphs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .histograms import Tanimoto
 
 KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
 SIMILARITIES = ("tanimoto", "linear")
+"""The values of `kind` and of `similarity`."""
 
 
 @parameters
@@ -31,21 +32,21 @@ class Fingerprint(Kernel):
     Parameters
     ----------
     kind : str, default="morgan"
-        "morgan" (circular, the atoms by element and degree), "functions" (circular, the atoms by
-        what they do: donor, acceptor, ring …), "pairs" (two atoms and their distance),
-        "torsions" (four atoms in a row), "paths" (bonds in a row), "maccs" (166 named keys).
+        "morgan" (circular, atoms by element and degree), "functions" (circular, atoms by their
+        function: donor, acceptor, ring …), "pairs" (two atoms and their distance), "torsions"
+        (chains of four atoms), "paths" (chains of bonds), "maccs" (166 named keys).
     radius : int, default=2
-        Bonds around an atom for the circular ones; twice as many of them in "paths" at most.
+        The number of bonds around an atom for circular kinds; "paths" have up to twice as many.
     size : int or None, default=None
-        Fold features into this many; None keeps them apart.
+        The number of features that substructures are hashed to; None for one feature each.
     counts : bool, default=True
-        Whether a substructure counts as often as it occurs.
+        Whether features are counts of substructures rather than 0 or 1.
     similarity : str, default="tanimoto"
         "tanimoto" (as above) or "linear" (:math:`\sum_f a_f b_f`).
 
     Notes
     -----
-    Needs rdkit. Fingerprints are remembered by SMILES string, so that a molecule is parsed once.
+    Needs rdkit. Fingerprints are cached by SMILES string, so that a molecule is parsed once.
     Both similarities are positive semidefinite (Ralaivola et al. 2005). Sums of kinds are kernels:
     ``Fingerprint() + Fingerprint("pairs")``.
 
@@ -66,11 +67,11 @@ class Fingerprint(Kernel):
     space = Molecules()
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if the radius in a file is too large to compute with."""
+        """Raise `DamagedModel` if the radius is larger than the limits allow."""
         bounded(self.radius, "radius", 0, limits.steps)
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that items are valid SMILES strings; the parsed molecules are cached."""
+        """Return items after a check that rdkit can read these SMILES strings."""
         self._check_parameters()
         items = self.space.check(A, name)
         for i, smiles in enumerate(items):
@@ -120,19 +121,22 @@ class Fingerprint(Kernel):
 def substructures(
     smiles: str, kind: str, radius: int, size: int | None, counts: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return hashes of the substructures of a molecule, and their counts."""
+    """Return hashes of the substructures of a molecule, and their counts.
+
+    The arguments after `smiles` are those of `Fingerprint`.
+    """
     mol = molecule(smiles)
     if kind == "maccs":
         from rdkit.Chem.rdMolDescriptors import GetMACCSKeysFingerprint
 
-        found = dict.fromkeys(GetMACCSKeysFingerprint(mol).GetOnBits(), 1)
+        counted = dict.fromkeys(GetMACCSKeysFingerprint(mol).GetOnBits(), 1)
     else:
-        found = _generator(kind, radius).GetSparseCountFingerprint(mol).GetNonzeroElements()
-    keys = np.fromiter(found.keys(), dtype=np.uint64, count=len(found))
-    values = np.fromiter(found.values(), dtype=np.float64, count=len(found))
+        counted = _generator(kind, radius).GetSparseCountFingerprint(mol).GetNonzeroElements()
+    keys = np.fromiter(counted.keys(), dtype=np.uint64, count=len(counted))
+    values = np.fromiter(counted.values(), dtype=np.float64, count=len(counted))
     if size is not None:
-        keys, place = np.unique(keys % np.uint64(size), return_inverse=True)
-        values = np.bincount(place, weights=values, minlength=len(keys)).astype(np.float64)
+        keys, column = np.unique(keys % np.uint64(size), return_inverse=True)
+        values = np.bincount(column, weights=values, minlength=len(keys)).astype(np.float64)
     return keys, values if counts else np.ones_like(values)
 
 
@@ -163,18 +167,18 @@ def molecule(smiles: str) -> Any:
     from rdkit import Chem, rdBase
 
     with rdBase.BlockLogs():
-        found = Chem.MolFromSmiles(smiles)
-    if found is None or found.GetNumAtoms() == 0:
-        raise Unparsable("no atoms" if found is not None else "no molecule")
-    return found
+        mol = Chem.MolFromSmiles(smiles)
+    if mol is None or mol.GetNumAtoms() == 0:
+        raise Unparsable("no atoms" if mol is not None else "no molecule")
+    return mol
 
 
 def molecule_graph(smiles: str) -> Any:
     """Return a molecule as a networkx graph without hydrogens, for the kernels on graphs.
 
-    Atoms have the attribute "label": their element, the number of hydrogens where it is not the
+    Atoms have the attribute "label": their element, the number of hydrogens if it differs from the
     one that the bonds imply, the charge, and a dot for every unpaired electron; the attribute
-    "element" has the element alone. Bonds have a "label" too: "single", "double", "triple" or
+    "element" is the element alone. Bonds have a "label" too: "single", "double", "triple" or
     "aromatic".
 
     Examples
@@ -190,9 +194,9 @@ def molecule_graph(smiles: str) -> Any:
 
     mol = molecule(smiles)
     graph = nx.Graph()
-    for atom, hydrogens in zip(mol.GetAtoms(), _implied_hydrogens(mol), strict=True):
-        own, charge = atom.GetTotalNumHs(), atom.GetFormalCharge()
-        label = atom.GetSymbol() + (f"H{own}" if own != hydrogens else "")
+    for atom, implied in zip(mol.GetAtoms(), _implied_hydrogens(mol), strict=True):
+        actual, charge = atom.GetTotalNumHs(), atom.GetFormalCharge()
+        label = atom.GetSymbol() + (f"H{actual}" if actual != implied else "")
         label += (f"{charge:+d}" if charge else "") + "." * atom.GetNumRadicalElectrons()
         graph.add_node(atom.GetIdx(), label=label, element=atom.GetSymbol())
     for bond in mol.GetBonds():
@@ -202,7 +206,7 @@ def molecule_graph(smiles: str) -> Any:
 
 
 def _implied_hydrogens(mol: Any) -> list[int]:
-    """Return the hydrogens that each atom would have if none were given and it had no radicals."""
+    """Return the number of hydrogens that the bonds of each atom imply."""
     from rdkit import Chem
 
     plain = Chem.RWMol(mol)

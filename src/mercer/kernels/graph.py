@@ -1,4 +1,4 @@
-"""Kernels on labelled graphs, as sparse products of hashed explicit features."""
+"""Kernels on labelled graphs, as inner products of counts of hashed features."""
 
 from __future__ import annotations
 
@@ -52,28 +52,28 @@ class GraphKernel(Kernel):
 
 @parameters
 class WeisfeilerLehman(GraphKernel):
-    r"""Weisfeiler–Lehman subtree kernel: nodes match when their neighbourhoods do.
+    r"""Weisfeiler–Lehman subtree kernel: nodes match if their neighbourhoods do.
 
-    A node starts with its own label and takes, `iterations` times, a new one made of its label
-    and the multiset of (edge label, label) of its neighbours; k counts the pairs of nodes with
-    equal labels, summed over all rounds:
+    At first a node has its own label. In each of `iterations` rounds, its label is replaced by one
+    for its label and the multiset of (edge label, label) of its neighbours. The kernel is the
+    number of pairs of nodes with equal labels, summed over all rounds:
     :math:`k(a, b) = \sum_{h=0}^{\text{iterations}} \sum_\ell a_{h\ell}\, b_{h\ell}` for the numbers
     :math:`a_{h\ell}` of nodes with label :math:`\ell` in round :math:`h`.
 
     Parameters
     ----------
     iterations : int, default=3
-        Rounds of relabelling: the radius of the neighbourhoods.
+        The number of rounds of relabelling, which is the radius of the neighbourhoods.
     node_label, edge_label : str or None, default="label"
         The attributes of networkx graphs that hold the labels, any hashable values; None to
-        ignore labels. Of graphs given as (adjacency, labels) the entries of the matrix are the
-        edges' labels.
+        ignore labels. For graphs given as (adjacency, labels), the entries of the matrix are the
+        edge labels.
 
     Notes
     -----
-    A new label is a 64-bit hash, computed for all nodes of a batch at once. Graphs that the test
-    of isomorphism of that name does not tell apart are equal to the kernel. A graph without
-    nodes is 0 to everything.
+    A new label is a 64-bit hash, computed for all nodes of a batch at once. Graphs that the
+    Weisfeiler–Lehman test of isomorphism does not distinguish have equal features. The kernel of a
+    graph without nodes and any graph is 0.
 
     References
     ----------
@@ -99,14 +99,14 @@ class WeisfeilerLehman(GraphKernel):
         return super().check(A, name)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if a file has more iterations than can be computed."""
+        """Raise `DamagedModel` if there are more iterations than the limits allow."""
         bounded(self.iterations, "iterations", 0, limits.steps)
 
     def union_bags(self, union: GraphUnion) -> Bags:
         """Return the counts of the node labels of each graph in all rounds of relabelling."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
-            rounds.append(scramble(label, seed=h))  # equal labels of different rounds never match
+            rounds.append(scramble(label, seed=h))  # equal labels of different rounds do not match
             label = self._relabelled(union, label)
         owner, key = np.tile(union.owner, len(rounds)), np.concatenate(rounds)
         return Bags(owner, key, np.ones(len(key)), union.n)
@@ -117,12 +117,12 @@ class WeisfeilerLehman(GraphKernel):
         arriving = scramble(label[union.target] ^ scramble(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)
         with np.errstate(over="ignore"):
-            np.add.at(total, union.source, arriving)  # a sum of hashes names the multiset
+            np.add.at(total, union.source, arriving)  # a sum of hashes identifies the multiset
             return scramble(scramble(label, seed=3) + total, seed=4)
 
 
 class ShortestPath(GraphKernel):
-    """Shortest-path kernel: pairs of nodes match when their ends and their distance do.
+    """Shortest-path kernel: pairs of nodes match if their labels and their distances do.
 
     k(a, b) counts the pairs of ordered node pairs (u, v), connected and distinct, with equal
     labels at both ends, equal distance in edges, and (unless ``edge_label=None``) the same tree of
@@ -137,9 +137,9 @@ class ShortestPath(GraphKernel):
 
     Notes
     -----
-    One breadth-first search from every node, compiled; the tree of shortest paths, read backwards
-    from v with its edge labels, travels with it as one hash. Nodes of
-    different components form no pair, so graphs in several parts need no special treatment.
+    There is one compiled breadth-first search from every node, which also computes a hash of the
+    shortest paths with their edge labels. Nodes of different components are not pairs, so that
+    graphs need not be connected.
 
     References
     ----------

@@ -105,7 +105,7 @@ def _totals(A: Array) -> Array:
 
 
 def _nonnegative(A: Array, name: str, owner: str) -> Array:
-    """Return A after a check that no entry is negative; `name` and `owner` are for the message."""
+    """Return A; raise an error with `name` and `owner` in its message if an entry is negative."""
     values = A.data if issparse(A) else A
     if bool(namespace(values).any(values < 0)):
         rows = (A < 0).nonzero()[0] if issparse(A) else np.nonzero(host(A) < 0)[0]
@@ -160,6 +160,6 @@ def _minima(A: Array, B: Array) -> Array:
 
 
 def _sums_over_shared(loop: Any, A: Array, B: Array) -> Array:
-    """Return the (n, m) sums of a compiled loop over the entries that are positive in both rows."""
-    found = sums_over_shared(loop, host(A), host(B))
-    return like(found, A) if is_foreign(A) else found
+    """Return the (n, m) sums of a loop of `_bag_loops` over the entries that both rows share."""
+    sums = sums_over_shared(loop, host(A), host(B))
+    return like(sums, A) if is_foreign(A) else sums

@@ -1,4 +1,4 @@
-"""Classes and sets of labels: indicator rows, dense or sparse, or labels of any kind."""
+"""Kernels on classes and on sets of labels."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Labels(Wrapper):
     """A kernel on sets of labels: k(indicator of a, indicator of b).
 
     Items are rows of an indicator matrix (a numpy array or a scipy sparse matrix of zeros and
-    ones), or collections of labels of any hashable kind: ``[["sea", "sun"], [], ["sun"]]``. An
-    empty set is a set like any other. A nested list always means labels, never indicators.
+    ones), or collections of labels of any hashable kind: ``[["sea", "sun"], [], ["sun"]]``. Sets
+    may be empty. A nested list always means labels, never indicators.
 
     Parameters
     ----------
     kernel : Kernel or None, default=None
         The kernel on indicator vectors; None is `Linear`, under which k(a, b) = |a ∩ b|.
     classes : sequence of labels or None, default=None
-        All the labels there are; None for those of the data that the kernel is fitted on.
+        All possible labels; None for those of the data that the kernel is fitted on.
 
     Attributes
     ----------
     classes_
-        The labels, one an indicator column: sorted where they can be; 0, 1, … for indicators.
+        The label of each indicator column, sorted if possible; 0, 1, … for indicators.
 
     Examples
     --------
@@ -64,9 +64,11 @@ class Labels(Wrapper):
         classes = list(_labels(A) if self.classes is None else self.classes)
         self.columns_ = {label: column for column, label in enumerate(classes)}
         if len(self.columns_) < len(classes):
-            raise ValueError("classes names a label twice: name each label once.")
+            raise ValueError("classes names a label twice: list each label once.")
         if not classes:
-            raise ValueError("no item has a label: there is nothing to learn. Or give classes=.")
+            raise ValueError(
+                "no item has a label: pass items with labels, or all labels as classes."
+            )
         self.classes_ = object_array(classes)
         self.kernel_ = clone(self._given()).fit(self._indicators(A, "A"))
         return self
@@ -74,7 +76,7 @@ class Labels(Wrapper):
     space = LabelSets()
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check label sets: indicator rows are unchanged, collections go into an object array."""
+        """Return checked label sets: indicator rows unchanged, collections in an object array."""
         return self.space.check(Y, name)
 
     def check(self, A: Items, name: str = "X") -> Items:
@@ -89,7 +91,7 @@ class Labels(Wrapper):
         elif A.shape[1] != len(self.columns_):
             raise ValueError(
                 f"{name} has indicators of {A.shape[1]} labels, where {len(self.columns_)} are "
-                "known from fit. Give every label its column."
+                "known from fit. Pass one column for each label."
             )
         return self.inner.check(A if self.inner.accepts_sparse else dense(A), name)
 
@@ -102,19 +104,19 @@ class Labels(Wrapper):
         return compressed_rows(np.ones(len(columns)), columns, ends, shape)
 
     def _column(self, label: Hashable, index: int, name: str) -> int:
-        """Return the column of a label; raise an error if the fit has not seen it."""
+        """Return the column of a label of item `index`; raise an error if it is unknown."""
         column = self.columns_.get(label)
         if column is None:
             known = ", ".join(repr(v) for v in list(self.columns_)[:5])
             raise ValueError(
                 f"{name}[{index}] has the label {label!r}, which was not seen at fit (known: "
                 f"{known}{', …' if len(self.columns_) > 5 else ''}). Leave it out, or name all "
-                "labels by Labels(classes=[...])."
+                "labels with Labels(classes=[...])."
             )
         return column
 
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
-        """Convert indicator rows to label sets in the form of the items `like`."""
+        """Return indicator rows as label sets in the form of the items `like`."""
         if issparse(like):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):
@@ -137,7 +139,7 @@ class Labels(Wrapper):
 
     @property
     def features(self) -> Any:
-        """Features of the indicators; the inverse gives soft indicators."""
+        """The features of the inner kernel; their inverse returns indicators as real numbers."""
         inner = self.inner.features
         return inner and inner.before(lambda A: self.check(A, "A"), lambda indicators: indicators)
 
@@ -150,19 +152,19 @@ def _labels(A: Items) -> Iterable:
     try:
         return sorted(labels)
     except TypeError:
-        return labels  # labels of several kinds keep the order of their appearance
+        return labels  # labels of several types, in order of appearance
 
 
 class Delta(Kernel):
     """Kernel on classes: k(a, b) = 1 where a and b are the same class, else 0.
 
-    As an output kernel it makes a classifier: g(x) estimates the probability of every class, and
-    the best candidate is the likeliest class.
+    As an output kernel it gives a classifier: g(x) estimates the probability of every class, and
+    the best candidate is the most probable class.
 
     Parameters
     ----------
     classes : sequence of labels or None, default=None
-        All the classes there are; None for those of the data that the kernel is fitted on.
+        All possible classes; None for those of the data that the kernel is fitted on.
 
     Attributes
     ----------
@@ -215,9 +217,9 @@ class Delta(Kernel):
     def _one_hot(self, A: Items) -> csr_array:
         """Return one-hot rows over the classes of the fit as a sparse matrix."""
         if "classes_" not in self.__dict__:
-            raise ValueError(f"{self} numbers classes at fit: call fit(A) on it first.")
+            raise ValueError(f"the classes of {self} are not known yet: call fit(A) first.")
         column = {key: j for j, key in enumerate(self.space.keys(self.classes_))}
-        found = np.array([column.get(key, -1) for key in self.space.keys(self.check(A, "A"))])
-        rows = np.flatnonzero(found >= 0)
-        entries = (np.ones(len(rows)), (rows, found[rows]))
-        return csr_array(entries, shape=(len(found), len(column)))
+        columns = np.array([column.get(key, -1) for key in self.space.keys(self.check(A, "A"))])
+        rows = np.flatnonzero(columns >= 0)
+        entries = (np.ones(len(rows)), (rows, columns[rows]))
+        return csr_array(entries, shape=(len(columns), len(column)))

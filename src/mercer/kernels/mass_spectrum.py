@@ -10,7 +10,8 @@ from ..spaces.molecules import peaks
 from .base import Kernel
 from .gradients import analytic
 
-SIDES = ("peaks", "losses", "differences")
+MASSES = ("peaks", "losses", "differences")
+"""The values of `of`, the masses that are compared."""
 
 
 @parameters
@@ -25,23 +26,23 @@ class MassSpectrum(Kernel):
     Parameters
     ----------
     width : float, default=0.01
-        w, in the unit of the masses; peaks further apart do not match.
+        The width w, in the unit of the masses; peaks further apart do not match.
     power : float, default=0.5
         The exponent :math:`\gamma`: 1 for intensities, 0 for the presence of peaks.
     of : str, default="peaks"
-        "peaks"; "losses": precursor - m in the place of m, what broke off; or "differences": m_p -
-        m_q between two peaks, of weight (a_p a_q)^γ, what broke off in several steps. Losses and
-        differences count from max(w, 0.5) on. Before differences are taken, neighbouring peaks
-        at most w/2 apart are merged into one, at their mean mass (weighted by intensity) and
-        with the largest of their intensities.
+        The masses that are compared: "peaks"; "losses", the differences precursor - m; or
+        "differences", m_p - m_q of two peaks, with weight (a_p a_q)^γ. Losses and differences must
+        exceed max(w, 0.5). Before differences are computed, neighbouring peaks at most w/2 apart
+        are merged into one, at their mean mass (weighted by intensity) and with the largest of
+        their intensities.
     strongest : int, default=25
-        How many peaks have their differences taken, the strongest.
+        The number of strongest peaks whose differences are compared.
 
     Notes
     -----
-    The triangle is the autocorrelation of a box, so the kernel is positive semidefinite, and of
-    compact support, so that sorted peaks are matched in one walk. Normalise it by
-    ``Normalized(MassSpectrum())``; a spectrum without peaks (or losses) is 0 to everything.
+    The triangle is the autocorrelation of a box, so that the kernel is positive semidefinite. It
+    has compact support, so that sorted peaks are matched in one pass. Normalise it with
+    ``Normalized(MassSpectrum())``. The kernel of a spectrum without peaks (or losses) is 0.
 
     Examples
     --------
@@ -62,8 +63,8 @@ class MassSpectrum(Kernel):
     def check(self, A: Items, name: str = "X") -> np.ndarray:
         """Check spectra; return them with their peaks sorted by mass."""
         positive(self.width, "width")
-        if self.of not in SIDES:
-            raise ValueError(f"of must be one of {SIDES}, got {self.of!r}.")
+        if self.of not in MASSES:
+            raise ValueError(f"of must be one of {MASSES}, got {self.of!r}.")
         items = as_items(A, name)
         if all(isinstance(item, SortedSpectrum) for item in items):
             return items
@@ -84,7 +85,7 @@ class MassSpectrum(Kernel):
 
         return self_overlaps(*self._peaks(A), np.real(self.width), 1.0 / self.width)
 
-    # Of the width, the peaks that match held, and of the power.
+    # The derivative by the width holds the set of matching peaks fixed.
     parameter_gradient = property(lambda self: analytic(self, "width", "power"))
 
     def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,7 +103,7 @@ class MassSpectrum(Kernel):
 
 
 LEAST = 0.5
-"""Nothing lighter than half a unit breaks off: what is nearer is the same peak."""
+"""The smallest loss or difference that is not noise: no fragment is lighter."""
 
 
 class SortedSpectrum:
@@ -115,12 +116,12 @@ class SortedSpectrum:
         self.mz, self.intensity, self.precursor = mz[order], intensity[order], precursor
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the masses are finite and sorted, and the intensities positive."""
+        """Raise `DamagedModel` unless masses are finite and sorted and intensities positive."""
         n = len(array(self.mz, "mz", np.float64, None))
         array(self.intensity, "intensity", np.float64, n)
         must(np.isfinite(self.mz).all() and (np.diff(self.mz) >= 0).all(), "mz is not in order")
-        strong = np.isfinite(self.intensity) & (self.intensity > 0)
-        must(strong.all(), "intensity has values that are not positive")
+        valid = np.isfinite(self.intensity) & (self.intensity > 0)
+        must(valid.all(), "intensity has values that are not positive")
         finite(self.precursor, "precursor")
 
     @property
@@ -131,7 +132,7 @@ class SortedSpectrum:
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the sorted neutral losses (precursor minus peak mass), and their intensities.
 
-        Losses up to `width` are left out: they are peaks of the precursor itself.
+        Losses up to max(`width`, `LEAST`) are left out: they are peaks of the precursor itself.
         """
         losses = self.precursor - self.mz[::-1]
         kept = losses > max(width, LEAST)

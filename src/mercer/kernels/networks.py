@@ -1,4 +1,4 @@
-"""Networks of PyTorch as functions of batches."""
+"""PyTorch modules as functions from batches of arrays to features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._base.checks import must
 from .._base.errors import require
 
 BATCH = 2048
-"""Items that go through a network at once."""
+"""The number of items that a network is applied to at once."""
 
 
 class Network:
@@ -28,7 +28,7 @@ class Network:
         self.module = deepcopy(module).eval()
 
     def __call__(self, A: Items) -> Array:
-        """Return the features of a batch in double precision, where the batch is."""
+        """Return the features of a batch in double precision, on the device of the batch."""
         require("torch", "torch")
         import torch
 
@@ -50,7 +50,7 @@ def is_module(function: Any) -> bool:
 def with_arrays(module: Any, state: Any) -> Any:
     """Return a copy of a module whose weights and buffers are taken from `state`, by name."""
     if not is_module(module):
-        raise TypeError(f"network must be a module of PyTorch, got {type(module).__name__}.")
+        raise TypeError(f"network must be a PyTorch module, got {type(module).__name__}.")
     import torch
 
     arrays = isinstance(state, dict) and all(isinstance(v, np.ndarray) for v in state.values())

@@ -1,4 +1,4 @@
-"""Rankings: rows of ranks, one column a label, with ties and missing labels."""
+"""Kernels on rankings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Ranking(Kernel):
     features = property(lambda self: Features(self._embedded))
 
     def _embedded(self, A: Items) -> np.ndarray:
-        """Return the features of rankings, normalised to length one for full rankings."""
+        """Return the features of rankings, which have length one for full rankings."""
         R = self.check(A, "A")
         full = self._embed(np.arange(R.shape[1], dtype=float)[None, :])
         return self._embed(R) / np.linalg.norm(full)
@@ -52,7 +52,10 @@ class Ranking(Kernel):
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position of each label, up to scale, at the points F of feature space."""
+        """Return the mean position of each label at each point, up to a positive affine map.
+
+        Row t of F is a point of the feature space.
+        """
         raise NotImplementedError
 
 
@@ -122,9 +125,8 @@ class Hamming(Ranking):
     r"""The fraction of labels that are at the same position.
 
     The features are :math:`1/\sqrt m` where label :math:`j` is at position :math:`p`, in column
-    :math:`jm + p`; ties are spread evenly over the positions they share, and a label that is not
-    ranked is nowhere; those behind it move up, so that for incomplete rankings `Kendall` is the
-    better kernel.
+    :math:`jm + p`. Tied labels are spread evenly over their positions. A label that is not ranked
+    has no position and those after it move up, so that `Kendall` suits incomplete rankings better.
 
     Examples
     --------
@@ -136,9 +138,9 @@ class Hamming(Ranking):
     def _embed(self, R: np.ndarray) -> np.ndarray:
         """Return indicators of (label, position); tied labels are spread over their positions."""
         before, equal = (c[:, :, None] for c in _counts(R))
-        places = np.arange(R.shape[1])
-        there = (places >= before) & (places < before + equal) & ~np.isnan(R)[:, :, None]
-        return (there / np.maximum(equal, 1)).reshape(len(R), -1)
+        positions = np.arange(R.shape[1])
+        inside = (positions >= before) & (positions < before + equal) & ~np.isnan(R)[:, :, None]
+        return (inside / np.maximum(equal, 1)).reshape(len(R), -1)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
         """Return the mean position of each label, with its features as the weights of positions."""
@@ -147,6 +149,6 @@ class Hamming(Ranking):
 
 
 def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each label how many labels have a lower rank, and how many an equal rank."""
+    """Return for each label the number of labels with a lower rank, and with an equal rank."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)

@@ -16,10 +16,10 @@ from .base import Kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, Values
 
-USUAL = 256
-"""Positions that features may distinguish, for any number of n-grams."""
+POSITIONS = 256
+"""A loaded model may distinguish this many positions, however many n-grams it has."""
 REPEATS = 1000
-"""The length up to which positions of a sequence are compared in pairs."""
+"""The mean length up to which k(s, s) is computed by comparing all pairs of positions."""
 
 
 @parameters
@@ -42,25 +42,25 @@ class Spectrum(Kernel):
     n : int, default=3
         The length of the n-grams.
     blended : bool, default=False
-        Whether all lengths m = 1, …, n count rather than n alone.
+        Whether n-grams of all lengths m = 1, …, n count, rather than those of length n only.
     width : int or None, default=None
-        From this distance on two positions have nothing in common: 1 for equal positions, None
-        takes no notice of them.
+        The distance from which on two positions do not match; 1 for equal positions only, None to
+        ignore positions.
     weights : sequence of float, array or None, default=None
         The weights :math:`w_m` of the lengths; None for ones.
 
     Attributes
     ----------
     ngrams_
-        The n-grams of the sequences that it was fitted on: the columns of `features`, which leave
-        other n-grams out. So features(A) @ features(B).T is k(A, B) wherever the n-grams of A or
-        those of B (and, with a width, the lengths) were all seen at fit.
+        The n-grams of the sequences that the kernel was fitted on, which are the columns of
+        `features`. Hence features(A) @ features(B).T equals k(A, B) if the n-grams of A or those of
+        B (and, with a width, the lengths) were all seen at fit.
 
     Notes
     -----
-    :math:`\kappa` is an inner product of windows: of `width` ones from :math:`i` on,
-    divided by :math:`\sqrt{\text{width}}`. Hence a finite map, n-gram by cell of the window, from
-    either end. Grams need no fit: no symbol is unknown.
+    :math:`\kappa(i - j)` is the inner product of two windows of `width` ones, from :math:`i` and
+    from :math:`j` on, divided by `width`. Hence the features are finite: one for each n-gram and
+    position, from either end. Gram matrices need no fit, because no symbol is unknown.
 
     References
     ----------
@@ -85,7 +85,7 @@ class Spectrum(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Spectrum:
-        """Assign numbers to the n-grams of the batch, which are the columns of `features`."""
+        """Store the n-grams of the batch, which are the columns of `features`."""
         A = self.check(A, "A")
         self.lengths()
         self.ngrams_ = NGrams(A, integer(self.n, "n"))
@@ -93,13 +93,13 @@ class Spectrum(Kernel):
         return self
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if a file has n-grams longer than can be computed with."""
+        """Raise `DamagedModel` if n-grams, width or lengths are larger than the limits allow."""
         bounded(self.n, "n", 1, limits.steps)
         bounded(0 if self.width is None else self.width, "width", 0, limits.steps)
         if "ngrams_" in vars(self):
             bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
             ngrams = sum(self.ngrams_.size(m) for m in self.lengths())
-            most = max(USUAL, limits.size // 16 // max(1, ngrams))  # features of one sequence
+            most = max(POSITIONS, limits.size // 16 // max(1, ngrams))  # features of one sequence
             bounded(self.longest_ + (self.width or 0), "longest_", 0, most)
 
     # -- n-grams ------------------------------------------------------------------------------
@@ -121,16 +121,16 @@ class Spectrum(Kernel):
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return item, n-gram number and positions from front and back of all n-gram occurrences.
 
-        N-grams of all lengths are numbered in one row.
+        The numbers of longer n-grams follow those of shorter ones.
         """
-        found, start, parts = ngrams.find(A), 0, []
+        by_length, start, parts = ngrams.find(A), 0, []
         for m in self.lengths():
-            rows, ids, *places = found[m - 1]
-            parts.append((rows, ids + start, *places))
+            rows, ids, *positions = by_length[m - 1]
+            parts.append((rows, ids + start, *positions))
             start += ngrams.size(m)
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
-    def worths(self, ngrams: NGrams) -> np.ndarray:
+    def ngram_weights(self, ngrams: NGrams) -> np.ndarray:
         """Return the weight of every n-gram, which depends on its length."""
         lengths = self.lengths()
         return np.repeat(list(lengths.values()), [ngrams.size(m) for m in lengths])
@@ -151,14 +151,14 @@ class Spectrum(Kernel):
 
         rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
         their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
-        worth = self.worths(ngrams)
+        weights_of_ngrams = self.ngram_weights(ngrams)
         starts = np.searchsorted(rows, np.arange(len(A) + 1))
-        columns = np.searchsorted(their_ids, np.arange(len(worth) + 1))
+        columns = np.searchsorted(their_ids, np.arange(len(weights_of_ngrams) + 1))
         span = 1 + max((len(item) for batch in (A, B) for item in batch), default=0)
         kappa = np.maximum(0.0, 1.0 - np.arange(span) / integer(self.width, "width"))
         out = np.zeros((len(A), len(B)))
         theirs = their_rows, their_front, their_back
-        add_shared_ngrams(starts, ids, front, back, worth, columns, *theirs, kappa, out)
+        add_shared_ngrams(starts, ids, front, back, weights_of_ngrams, columns, *theirs, kappa, out)
         return out
 
     def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
@@ -175,28 +175,31 @@ class Spectrum(Kernel):
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
-        """Return the bag of n-grams of each item; with `width`, of n-grams at positions."""
-        rows, ids, *places = self.occurrences(ngrams, A)
-        worth = self.worths(ngrams)
+        """Return the weighted counts of n-grams of each item, with `width` by their positions.
+
+        Positions beyond those of sequences of length `longest` are ignored.
+        """
+        rows, ids, *positions = self.occurrences(ngrams, A)
+        weights_of_ngrams = self.ngram_weights(ngrams)
         if self.width is None:
-            return Bags(rows, ids, np.sqrt(worth)[ids], len(A), len(worth))
+            return Bags(rows, ids, np.sqrt(weights_of_ngrams)[ids], len(A), len(weights_of_ngrams))
         width, cells = integer(self.width, "width"), self.cells(longest)
-        at = np.stack(places)[:, :, None] + np.arange(width)
+        at = np.stack(positions)[:, :, None] + np.arange(width)
         columns = (ids[:, None] * 2 + np.arange(2)[:, None, None]) * cells + at
-        values = np.sqrt(worth / (2.0 * width))[ids][:, None]
+        values = np.sqrt(weights_of_ngrams / (2.0 * width))[ids][:, None]
         rows, values, columns = np.broadcast_arrays(rows[:, None], values, columns)
-        inside, size = at < cells, 2 * cells * len(worth)
+        inside, size = at < cells, 2 * cells * len(weights_of_ngrams)
         return Bags(rows[inside], columns[inside], values[inside], len(A), size)
 
     def _diag_of_short(self, codes: Codes) -> np.ndarray:
         """Return k(s, s) by comparing all pairs of positions, which is fast for short sequences."""
         from ._string_loops import fill_self_matches
 
-        worth = np.zeros(1 + integer(self.n, "n"))
+        weights_of_ngrams = np.zeros(1 + integer(self.n, "n"))
         for m, weight in self.lengths().items():
-            worth[m:] += weight
+            weights_of_ngrams[m:] += weight
         out = np.empty(len(codes.lengths))
-        fill_self_matches(codes.flat, codes.starts, worth, out)
+        fill_self_matches(codes.flat, codes.starts, weights_of_ngrams, out)
         return out
 
     @property
@@ -230,5 +233,5 @@ class Spectrum(Kernel):
     def _counts(self, A: Items) -> sparse.csr_array:
         """Return the features of sequences over the n-grams of the fit, as a sparse matrix."""
         if "ngrams_" not in vars(self):
-            raise ValueError(f"{self} numbers n-grams at fit: call fit(A) on it first.")
+            raise ValueError(f"the n-grams of {self} are not known yet: call fit(A) first.")
         return count_matrix(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))

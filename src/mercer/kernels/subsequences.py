@@ -13,17 +13,17 @@ class Subsequences(Decaying):
     r"""Shared subsequences of n symbols, discounted by their gaps.
 
     :math:`k(s, t) = \sum_u \sum_{i: s_i = u} \sum_{j: t_j = u} \text{decay}^{\ell(i) + \ell(j)}`
-    over all :math:`u` of :math:`n` symbols, where :math:`\ell(i) = i_n - i_1 + 1` is the stretch
-    that a subsequence covers.
+    over all :math:`u` of :math:`n` symbols, where :math:`\ell(i) = i_n - i_1 + 1` is the number
+    of symbols from the first to the last one of a subsequence.
 
     Parameters
     ----------
     n : int, default=3
         The number of symbols of a subsequence.
     decay : float, default=0.5
-        The price of a symbol covered, above 0 and at most 1; at 1 gaps are free.
+        The factor for each symbol that a subsequence covers, in (0, 1]; 1 ignores gaps.
     blended : bool, default=False
-        Whether subsequences of 1, …, n symbols count rather than of n alone.
+        Whether subsequences of 1, …, n symbols count, rather than those of n symbols only.
 
     Notes
     -----
@@ -49,7 +49,7 @@ class Subsequences(Decaying):
         self.blended = blended
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if a file has subsequences longer than can be computed with."""
+        """Raise `DamagedModel` if subsequences are longer than the limits allow."""
         bounded(self.n, "n", 1, limits.steps)
 
     def _lengths(self) -> tuple[int, int]:

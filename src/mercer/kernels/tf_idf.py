@@ -1,4 +1,4 @@
-"""Texts by their words."""
+"""Kernels on texts, by their words or pieces of words."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from .mapped import After
 from .spectrum import Spectrum
 
 PIECES = {"words": "word", "letters": "char_wb"}
+"""The values of `pieces`, with their names in scikit-learn."""
 SAMPLE = 10_000
-"""Texts that principal directions are found on, at most."""
+"""The largest number of texts from which principal directions are computed."""
 
 
 @parameters
 class TfIdf(Kernel):
-    """The cosine of two texts by their words, or pieces of words; rare ones count for more.
+    """The cosine similarity of texts by their words, or pieces of words, weighted by rarity.
 
-    A piece that occurs c times in a text, and in m of the n texts that the kernel is fitted on,
-    weighs (1 + log c)(1 + log((1 + n) / (1 + m))), and nothing where m < 2: rows of weights, scaled
-    to length one, are then alike for texts that were fitted on and others. Pieces are hashed to
-    2^bits columns.
+    A piece that occurs c times in a text, and in m of the n texts that the kernel is fitted on, has
+    the weight (1 + log c)(1 + log((1 + n) / (1 + m))), and 0 if m < 2. Without the pieces of single
+    texts, the weights of texts that the kernel was fitted on are comparable with those of new
+    texts. The weights of a text are scaled to length one. Pieces are hashed to 2^bits columns.
 
     Parameters
     ----------
     pieces : str, default="words"
-        "words", or "letters": runs of letters within words and their ends.
+        "words", or "letters" for runs of letters within words, ends of words included.
     shortest, longest : int, default=1
-        How many words or letters a piece has.
+        The smallest and the largest number of words or letters of a piece.
     rank : int or None, default=None
-        None for all columns, or how many of their principal directions are kept: features are
-        dense then, k is their inner product, and many texts are learnt from fast.
+        None for all columns, or the number of their principal directions that are kept. Features
+        are then dense, which makes fits to many texts fast.
     bits : int, default=16
         The logarithm of the number of columns.
 
@@ -71,7 +72,7 @@ class TfIdf(Kernel):
         C = self._counts(self.check(A, "A"))
         documents = np.bincount(C.indices, minlength=C.shape[1])
         self.idf_ = 1.0 + np.log((1.0 + C.shape[0]) / (1.0 + documents))
-        if (documents > 1).any():  # a piece of one text says nothing about others
+        if (documents > 1).any():  # a piece of a single text says nothing about others
             self.idf_[documents < 2] = 0.0
         if self.rank is not None:
             some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
@@ -83,7 +84,7 @@ class TfIdf(Kernel):
     def _counts(self, A: Items) -> csr_array:
         """Return the counts of the hashed pieces of texts, sparse; the last batch is cached.
 
-        Strings know their hash, so that knowing a batch again takes no time.
+        Python caches the hash of a string, so that it is fast to recognise the last batch.
         """
         key = hash((tuple(A), self.pieces, self.shortest, self.longest, self.bits))
         last = self.__dict__.get("_last")
@@ -116,7 +117,7 @@ class TfIdf(Kernel):
     def _rows(self, A: Items) -> csr_array:
         """Return the tf-idf rows of texts as a sparse matrix."""
         if "idf_" not in vars(self):
-            raise ValueError("TfIdf weighs pieces by how rare they are: call fit first.")
+            raise ValueError("the weights of TfIdf are not known yet: call fit first.")
         return self._weighted(self._counts(self.check(A, "A")))
 
     def _projected(self, A: Items) -> np.ndarray:
@@ -147,7 +148,7 @@ class TfIdf(Kernel):
 def principal(F: csr_array, rank: int) -> np.ndarray:
     """Return the leading right singular vectors of a sparse matrix as columns.
 
-    Only the side of the rows is made orthonormal between the products: there are fewer of them.
+    Block power iteration; only the basis of the row side, which is smaller, is orthonormalised.
     """
     Q = np.random.RandomState(0).normal(size=(F.shape[0], min(rank + 20, F.shape[0])))
     for _ in range(4):
@@ -159,12 +160,13 @@ def principal(F: csr_array, rank: int) -> np.ndarray:
 
 
 WORD = re.compile(r"\w+")
+"""A word: a run of letters and digits."""
 
 
 class Words(After):
-    """k(words of a, words of b): a kernel on sequences, with words in place of letters.
+    """A kernel on sequences that is applied to the words of texts.
 
-    Words are runs of letters and digits, small and capital letters being the same.
+    Words are runs of letters and digits, in lower case.
 
     Parameters
     ----------

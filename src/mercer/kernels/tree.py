@@ -46,11 +46,12 @@ class Subtree(TreeKernel):
     Parameters
     ----------
     decay : float, default=1.0
-        How much less a subtree counts for each of its nodes, in (0, 1].
+        The factor for each node of a subtree, in (0, 1].
 
     Notes
     -----
-    A node has one subtree, so the features are explicit: linear time and a sparse product.
+    Each node has one subtree, so that features take linear time, and a Gram matrix is a sparse
+    product.
 
     References
     ----------
@@ -74,20 +75,20 @@ class Subtree(TreeKernel):
 
 
 class Productions(TreeKernel):
-    r"""Weighted number of shared productions, and of shared pairs of a production and one below.
+    r"""Weighted number of shared productions, and of shared pairs of a production and a child's.
 
     :math:`k(a, b) = \sum_p c_p(a) c_p(b) + \text{decay} \sum_q c_q(a) c_q(b)`, with :math:`c_p` the
     number of nodes of a production :math:`p` (a label and the labels of its children in order) and
     :math:`c_q` that of pairs :math:`q`: a production, a position on its right side, and the
-    production there. These are the fragments of
-    `SubsetTree` that a chart can score: `mercer.decoders.TreeChart` makes the best tree.
+    production there. These are the fragments
+    of `SubsetTree` that a chart can score, so that `mercer.decoders.TreeChart` finds the best tree.
 
     Parameters
     ----------
     decay : float, default=0.5
-        How much less a pair counts than a production, in (0, 1].
+        The weight of a pair relative to a production, in (0, 1].
     height : int, default=2
-        2 for pairs, 1 for productions alone.
+        2 for productions and pairs, 1 for productions only.
 
     Examples
     --------
@@ -113,13 +114,12 @@ class Productions(TreeKernel):
 
     def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
         """Return the productions of a tree and pairs of them, with their weights."""
-        made = tree.productions()
-        made = made[np.diff(tree.pointer) > 0]
+        productions = tree.productions()[np.diff(tree.pointer) > 0]
         if self.height == 1:
-            return made, np.ones(len(made))
+            return productions, np.ones(len(productions))
         pairs = tree.pairs()
-        weights = np.repeat([1.0, self._checked_decay() ** 0.5], [len(made), len(pairs)])
-        return np.concatenate([made, pairs]), weights
+        weights = np.repeat([1.0, self._checked_decay() ** 0.5], [len(productions), len(pairs)])
+        return np.concatenate([productions, pairs]), weights
 
 
 class SubsetTree(TreeKernel):
@@ -133,13 +133,13 @@ class SubsetTree(TreeKernel):
     Parameters
     ----------
     decay : float, default=0.5
-        How much less a fragment counts for each production in it, in (0, 1].
+        The factor for each production of a fragment, in (0, 1].
 
     Notes
     -----
-    The recursion runs from the leaves up over flat arrays, compiled and parallel, at the product
-    of the trees' sizes for a pair. Large trees dwarf small ones, so that ``Normalized`` and a
-    decay below 1 are usual. A tree of a single node has no production and is 0 to everything.
+    The compiled recursion from the leaves up takes time proportional to the product of the sizes of
+    two trees. Values grow fast with the size, so that ``Normalized`` and a decay below 1 are usual.
+    The kernel of a tree of a single node, which has no production, is 0.
 
     References
     ----------
@@ -172,9 +172,10 @@ class SubsetTree(TreeKernel):
 
 
 def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the inner nodes of a batch as arrays: starts of trees, productions, inner children.
+    """Return the inner nodes of a batch of trees as arrays (start, production, pointer, child).
 
-    Leaves count for nothing in the recursion and are left out.
+    Tree t has the inner nodes start[t] to start[t + 1] - 1, and the inner children of node u are
+    child[pointer[u]:pointer[u + 1]]. Leaves do not contribute to the recursion.
     """
     production: list[np.ndarray] = []
     degrees: list[np.ndarray] = [np.zeros(1, dtype=np.int64)]

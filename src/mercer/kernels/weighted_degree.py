@@ -25,7 +25,7 @@ class WeightedDegree(Kernel):
     degree : int, default=3
         The longest block that counts.
     shifts : int, default=0
-        How far apart equal blocks may be; 0 for equal positions only.
+        The largest distance of equal blocks; 0 for equal positions only.
 
     Notes
     -----
@@ -53,12 +53,12 @@ class WeightedDegree(Kernel):
         self.shifts = shifts
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if a file has blocks longer than can be computed with."""
+        """Raise `DamagedModel` if blocks or shifts are longer than the limits allow."""
         bounded(self.degree, "degree", 1, limits.steps)
         bounded(self.shifts, "shifts", 0, limits.steps)
 
     def _tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weight that a run adds at each of its symbols, and the weights of shifts."""
+        """Return the weight of the r-th symbol of a run of equal symbols, and those of shifts."""
         degree = integer(self.degree, "degree")
         shifts = np.arange(integer(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
