@@ -87,7 +87,7 @@ class LabelLoss(ExpectedLoss):
         return 1.0 - OVERLAPS[self.name](Z @ self.Y.T, sizes, self.sizes[None, :], Z.shape[1])
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the label set of least expected loss for each row of C, and that loss."""
+        """Return the label set of least expected loss for each row of weights C, and that loss."""
         best = self.labels.decoded(self._best_sets(C, [self.price])[0], self.sample)
         return best, self.values(C, best)
 
@@ -109,19 +109,19 @@ class LabelLoss(ExpectedLoss):
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the best label set of each row of C, as boolean indicators."""
+        """Return for each price the best label sets for the weights C, as boolean indicators."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
         search = {"hamming": self._hamming, "f1": self._f1, "subset": self._subset}[self.name]
         parts = [search(C[rows], prices) for rows in blocks(len(C), step)]
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 
     def _hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the sets of the labels whose weighted votes exceed the price."""
+        """Return for each price the labels whose votes, weighted by rows of C, exceed the price."""
         votes = C @ (2.0 * self.Y - 1.0)
         return [votes > price for price in prices]
 
     def _f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the label sets with the largest weighted F1 minus prices."""
+        """Return for each price the label sets with the largest F1, weighted by C, minus prices."""
         labels = self.Y.shape[1]
         sizes = np.arange(1, labels + 1)
         gains = np.zeros((len(C), labels, labels))  # point, label, size
@@ -139,7 +139,7 @@ class LabelLoss(ExpectedLoss):
         return chosen
 
     def _subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the training label sets with the largest weights minus prices."""
+        """Return for each price the training label sets of the largest weight in C minus prices."""
         rows, number = np.unique(self.Y, axis=0, return_inverse=True)
         votes = np.zeros((len(C), len(rows)))
         np.add.at(votes.T, number.reshape(-1), C.T)
@@ -176,7 +176,7 @@ class RankingLoss(ExpectedLoss):
         return (1.0 - self.kernel.features(outputs) @ self.F.T) / 2.0
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the ranking of least expected loss for each row of C, and that loss.
+        """Return the ranking of least expected loss for each row of weights C, and that loss.
 
         `Kemeny` warns if a ranking is not proved to be the best.
         """

@@ -76,7 +76,10 @@ class TreeSearch:
         return least
 
     def list_trees(self, chart: Chart, shift: float, incumbent: float) -> None:
-        """Score the trees of a chart by falling bound, until no other can beat `incumbent`."""
+        """Score the trees of a chart by falling bound, until no other can score above `incumbent`.
+
+        The bound of a tree is its value in the chart plus `shift`.
+        """
         trees = chart.trees()
         for value, tree in islice(trees, TREES):
             self.bound = min(self.bound, value + shift)

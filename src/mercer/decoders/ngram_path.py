@@ -168,7 +168,7 @@ class NGramPath(Decoder):
         for rows, T in feature_blocks(points, self.kernel_, POINTS):
             scores = self._edge_scores(T, worth)
             for result, bonus in zip(results, bonuses, strict=True):
-                worths = worth, self._kappa(), float(bonus * worth.sum())
+                worths = worth, self._position_similarities(), float(bonus * worth.sum())
                 paths = Paths(graph.starts, graph.target, graph.chain, graph.roots, *worths)
                 limits = int(self.min_length), int(self.max_nodes)
                 best_paths(*scores, paths, *limits, *(part[rows] for part in result))
@@ -187,7 +187,7 @@ class NGramPath(Decoder):
             ]
         )
 
-    def _kappa(self) -> np.ndarray:
+    def _position_similarities(self) -> np.ndarray:
         """Return the similarity of two positions as an array over their distance 0, 1, …."""
         apart = np.arange(self.longest_ + 1)
         width = self._spectrum.width

@@ -231,7 +231,7 @@ class Gradient(Refinement):
         return kernel.item_gradient is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
-        """Return the outputs after L-BFGS from each row of Y."""
+        """Return the outputs that L-BFGS finds, one from each row of Y."""
         if self.max_iter == 0:
             return Y  # L-BFGS-B would take a step nevertheless
         # One point at a time: a shared line search would make answers depend on the batch.

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..spaces.base import python_scalar
+
 
 @dataclass(frozen=True)
 class Bags:
@@ -109,8 +111,7 @@ def _digest(text: str) -> np.uint64:
 
 def stable_hash(label: Any) -> np.uint64:
     """Return a 64-bit hash of a label that is the same in every Python process."""
-    if isinstance(label, np.generic):
-        label = label.item()
+    label = python_scalar(label)
     if isinstance(label, float) and label.is_integer():
         label = int(label)  # an adjacency matrix may have 1.0 where networkx has 1
     return _digest(f"{type(label).__name__}:{label!r}")

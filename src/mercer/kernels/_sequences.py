@@ -11,6 +11,7 @@ import numpy as np
 
 from .._base.arrays import Items, object_array
 from .._base.checks import Limits, must
+from ..spaces.base import python_scalar
 from ..spaces.sequences import all_texts, as_sequences, described  # noqa: F401 (others import them here)
 
 
@@ -57,7 +58,7 @@ class Alphabet:
         """Return the alphabet of a batch, sorted if possible, else in order of appearance."""
         if all_texts(items):
             return cls(sorted(set("".join(items))))
-        symbols = list(dict.fromkeys(_plain(symbol) for item in items for symbol in item))
+        symbols = list(dict.fromkeys(python_scalar(symbol) for item in items for symbol in item))
         try:
             return cls(sorted(symbols))
         except TypeError:
@@ -97,11 +98,6 @@ class Alphabet:
         table = np.full(max(points.max(initial=0), known.max(initial=0)) + 1, -1, dtype=np.int64)
         table[known] = np.arange(len(known))
         return table[points]
-
-
-def _plain(symbol: Any) -> Any:
-    """Return a NumPy scalar as a Python object, and everything else unchanged."""
-    return symbol.item() if isinstance(symbol, np.generic) else symbol
 
 
 def _code_points(text: str) -> np.ndarray:

@@ -57,8 +57,8 @@ class WeightedDegree(Kernel):
         bounded(self.degree, "degree", 1, limits.steps)
         bounded(self.shifts, "shifts", 0, limits.steps)
 
-    def _tables(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weight of the r-th symbol of a run of equal symbols, and those of shifts."""
+    def _run_and_shift_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights of runs of equal symbols by their length, and of shifts by theirs."""
         degree = integer(self.degree, "degree")
         shifts = np.arange(integer(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
@@ -70,8 +70,9 @@ class WeightedDegree(Kernel):
 
         ours, theirs = encoded(A, B)
         out = np.empty((len(A), len(B)))
+        weights = self._run_and_shift_weights()
         fill_weighted_degree(
-            ours.flat, ours.starts, theirs.flat, theirs.starts, *self._tables(), A is B, out
+            ours.flat, ours.starts, theirs.flat, theirs.starts, *weights, A is B, out
         )
         return out
 

@@ -14,6 +14,11 @@ from .._base.arrays import Array, Items, as_items, host, is_foreign, take, uniqu
 from .._base.parameters import same
 
 
+def python_scalar(value: Any) -> Any:
+    """Return a numpy scalar as a Python scalar, and other values unchanged."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 class Space(BaseEstimator):
     """A kind of item: how batches are checked and indexed, and when two items are equal.
 

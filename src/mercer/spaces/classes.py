@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, as_items, host
-from .base import Space
+from .base import Space, python_scalar
 
 
 class Classes(Space):
@@ -41,4 +41,4 @@ class Classes(Space):
 
     def key(self, item: Any) -> Hashable:
         """Return the label, with numpy scalars converted to Python scalars."""
-        return item.item() if isinstance(item, np.generic) else item
+        return python_scalar(item)

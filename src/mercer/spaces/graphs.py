@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, issparse
 
 from .._base.arrays import Items, as_items
-from .base import Space
+from .base import Space, python_scalar
 
 
 class Graphs(Space):
@@ -98,13 +98,8 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
     if labels is not None and len(labels) != n:
         raise ValueError(f"{name} has {n} nodes but {len(labels)} labels.")
     edges = zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
-    nodes = [None] * n if labels is None else [_python_scalar(label) for label in labels]
+    nodes = [None] * n if labels is None else [python_scalar(label) for label in labels]
     return nodes, [edge for edge in edges if edge[2] != 0]
-
-
-def _python_scalar(value: Any) -> Any:
-    """Return a numpy scalar as a Python scalar, and other values unchanged."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_plain(item: Any) -> bool:
