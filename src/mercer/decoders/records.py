@@ -118,7 +118,7 @@ class PerField(Decoder):
         unknown = [name for name in given if name not in self.fields_]
         if unknown:
             raise ValueError(
-                f"the keys of decoders must be fields, got {unknown[0]!r}. The fields are "
+                f"decoders has the key {unknown[0]!r}, which is not a field. The fields are "
                 f"{', '.join(map(repr, self.fields_))}."
             )
         self.decoders_ = {
