@@ -412,9 +412,11 @@ ROUTES = {
         "cholesky", "rbf outputs", ONE,
         INFINITE | {"moves": "in coordinates", "variance": "in coordinates"},
     ),
-    "one ridge": Route("one ridge", "covariance", ONE),
-    "one ridge, conditional": Route("one ridge", "conditional", ONE),
-    "one ridge, rbf outputs": Route("one ridge", "rbf outputs, conditional", ONE, INFINITE),
+    "spectral, one ridge": Route("spectral", "covariance", ONE),
+    "spectral, one ridge, conditional": Route("spectral", "conditional", ONE),
+    "spectral, one ridge, rbf outputs": Route(
+        "spectral", "rbf outputs, conditional", ONE, INFINITE
+    ),
     "spectral": Route("spectral", "identity"),
     "spectral, covariance": Route("spectral", "covariance"),
     "spectral, conditional": Route("spectral", "conditional"),

@@ -111,18 +111,6 @@ def add_ridge(K: Array, alpha: float | Array) -> Array:
     return K
 
 
-def tridiagonalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return Householder reflectors, their factors, and the two diagonals of T in K = H T Hᵀ.
-
-    `K` is destroyed. The reflectors leave the first coordinate alone: below it they are those of a
-    QR decomposition, as LAPACK keeps them.
-    """
-    work = int(scipy.linalg.lapack.dsytrd_lwork(len(K), lower=1)[0])
-    K = K.T if K.flags.c_contiguous else np.asfortranarray(K)
-    K, diagonal, off, tau, _ = scipy.linalg.lapack.dsytrd(K, lower=1, lwork=work, overwrite_a=1)
-    return np.asfortranarray(K[1:, :-1]), tau, diagonal, off
-
-
 def congruent(S: Array, W: Array) -> Array:
     """Return Wᵀ S W for a symmetric S, twice as fast for an upper triangular numpy W."""
     if _is_upper(W):

@@ -7,7 +7,7 @@ values and eigendecompositions are all counted in multiplications of a matrix pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -191,12 +191,6 @@ class Sizes:
         products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
         work = products + EIGH * n**3 + self._operators(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
-
-    def tridiagonal(self) -> Route:
-        """Return the route of a tridiagonalisation, two thirds of an eigendecomposition."""
-        spectral = self.spectral()
-        work = spectral.multiplications - EIGH * float(self.n) ** 3 / 3
-        return replace(spectral, name="tridiagonal", multiplications=work)
 
     def low_rank(self) -> Route:
         """Return the route of a low-rank fit with all rows in memory."""

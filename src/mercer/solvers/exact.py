@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, like, namespace, take
-from .._base.linalg import NotPositiveSemidefinite, adjoint
+from .._base.linalg import adjoint
 from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
 from ..embedding import PointMap, SpanFrame
 from ..operators import Moments, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
-from .exact_inputs import MANY, ExactInputs, InputGram
+from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
 from .inputs import InputSpectrum
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
-from .tridiagonal import FactoredMoments
 from .weights import DualWeights
 
 TRIED = 32
@@ -39,10 +38,6 @@ def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
         return factor_separable(
             problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None)
         )
-    if want.single and direct and problem.n >= MANY and not problem.foreign:
-        found = _factor_at_one_ridge(problem, inputs, outputs)
-        if found is not None and not inputs.needs_spectrum(found.parts[0].b, want.alphas[0]):
-            return found
     EV = inputs.project(outputs.rows)
     return factor_separable(
         problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV
@@ -54,23 +49,6 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
     side = problem.inputs
     gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
     return ExactInputs(gram, direct)
-
-
-def _factor_at_one_ridge(
-    problem: Problem, inputs: ExactInputs, outputs: OutputRows
-) -> Factorization | None:
-    """Return a factorisation for one ridge parameter that avoids the spectrum of the inputs.
-
-    None where the regulariser of the operator is lost in rounding, or a matrix is indefinite.
-    """
-    gram = inputs.gram
-    gram.reduced_gram(keep=True)
-    V = gram.reduction.reduce_rows(outputs.rows)
-    moments = FactoredMoments(inputs.total, V, gram=lambda: gram.reduced_gram(keep=True))
-    try:
-        return factor_separable(problem, inputs, outputs, moments)
-    except (np.linalg.LinAlgError, NotPositiveSemidefinite):
-        return None
 
 
 def factor_separable(

@@ -17,10 +17,7 @@ from ..features.base import Composed
 from ..features.landmarks import Spanned
 from .inputs import FittedMap, InputSpectrum, Located
 from .reduction import Reduction, weighted_mean
-from .tridiagonal import solve_directions
 
-MANY = 256
-"""Below this number of examples an eigendecomposition is fast enough."""
 REFINED = 1e-7
 """Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
 
@@ -53,26 +50,15 @@ class InputGram:
     scale: float = 0.0
     """The largest entry of √w K √w, to which rounding is relative."""
 
-    stored: Any = field(default=None, init=False, repr=False)
-    """The reduced matrix, where it was computed in advance; not saved."""
-
-    def __getstate__(self) -> dict:
-        return self.__dict__ | {"stored": None}
-
-    def reduced_gram(self, keep: bool = False) -> Array:
+    def reduced_gram(self) -> Array:
         """Return the training Gram matrix with weights applied and the intercept projected out.
 
-        The caller may overwrite it. With `keep` the caller must not change it, because it is stored
-        for the next call.
+        The caller may overwrite it.
         """
-        K, self.stored = self.stored, None
-        if K is None:
-            K = self._centred_gram()
-            self.reduction = Reduction.of(self.weights, self.intercept, K)
-            A = self.reduction.reduce_gram(K)
-            K = K + 0.0 if A is K else A  # the kernel may keep its own
-        self.stored = K if keep else None
-        return K
+        K = self._centred_gram()
+        self.reduction = Reduction.of(self.weights, self.intercept, K)
+        A = self.reduction.reduce_gram(K)
+        return K + 0.0 if A is K else A  # the kernel may keep its own
 
     def _centred_gram(self) -> Array:
         """Return the training Gram matrix K, of centred features if the kernel has finite ones."""
@@ -294,25 +280,10 @@ class ExactInputs(InputSpectrum):
         K is the reduced Gram matrix, b the operator eigenvalues and T the targets of `smoother`.
         """
         b = smoother.b
+        if not (smoother.alike and b.shape[0] and float(b[0]) > 0):
+            return None
         try:
-            if smoother.alike and b.shape[0] and float(b[0]) > 0:
-                factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(b[0]))
-                return factor.solve(self.reduction.reduce_rows(smoother.T))
+            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(b[0]))
         except np.linalg.LinAlgError:
             return None  # the spectrum keeps more digits, or refuses the matrix
-        if self.size < MANY or smoother.alike or is_foreign(b):
-            return None
-        if self.needs_spectrum(b, alpha):
-            return None
-        return solve_directions(
-            self.gram.reduced_gram(), b, alpha, self.reduction.reduce_rows(smoother.T)
-        )
-
-    def needs_spectrum(self, b: Array, alpha: float) -> bool:
-        """Return whether `alpha` is so small that only the spectrum gives an accurate solution.
-
-        A spectrum separates rounding errors from the span of finite features.
-        """
-        K = self.gram.reduced_gram(keep=True)
-        finite = self.gram.width is not None and self.gram.width < self.size
-        return finite or alpha <= REFINED * float(b.max(initial=0.0)) * float(np.trace(K))
+        return factor.solve(self.reduction.reduce_rows(smoother.T))

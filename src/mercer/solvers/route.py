@@ -1,7 +1,7 @@
 """The ways to solve ridge problems, and how one of them is chosen.
 
-"cholesky", "one ridge" and "spectral" call the same function. `exact` decides between them by the
-operator, the number of examples, `Want.single` and `solver=`; their entries here have the costs.
+"cholesky" and "spectral" call the same function. `exact` decides between them by the operator,
+`Want.single` and `solver=`; their entries here have the costs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import by_direction, directions_refusal
 from .coupled import coupled_refusal, dense, products, products_refusal
 from .exact import exact
-from .exact_inputs import MANY
 from .factorization import Factorization
 from .images import image_refusal, images
 from .low_rank import low_rank
@@ -44,15 +43,12 @@ class Solver:
         None for a solver that accepts all of them.
     costs
         The method of `Sizes` that returns its cost.
-    single
-        Whether it is only for one ridge.
     """
 
     name: str
     build: Callable[[Problem, Want, Cache], Factorization]
     refuses: Callable[[Problem, Want], str | None] | None = None
     costs: Callable[[Sizes], Route] = Sizes.spectral
-    single: bool = False
 
     def reason(self, problem: Problem, want: Want) -> str | None:
         """Return why this solver does not accept a problem of its kind; None if it does."""
@@ -68,13 +64,7 @@ def _several_refusal(problem: Problem, want: Want) -> str | None:
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
-def _foreign_refusal(problem: Problem, want: Want) -> str | None:
-    """Return a reason if the arrays are not numpy arrays, else None."""
-    return "it is for numpy" if problem.foreign else None
-
-
-CHOLESKY = Solver("cholesky", exact, _several_refusal, Sizes.cholesky, single=True)
-ONE_RIDGE = Solver("one ridge", exact, _foreign_refusal, Sizes.tridiagonal, single=True)
+CHOLESKY = Solver("cholesky", exact, _several_refusal, Sizes.cholesky)
 SPECTRAL = Solver("spectral", exact)
 LOW_RANK = Solver("low rank", low_rank, costs=Sizes.low_rank)
 STREAMED = Solver("streamed", streamed, stream_refusal, Sizes.streamed)
@@ -86,7 +76,6 @@ SOLVERS_BY_KIND: dict[str, tuple[Solver, ...]] = {
     ),
     "low rank": (LOW_RANK,),
     "identity": (CHOLESKY, SPECTRAL),
-    "one ridge": (ONE_RIDGE, SPECTRAL),
     "exact": (SPECTRAL,),
     "symmetric": (
         Solver("shifts", shifts, shift_refusal, Sizes.cholesky),
@@ -133,14 +122,7 @@ def kind_of(problem: Problem, want: Want) -> str:
         return "refit"
     if features is not None:
         return "low rank"
-    return exact_kind(problem.n, kernel.operator.uniform is not None, want.single)
-
-
-def exact_kind(n: int, identity: bool, single: bool) -> str:
-    """Return the kind of an exact separable problem, a key of `SOLVERS_BY_KIND`."""
-    if identity:
-        return "identity"
-    return "one ridge" if n >= MANY and single else "exact"
+    return "exact" if kernel.operator.uniform is None else "identity"
 
 
 def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
@@ -237,9 +219,8 @@ def sizes_of(problem: Problem, want: Want) -> Sizes:
 
 def plan(sizes: Sizes) -> Plan:
     """Return the cost of each solver of a scalar kernel times an operator, for these sizes."""
-    kind = exact_kind(sizes.n, sizes.identity, not sizes.choice)
-    exact = [solver for solver in SOLVERS_BY_KIND[kind] if not (solver.single and sizes.choice)]
-    return _plan(sizes, [*exact, LOW_RANK, STREAMED])
+    single = [CHOLESKY] if sizes.identity and not sizes.choice else []
+    return _plan(sizes, [*single, SPECTRAL, LOW_RANK, STREAMED])
 
 
 def plan_of(problem: Problem, want: Want) -> Plan:
