@@ -169,9 +169,13 @@ class ExactInputs(InputSpectrum):
         They are computed when first needed. Eigenvalues beyond the number of finite features are
         rounding errors, which a small ridge would magnify at new inputs: they are set to zero.
         """
-        if self.known is not None:
-            return self.known
-        gram, A = self.gram, self.gram.reduced_gram()
+        if self.known is None:
+            self.known = self._factor(self.gram.reduced_gram())
+        return self.known
+
+    def _factor(self, A: Array) -> tuple[Array, Array, int]:
+        """Return the spectrum of the reduced Gram matrix A, which is overwritten."""
+        gram = self.gram
         s, E = eigh(A, "Gram matrix", False, gram.scale, True, gram.reduction.lightest)
         E = gram.reduction.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
         directions = int(s.shape[0])
@@ -179,8 +183,7 @@ class ExactInputs(InputSpectrum):
         alike = not bool(namespace(s).any(s > 0))
         null = directions if alike else max(0, directions - width)
         s[:null] = 0.0
-        self.known = s, E, null
-        return self.known
+        return s, E, null
 
     @property
     def s(self) -> Array:
@@ -225,7 +228,7 @@ class ExactInputs(InputSpectrum):
             return self
         gram = self.gram.reduced_gram()
         if alpha <= REFINED * scale * float(abs(namespace(gram).linalg.trace(gram))):
-            self.gram.stored = gram
+            self.known = self._factor(gram)
             return self
         try:
             factor = factor_with_ridge(gram, alpha / scale)
