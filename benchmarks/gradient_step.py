@@ -17,7 +17,7 @@ from mercer.estimators.learned_parameters import ParameterSearch
 from mercer.kernels import RBF
 from mercer.operators import ConditionalCovariance, Identity
 from mercer.problem import Want
-from mercer.solvers.exact import exact
+from mercer.solvers.exact import spectral
 
 
 def data(n: int, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def steps(n: int, p: int, q: int) -> None:
 
             def factorised(found=found, at=at):
                 problem, _ = found.problem_at(at)
-                return exact(problem, Want([1.0], left_out=True), found.cache)
+                return spectral(problem, Want([1.0], left_out=True), found.cache)
 
             times = best_times(
                 {"factorisation": factorised, "gradient step": lambda f=found, a=at: f(a)}, 2

@@ -17,7 +17,7 @@ from mercer.operators import (
 )
 from mercer.problem import Problem, Side, Want
 from mercer.solvers import Cache
-from mercer.solvers.exact import exact
+from mercer.solvers.exact import spectral
 from mercer.solvers.inverse_slopes import inverse_slopes
 from mercer.solvers.low_rank import low_rank
 from mercer.solvers.parameter_slopes import parameter_slopes
@@ -47,7 +47,7 @@ def factored(kernel, operator, features, groups, weights, intercept, items=X, ou
         Side(kernel, kernel.check(items), features), Side(y, outputs), Separable(kernel, operator),
         intercept, groups, weights,
     )  # fmt: skip
-    build = exact if features is None else low_rank
+    build = spectral if features is None else low_rank
     return build(problem, Want([1.0], left_out=True), Cache())
 
 

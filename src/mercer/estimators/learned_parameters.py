@@ -21,7 +21,7 @@ from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization
 from ..solvers.by_direction import by_direction
 from ..solvers.coupled import fitted_kernel
-from ..solvers.exact import exact
+from ..solvers.exact import spectral
 from ..solvers.gradient import RIDGE
 from ..solvers.inverse_slopes import inverse_slopes, uses_inverse
 from ..solvers.low_rank import low_rank
@@ -135,7 +135,7 @@ class ParameterSearch:
 
     def _factorization(self, problem: Problem) -> Factorization:
         """Factor the Gram matrices of a problem, and count the evaluation."""
-        build = exact if problem.inputs.features is None else low_rank
+        build = spectral if problem.inputs.features is None else low_rank
         build = by_direction if self._by_component else build
         self.n_evaluations += 1
         return build(problem, Want(left_out=True, moves=True), self.cache)

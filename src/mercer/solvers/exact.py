@@ -9,39 +9,46 @@ import numpy as np
 from .._base.arrays import Array, like, namespace, take
 from .._base.linalg import adjoint
 from .._base.plan import CHOLESKY_SQUARES, SPECTRAL_SQUARES
-from ..embedding import PointMap, SpanFrame
+from ..embedding import SpanFrame
 from ..operators import Moments, Separable
 from ..operators.separable import SpectralMoments
 from ..problem import Problem, Want
 from .exact_inputs import ExactInputs, InputGram
-from .factorization import Factorization, Method, Solution
+from .factorization import Factorization
 from .inputs import InputSpectrum
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
-from .weights import DualWeights
 
 TRIED = 32
 """Outputs whose kernel values are checked where a fit needs none of them."""
 
 
-def exact(problem: Problem, want: Want, cache: Cache) -> Factorization:
-    """Factor a problem whose kernel is a scalar kernel times an operator, without approximation."""
-    uniform = problem.kernel.operator.uniform is not None
-    problem.require_memory(CHOLESKY_SQUARES if uniform and want.single else SPECTRAL_SQUARES)
-    kernel, direct = problem.inputs.kernel, want.solver != "spectral"
-    inputs = cache.inputs(kernel, exact_inputs, problem, direct)
-    if uniform and want.single and direct and problem.spanned:
-        return factor_spanned(problem, inputs, DualSolution(problem, want, cache))
+def cholesky(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Prepare one solution under a multiple of the identity, by a Cholesky factor.
+
+    Nothing is factored before the solution is computed. Outputs without finite features need no
+    coordinates.
+    """
+    problem.require_memory(CHOLESKY_SQUARES)
+    inputs = cache.inputs(problem.inputs.kernel, exact_inputs, problem)
+    if problem.spanned:
+        return factor_spanned(problem, inputs)
+    return factor_uniform(problem, inputs, cache.outputs(problem))
+
+
+def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
+    """Factor a problem by the spectra of its inputs and its operator.
+
+    Under a multiple of the identity the inputs are factored on first use; what is needed at one
+    ridge only then takes a Cholesky factor instead, unless `solver="spectral"` is requested.
+    """
+    problem.require_memory(SPECTRAL_SQUARES)
+    direct = want.solver != "spectral"
+    inputs = cache.inputs(problem.inputs.kernel, exact_inputs, problem, direct)
     outputs = cache.outputs(problem)
-    if uniform:
-        rows = outputs.rows
-        return factor_separable(
-            problem, inputs, outputs, SpectralMoments(inputs.total, rows, gram=None)
-        )
-    EV = inputs.project(outputs.rows)
-    return factor_separable(
-        problem, inputs, outputs, SpectralMoments(inputs.total, EV, inputs.s), EV
-    )
+    if problem.kernel.operator.uniform is not None:
+        return factor_uniform(problem, inputs, outputs)
+    return factor_projected(problem, inputs, outputs)
 
 
 def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
@@ -49,6 +56,24 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
     side = problem.inputs
     gram = InputGram(side.kernel, side.items, problem.weights, problem.intercept)
     return ExactInputs(gram, direct)
+
+
+def factor_uniform(problem: Problem, inputs: InputSpectrum, outputs: OutputRows) -> Factorization:
+    """Return the factorisation for a multiple of the identity, without factoring the inputs yet."""
+    moments = SpectralMoments(problem.total, outputs.rows)
+    return factor_separable(problem, inputs, outputs, moments)
+
+
+def factor_projected(
+    problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float | None = None
+) -> Factorization:
+    """Return the factorisation for any operator, from the outputs in the input eigenvectors.
+
+    With `alpha` the operator is learnt at that ridge first.
+    """
+    EV = inputs.project(outputs.rows)
+    moments = spectral_moments(inputs, outputs.rows, EV)
+    return factor_separable(problem, inputs, outputs, moments, EV, alpha)
 
 
 def factor_separable(
@@ -84,9 +109,7 @@ def spectral_moments(inputs: InputSpectrum, V: Array, EV: Array) -> Any:
     return Moments(inputs.total, inputs.s, vu, adjoint(V) @ V)
 
 
-def factor_spanned(
-    problem: Problem, inputs: InputSpectrum, method: Method | None = None
-) -> Factorization:
+def factor_spanned(problem: Problem, inputs: InputSpectrum) -> Factorization:
     """Factor a problem whose outputs are known by kernel values only; the operator must be c I.
 
     Predictions are weights on the training outputs.
@@ -100,26 +123,4 @@ def factor_spanned(
         mean = like(mean, values)
     outputs = OutputRows(None, mean, None, frame)
     part = Part(inputs, like(np.full(n, problem.operator_scale), values), None)
-    return Factorization(problem, problem.kernel, outputs, [part], method=method)
-
-
-class DualSolution(Method):
-    """Solutions as weights on the training outputs, each from one Cholesky factor."""
-
-    def __init__(self, problem: Problem, want: Want, cache: Cache):
-        self.problem, self.want, self.cache = problem, want, cache
-
-    def solution(self, alpha: float) -> Solution:
-        """Return the fitted map g for the ridge parameter `alpha`.
-
-        The spectrum is used where alpha is lost in rounding.
-        """
-        problem, dual = self.problem, DualWeights.of(self.problem, alpha)
-        try:
-            dual.factored  # noqa: B018
-        except np.linalg.LinAlgError:
-            inputs, outputs = self.cache.current[1], self.cache.outputs(problem)
-            moments = SpectralMoments(inputs.total, outputs.rows)
-            return factor_separable(problem, inputs, outputs, moments).solve(alpha)
-        frame = SpanFrame(problem.outputs.kernel, problem.outputs.items)
-        return Solution(PointMap(dual, None, frame, dual), problem.kernel)
+    return Factorization(problem, problem.kernel, outputs, [part])

@@ -282,11 +282,10 @@ class ExactInputs(InputSpectrum):
 
         K is the reduced Gram matrix, b the operator eigenvalues and T the targets of `smoother`.
         """
-        b = smoother.b
-        if not (smoother.alike and b.shape[0] and float(b[0]) > 0):
+        if not smoother.positive_multiple:
             return None
         try:
-            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(b[0]))
+            factor = factor_with_ridge(self.gram.reduced_gram(), alpha / float(smoother.b[0]))
         except np.linalg.LinAlgError:
             return None  # the spectrum keeps more digits, or refuses the matrix
         return factor.solve(self.reduction.reduce_rows(smoother.T))

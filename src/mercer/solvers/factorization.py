@@ -88,7 +88,7 @@ class LeftOut:
 
 
 class Method:
-    """Base class of solution methods without parts: conjugate gradients, refits or moments."""
+    """Base class of solution methods without parts: conjugate gradients and refits."""
 
     leaves_out: ClassVar[bool] = False
     """Whether `residuals` gives left-out predictions."""
@@ -208,16 +208,16 @@ class Factorization:
         solution = None if self.method is None else self.method.solution(alpha)
         if solution is not None:
             return solution
-        ridge, mean = self.copies * alpha, self.outputs.mean
+        ridge, mean, weights = self.copies * alpha, self.outputs.mean, self._weights(alpha)
+        if self.outputs.rows is None and isinstance(weights, DualWeights) and weights.is_accurate:
+            return Solution(PointMap(weights, None, self.outputs.frame, weights), self.kernel)
         if self.join is None:
             (part,) = self.parts
             map, explained = part.inputs.solve(part, ridge, self.basis.Q)
         else:
             map, explained = self.join([part.inputs.solve(part, ridge) for part in self.parts])
         offset = None if mean is None else mean - explained
-        return Solution(
-            PointMap(map, offset, self.outputs.frame, self._weights(alpha)), self.kernel
-        )
+        return Solution(PointMap(map, offset, self.outputs.frame, weights), self.kernel)
 
     def _weights(self, alpha: float) -> Any:
         """Return the object that writes predictions as weights on the training outputs."""

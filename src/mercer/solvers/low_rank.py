@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,21 @@ from scipy.sparse import diags_array, issparse
 from .._base.arrays import Array, Items, dense, like, namespace, part, take
 from .._base.linalg import EPS, congruent, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
-from ..embedding import PointMap
 from ..features import FeatureMap
 from ..features.landmarks import FEW, bare_map
 from ..operators import Moments
 from ..operators.moments import row_sums
 from ..problem import Problem, Want
-from .exact import factor_separable, factor_spanned, spectral_moments
-from .factorization import Factorization, Method, Solution
+from .exact import factor_projected, factor_spanned, factor_uniform
+from .factorization import Factorization
 from .inputs import FittedMap, InputSpectrum, Located
-from .outputs import Cache, OutputRows
-from .part import LazyParts, Part
+from .outputs import Cache
 from .reduction import Reduction, weighted_mean
-from .weights import LeastWeights
 
 TINY = float(np.finfo(np.float64).tiny)
 """What eigenvalues of coordinates that are all zero are set to."""
 SMALL = 1024
 """Ranks up to which threads of products would only wait for each other."""
-Sums = tuple[FeatureMap, Array, Array | None, Array]
-"""The map of input coordinates u, S_uu about their mean, that mean (None without an intercept),
-and S_uv."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +41,11 @@ class LowRankRows:
         The fitted feature map.
     rows
         Coordinates less the mean, times the roots of the weights; of a stream those of a sample.
+        None where the moment is all that is needed.
     mean
         The weighted mean of the coordinates of all examples; None without an intercept.
     moment
-        S_uu over all examples.
+        S_uu over all examples, about the mean.
     weights, total
         Sample weights of the rows, and the sum of those of all examples.
     """
@@ -102,50 +96,123 @@ class LowRankRows:
         return self.map.compose(coef), 0.0 if self.mean is None else self.mean @ coef
 
 
-class LowRankInputs(InputSpectrum):
-    """Spectrum of inputs in low-rank coordinates u(x), from their second moment.
+@dataclass(frozen=True)
+class LowRankSpectrum:
+    """Eigenvalues s and eigenvectors P of the moment S_uu, and arrays with a row per example.
 
-    S_uu = UᵀU = P diag(s) Pᵀ and E = U P diag(s)^{-1/2}, for centred and weighted coordinates U.
+    The arrays are the basis E, √w and the constants N of `InputSpectrum`.
     """
 
-    def __init__(self, at: LowRankRows):
-        self.at, self.mean, self.total = at, at.mean, at.total
-        fitted = at.rows is not None and at.rows.shape[0] - (at.mean is not None)
-        if at.all_rows and not issparse(at.rows) and fitted and at.rows.shape[1]:
-            self._factor_rows(at)
-            return
-        self._factor_moment(at)
-        self._set_rows(at.rows, at.weights, at.all_rows, False)
+    s: Array
+    P: Array
+    E: Array
+    roots: Array | None
+    N: Array | None
 
-    def _factor_moment(self, at: LowRankRows) -> None:
-        """Set s and P, the eigenvalues and eigenvectors of the moment of the coordinates.
+
+class LowRankInputs(InputSpectrum):
+    """Inputs in low-rank coordinates u(x), by the spectrum of their second moment.
+
+    S_uu = UᵀU = P diag(s) Pᵀ and E = U P diag(s)^{-1/2}, for centred and weighted coordinates U.
+
+    Coordinates and spectrum are computed when they are first needed. One solution under a multiple
+    of the identity takes a Cholesky factor of the moment instead, and no coordinates in memory.
+
+    Parameters
+    ----------
+    make
+        A function that returns the training inputs in coordinates.
+    moments
+        A function of the targets T that returns the inputs without rows, and the moment S_uT; None
+        to solve by the spectrum only.
+    """
+
+    made: LowRankRows | None = None
+    """The training inputs in coordinates once they are computed."""
+    known: LowRankSpectrum | None = None
+    """The spectrum once it is computed."""
+
+    def __init__(
+        self,
+        make: Callable[[], LowRankRows] | None,
+        moments: Callable[[Array], tuple[LowRankRows, Array]] | None = None,
+    ):
+        self.make, self.moments = make, moments
+
+    @property
+    def at(self) -> LowRankRows:
+        """The training inputs in coordinates."""
+        if self.made is None:
+            assert self.make is not None
+            self.made = self.make()
+        return self.made
+
+    @property
+    def spectrum(self) -> LowRankSpectrum:
+        """The spectrum of the moment, and the basis that follows from it."""
+        if self.known is None:
+            self.known = self._factor_rows() if self.orthonormal else self._factor_moment()
+        return self.known
+
+    s = property(lambda self: self.spectrum.s)
+    P = property(lambda self: self.spectrum.P)
+    E = property(lambda self: self.spectrum.E)
+    roots = property(lambda self: self.spectrum.roots)
+    N = property(lambda self: self.spectrum.N)
+    mean = property(lambda self: self.at.mean)
+    total = property(lambda self: self.at.total)
+
+    @property
+    def orthonormal(self) -> bool:  # type: ignore[override]
+        """Whether the basis comes from the rows of all examples, not from their moment."""
+        at = self.at
+        if not at.all_rows or issparse(at.rows):
+            return False
+        return at.rows.shape[0] > (at.mean is not None) and at.rows.shape[1] > 0
+
+    @property
+    def all_rows(self) -> bool:  # type: ignore[override]
+        """Whether the rows are those of all training examples."""
+        at = self.at
+        return at.all_rows or (at.weights is None and at.rows.shape[0] == at.total)
+
+    @property
+    def complete(self) -> bool:  # type: ignore[override]
+        """Whether basis and constants span all rows."""
+        return self.orthonormal and self.s.shape[0] + self.constants == self.size
+
+    def _factor_moment(self) -> LowRankSpectrum:
+        """Return the spectrum from the moment of the coordinates.
 
         Small eigenvalues of a stream are raised to the rounding error of the moment.
 
         New inputs may be long along directions that are short in the training inputs.
         """
-        scale = self._rounding(at) ** 2 / EPS
-        self.s, self.P = eigh(at.moment, "input moment", drop=at.all_rows, scale=scale)
-        if self.P is None:  # no coordinate at all
-            self.P = at.moment
+        at = self.at
+        scale = self._rounding() ** 2 / EPS
+        s, P = eigh(at.moment, "input moment", drop=at.all_rows, scale=scale)
+        if P is None:  # no coordinate at all
+            P = at.moment
         elif not at.all_rows:
-            xp, p = namespace(self.s), int(self.s.shape[0])
-            floor = p * EPS * max(float(self.s[-1]), scale, TINY / EPS)
-            self.s = xp.where(self.s > floor, self.s, xp.full_like(self.s, floor))
+            xp, p = namespace(s), int(s.shape[0])
+            floor = p * EPS * max(float(s[-1]), scale, TINY / EPS)
+            s = xp.where(s > floor, s, xp.full_like(s, floor))
+        return self._with_basis(s, P, at)
 
-    @staticmethod
-    def _rounding(at: LowRankRows) -> float:
+    def _rounding(self) -> float:
         """Return the rounding error that centring the coordinates leaves."""
+        at = self.at
         if at.mean is None:
             return 0.0
         return EPS * float(at.total * namespace(at.mean).sum(at.mean**2)) ** 0.5
 
-    def _factor_rows(self, at: LowRankRows) -> None:
-        """Set s, P and E from an SVD of the training rows, accurate also for small eigenvalues.
+    def _factor_rows(self) -> LowRankSpectrum:
+        """Return the spectrum from an SVD of the rows, accurate also for small eigenvalues.
 
         Constants are reflected away as in exact fits: what rounding leaves of them in the centred
         rows would dominate the directions of small s.
         """
+        at = self.at
         reduction = Reduction.of(at.weights, at.mean is not None, at.rows)
         rows = reduction.reduce_rows(at.rows)
         xp, tall = namespace(rows), rows.shape[0] >= rows.shape[1]
@@ -153,41 +220,36 @@ class LowRankInputs(InputSpectrum):
         left, sigma, Pt = xp.linalg.svd(R)
         E, P = Q @ left, xp.matrix_transpose(Pt)
         E, P = (E, P) if tall else (P, E)
-        least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding(at))
+        least = int(sigma.shape[0]) * max(EPS * float(xp.max(sigma)), self._rounding())
         kept = int(xp.sum(xp.astype(sigma > least, xp.int64)))
-        self.s, self.P = sigma[:kept] ** 2, P[:, :kept]
-        self._set_rows(at.rows, at.weights, True, True)
-        self.E = reduction.expand_rows(E[:, :kept])
+        E = reduction.expand_rows(E[:, :kept])
+        return LowRankSpectrum(sigma[:kept] ** 2, P[:, :kept], E, reduction.roots, reduction.N)
 
-    def _set_rows(
-        self, rows: Any, weights: np.ndarray | None, all_rows: bool, orthonormal: bool
-    ) -> None:
-        """Set E and the constants from centred and weighted coordinates `rows`."""
-        self.E = dense(rows @ self.P) / namespace(self.s).sqrt(self.s)
-        directions = int(self.s.shape[0]) + (self.mean is not None)
-        self.all_rows, self.orthonormal = all_rows, orthonormal
-        self.complete = orthonormal and directions == self.E.shape[0]
-        self.roots = None if weights is None else like(np.sqrt(weights)[:, None], self.E)
-        if self.mean is not None:
-            ones = np.ones(self.E.shape[0]) if weights is None else np.sqrt(weights)
+    @staticmethod
+    def _with_basis(s: Array, P: Array, at: LowRankRows) -> LowRankSpectrum:
+        """Return the spectrum (s, P) with the basis of the rows of `at`."""
+        E, N = dense(at.rows @ P) / namespace(s).sqrt(s), None
+        roots = None if at.weights is None else like(np.sqrt(at.weights)[:, None], E)
+        if at.mean is not None:
+            ones = like(np.ones((E.shape[0], 1)), E) if roots is None else roots
             # The rows may be some of all: the constant has its length over all examples.
-            self.N = like(ones[:, None] * self.total**-0.5, self.E)
+            N = ones * at.total**-0.5
+        return LowRankSpectrum(s, P, E, roots, N)
 
     def without_rows(self) -> LowRankInputs:
         """Return a copy without the training rows; predictions remain available."""
-        other = copy(self)
-        other.at = replace(self.at, rows=None, moment=None)
-        other.E, other.roots = self.E[:0, :], None
-        other.N = None if self.N is None else self.N[:0, :]
+        other, N = LowRankInputs(None), self.N
+        other.made = replace(self.at, rows=None, moment=None)
+        none = None if N is None else N[:0, :]
+        other.known = replace(self.spectrum, E=self.E[:0, :], roots=None, N=none)
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
         """Return a copy of the spectrum whose training rows are the inputs X with these weights."""
-        other = copy(self)
-        U = dense(self.at.map.transform(X))
-        U = U if self.mean is None else U - self.mean
-        rows = U if weights is None else like(np.sqrt(weights)[:, None], U) * U
-        other._set_rows(rows, weights, weights is None and U.shape[0] == self.total, False)
+        other = LowRankInputs(None)
+        rows = centred_rows(self.at.map, X, weights, self.mean)
+        other.made = replace(self.at, rows=rows, weights=weights, all_rows=False)
+        other.known = self._with_basis(self.s, self.P, other.made)
         return other
 
     def locate(self, X: Items, prior: bool = False) -> Located:
@@ -210,8 +272,30 @@ class LowRankInputs(InputSpectrum):
 
     def solve(self, smoother: Any, alpha: float, Q: Array | None = None) -> FittedMap:
         """Return the fitted map for the targets of `smoother` (a `Part`), and its training mean."""
+        if self.known is None and self.moments is not None and smoother.positive_multiple:
+            at, cross = self.moments(smoother.T)
+            try:
+                with few_threads(int(at.moment.shape[0])):
+                    coef = factor_with_ridge(at.moment, alpha / float(smoother.b[0])).solve(cross)
+                return at.linear_map(coef)
+            except np.linalg.LinAlgError:
+                pass  # α is lost in rounding
         D = smoother.coefficients(alpha, Q)
         return self.at.linear_map(self.P @ (namespace(D).sqrt(self.s)[:, None] * D))
+
+
+def few_threads(rank: int | None) -> Any:
+    """Return a context in which products of rank `rank` run on one thread each if it is small."""
+    return one_thread_each() if rank is not None and rank <= SMALL else nullcontext()
+
+
+def centred_rows(
+    map: FeatureMap, X: Items, weights: np.ndarray | None, mean: Array | None
+) -> Array:
+    """Return the coordinates of inputs X less the mean, times the roots of the weights."""
+    U = dense(map.transform(X))
+    U = U if mean is None else U - mean
+    return U if weights is None else like(np.sqrt(weights)[:, None], U) * U
 
 
 def needs_no_coordinates(problem: Problem, want: Want) -> bool:
@@ -219,106 +303,54 @@ def needs_no_coordinates(problem: Problem, want: Want) -> bool:
     return problem.kernel.operator.uniform is not None and problem.spanned and not want.moves
 
 
-def low_rank_inputs(problem: Problem) -> LowRankInputs:
-    """Fit the feature map of a problem and return its inputs, factored."""
+def low_rank_rows(problem: Problem) -> LowRankRows:
+    """Fit the feature map of a problem and return its inputs in coordinates."""
     map, U = problem.inputs.coordinates
-    return LowRankInputs(LowRankRows.of(map, U, problem.weights, problem.intercept))
+    return LowRankRows.of(map, U, problem.weights, problem.intercept)
+
+
+def low_rank_inputs(problem: Problem) -> LowRankInputs:
+    """Return the low-rank inputs of a problem, whose coordinates are computed on first use."""
+    return LowRankInputs(partial(low_rank_rows, problem), partial(moments_with, problem))
 
 
 def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a problem with low-rank input features."""
-    kernel = problem.inputs.kernel
+    inputs = cache.inputs(problem.inputs.kernel, low_rank_inputs, problem)
     if needs_no_coordinates(problem, want):
-        inputs = cache.inputs(kernel, low_rank_inputs, problem)
         return factor_spanned(problem, inputs)
     outputs = cache.outputs(problem)
-    if not want.single or problem.kernel.operator.uniform is None:
-        return factor_low_rank(problem, cache.inputs(kernel, low_rank_inputs, problem), outputs)
-
-    def make() -> Part:
-        return factor_low_rank(problem, low_rank_inputs(problem), outputs).parts[0]
-
-    weights = LeastWeights(outputs.frame, problem.outputs.items)
-    method = MomentSolution(problem, outputs, partial(moment_sums, problem, outputs), weights)
-    return Factorization(problem, problem.kernel, outputs, LazyParts([make], True), method=method)
+    if problem.kernel.operator.uniform is not None:
+        return factor_uniform(problem, inputs, outputs)
+    return factor_projected(problem, inputs, outputs)
 
 
-def factor_low_rank(problem: Problem, inputs: LowRankInputs, outputs: OutputRows) -> Factorization:
-    """Return the factorisation of a low-rank problem, given its factored inputs."""
-    EV = inputs.project(outputs.rows)
-    return factor_separable(
-        problem, inputs, outputs, spectral_moments(inputs, outputs.rows, EV), EV
-    )
-
-
-@dataclass
-class MomentSolution(Method):
-    """Low-rank solutions for a multiple of the identity, by a Cholesky factor of the moment.
-
-    Attributes
-    ----------
-    problem, outputs
-        The problem, and its outputs in coordinates.
-    sums
-        A function that returns the moments, called on first use.
-    weights
-        The object that computes the weights of predictions on the training outputs.
-    """
-
-    problem: Problem
-    outputs: OutputRows
-    sums: Callable[[], Sums]
-    weights: Any
-
-    @cached_property
-    def _sums(self) -> Sums:
-        """The moments of inputs and outputs, computed once."""
-        return self.sums()
-
-    def solution(self, alpha: float) -> Solution | None:
-        """Return the fitted map g for `alpha`; None where alpha is lost in rounding."""
-        features = self.problem.inputs.features
-        rank = None if features is None else features.rank
-        with one_thread_each() if rank is not None and rank <= SMALL else nullcontext():
-            return self._solution(alpha)
-
-    def _solution(self, alpha: float) -> Solution | None:
-        """Return the fitted map g for `alpha`, without changing the number of threads."""
-        map, moment, mean, cross = self._sums
-        try:
-            coef = factor_with_ridge(moment + 0.0, alpha / self.problem.operator_scale).solve(cross)
-        except np.linalg.LinAlgError:
-            return None
-        offset = None if mean is None else self.outputs.mean - mean @ coef
-        points = PointMap(map.compose(coef), offset, self.outputs.frame, self.weights)
-        return Solution(points, self.problem.kernel)
-
-
-def moment_sums(problem: Problem, outputs: OutputRows) -> Sums:
-    """Return the feature map, input moment, input mean and input-output moment of a problem."""
+def moments_with(problem: Problem, T: Array) -> tuple[LowRankRows, Array]:
+    """Return the inputs of a problem by their moment, and their moment with the targets T."""
     side = problem.inputs
     if side.sample is not None and isinstance(side.items, np.ndarray):
-        return moment_sums_in_blocks(problem, side.map, side.sample, outputs)
-    map, U = side.coordinates
-    at = LowRankRows.of(map, U, problem.weights, problem.intercept)
-    return at.map, at.moment, at.mean, at.rows.T @ outputs.rows
+        assert side.features is not None
+        with few_threads(side.features.rank):
+            return moments_in_blocks(problem, side.map, side.sample, T)
+    at = low_rank_rows(problem)
+    return at, at.rows.T @ T
 
 
-def moment_sums_in_blocks(
-    problem: Problem, map: FeatureMap, sample: np.ndarray, outputs: OutputRows
-) -> Sums:
-    """Return what `moment_sums` returns, with input coordinates computed in blocks."""
+def moments_in_blocks(
+    problem: Problem, map: FeatureMap, sample: np.ndarray, T: Array
+) -> tuple[LowRankRows, Array]:
+    """Return what `moments_with` returns, with input coordinates computed in blocks."""
     X, n = problem.inputs.items, problem.n
     bare, W, some = bare_map(map, take(X, sample[:FEW]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted
     weigh = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
 
     def rows(block: slice) -> tuple[Array, Array, Array]:
-        U, V = bare.transform(part(X, block)) - origin, outputs.rows[block]
+        U, V = bare.transform(part(X, block)) - origin, T[block]
         roots: Any = 1.0 if weigh is None else weigh[block]
         return (U if weigh is None else roots * U), V, roots
 
-    step = rows_at_once(some.shape[1] + outputs.rows.shape[1])
+    step = rows_at_once(some.shape[1] + T.shape[1])
     found = row_sums(rows, n, step, problem.inputs.kernel.on_vectors)
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
@@ -326,7 +358,8 @@ def moment_sums_in_blocks(
     about = u / problem.total if problem.intercept else -origin
     uu = uu - np.outer(u, about) - np.outer(about, u - problem.total * about)
     mean = origin + about if problem.intercept else None
-    return map, uu, mean, uv - np.outer(about, found.v)
+    at = LowRankRows(map, None, mean, uu, problem.weights, problem.total)
+    return at, uv - np.outer(about, found.v)
 
 
 def ridge(moments: Moments, B: Any, alpha: float) -> Array:

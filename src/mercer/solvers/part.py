@@ -163,6 +163,11 @@ class Part:
         """Whether all directions have the same operator eigenvalue b, as for the identity."""
         return self.b.shape[0] == 0 or bool(namespace(self.b).all(self.b == self.b[:1]))
 
+    @property
+    def positive_multiple(self) -> bool:
+        """Whether the operator is a positive multiple of the identity on these directions."""
+        return self.alike and self.b.shape[0] > 0 and float(self.b[0]) > 0
+
     def _eigenvalues(self) -> Array:
         """Return s_p b_j, input times operator eigenvalues; one column if all b_j are equal."""
         return self.inputs.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]

@@ -21,7 +21,7 @@ from .._base.plan import SPECTRAL_SQUARES, require_exact
 from ..kernels import Precomputed
 from ..losses import Loss, column_medians, shorten_rows
 from ..problem import Problem, Side, Want
-from .exact import exact_inputs, factor_separable, spectral_moments
+from .exact import exact_inputs, factor_projected
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization, Method, Solution
 from .inputs import InputSpectrum
@@ -73,7 +73,7 @@ class Refit(Method):
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation with the operator learnt at `alpha`, and the fitted loss."""
-        return factor_at_ridge(self.problem, self.inputs, self.outputs, alpha), None
+        return factor_projected(self.problem, self.inputs, self.outputs, alpha), None
 
     def solution(self, alpha: float) -> Solution:
         """Return the fitted map g for the ridge parameter `alpha`."""
@@ -124,7 +124,7 @@ class Refit(Method):
             U = whole.at.coordinates
             some, rest = (U[index] if issparse(U) else take(U, index) for index in (train, test))
             at = LowRankRows.of(whole.at.map, some, weights, problem.intercept)
-            low = LowRankInputs(at)
+            low = LowRankInputs(lambda: at)
             rest = rest if low.mean is None else rest - low.mean
             return low, dense(rest @ low.P) * namespace(low.s).sqrt(low.s)
         kernel, X = problem.inputs.kernel, problem.inputs.items
@@ -157,7 +157,7 @@ class Refit(Method):
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
-        return factor_at_ridge(self.problem, self.inputs, self.outputs, 1.0).scale
+        return factor_projected(self.problem, self.inputs, self.outputs, 1.0).scale
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
@@ -166,15 +166,6 @@ def _factored_inputs(problem: Problem) -> InputSpectrum:
     if side.features is None:
         return exact_inputs(problem, direct=False)
     return low_rank_inputs(problem)
-
-
-def factor_at_ridge(
-    problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float
-) -> Factorization:
-    """Return the factorisation of a separable problem, with the operator learnt at `alpha`."""
-    EV = namespace(outputs.rows).matrix_transpose(inputs.E) @ outputs.rows
-    moments = spectral_moments(inputs, outputs.rows, EV)
-    return factor_separable(problem, inputs, outputs, moments, EV, alpha)
 
 
 class RobustRefit(Refit):
@@ -202,13 +193,13 @@ class RobustRefit(Refit):
     @cached_property
     def _fixed_operator(self) -> Factorization:
         """The factorisation of the shortened outputs, for operators that do not depend on α."""
-        return factor_at_ridge(self.problem, self.inputs, self.shortened_outputs, 1.0)
+        return factor_projected(self.problem, self.inputs, self.shortened_outputs, 1.0)
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation of the outputs cleaned at `alpha`, and the fitted loss."""
         given: Any = self.problem.loss
         if self.problem.kernel.operator.learnt:
-            base = factor_at_ridge(self.problem, self.inputs, self.shortened_outputs, alpha)
+            base = factor_projected(self.problem, self.inputs, self.shortened_outputs, alpha)
         else:
             base = self._fixed_operator
         parts = _with_outputs(base, self.shortened_outputs)  # the shorten_rows ones, to start with

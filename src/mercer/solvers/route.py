@@ -1,8 +1,4 @@
-"""The ways to solve ridge problems, and how one of them is chosen.
-
-"cholesky" and "spectral" call the same function. `exact` decides between them by the operator,
-`Want.single` and `solver=`; their entries here have the costs.
-"""
+"""The ways to solve ridge problems, and how one of them is chosen."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
 from .by_direction import by_direction, directions_refusal
 from .coupled import coupled_refusal, dense, products, products_refusal
-from .exact import exact
+from .exact import cholesky, spectral
 from .factorization import Factorization
 from .images import image_refusal, images
 from .low_rank import low_rank
@@ -35,7 +31,7 @@ class Solver:
     Attributes
     ----------
     name
-        What `solver=` and `plan` call it.
+        What `plan` calls it.
     build
         The function that factors a problem.
     refuses
@@ -43,12 +39,15 @@ class Solver:
         None for a solver that accepts all of them.
     costs
         The method of `Sizes` that returns its cost.
+    requested_by
+        The values of `solver=` that stand for it, other than "auto".
     """
 
     name: str
     build: Callable[[Problem, Want, Cache], Factorization]
     refuses: Callable[[Problem, Want], str | None] | None = None
     costs: Callable[[Sizes], Route] = Sizes.spectral
+    requested_by: tuple[str, ...] = ()
 
     def reason(self, problem: Problem, want: Want) -> str | None:
         """Return why this solver does not accept a problem of its kind; None if it does."""
@@ -64,73 +63,57 @@ def _several_refusal(problem: Problem, want: Want) -> str | None:
     return None if want.single else "several ridges or left-out predictions are needed"
 
 
-CHOLESKY = Solver("cholesky", exact, _several_refusal, Sizes.cholesky)
-SPECTRAL = Solver("spectral", exact)
-LOW_RANK = Solver("low rank", low_rank, costs=Sizes.low_rank)
-STREAMED = Solver("streamed", streamed, stream_refusal, Sizes.streamed)
-SOLVERS_BY_KIND: dict[str, tuple[Solver, ...]] = {
-    "streamed": (STREAMED,),
-    "refit": (Solver("refit", refit),),
-    "operator features": (
-        Solver("operator features", operator_features, feature_refusal, Sizes.low_rank),
-    ),
-    "low rank": (LOW_RANK,),
-    "identity": (CHOLESKY, SPECTRAL),
-    "exact": (SPECTRAL,),
-    "symmetric": (
-        Solver("shifts", shifts, shift_refusal, Sizes.cholesky),
-        Solver("images", images, image_refusal),
-    ),
-    "windows": (Solver("windows", shared, shared_refusal, Sizes.low_rank),),
-    "coupled": (
-        Solver("by direction", by_direction, directions_refusal),
-        Solver("dense", dense, coupled_refusal),
-        Solver("cg", products, products_refusal),
-    ),
-}
-"""The solvers for each kind of problem; of two with equal cost, the first is used."""
-SOLVERS: tuple[Solver, ...] = tuple(
-    dict.fromkeys(way for ways in SOLVERS_BY_KIND.values() for way in ways)
-)
-NAMES = ("auto", "cholesky", "spectral", "dense", "cg")
-"""What `solver=` may be, other than a `BlockConjugateGradient`."""
-SOLVERS_BY_NAME = {
-    "cholesky": {"cholesky", "low rank", "streamed"},
-    "spectral": {"spectral", "low rank", "streamed", "refit"},
-    "dense": {"dense"},
-    "cg": {"cg"},
-}
-"""The solvers that a name of `solver=` stands for."""
-COUPLED = {"dense", "cg"}
-"""The names for kernels that do not separate; the others are for those that do."""
+CHOLESKY = Solver("cholesky", cholesky, _several_refusal, Sizes.cholesky, ("cholesky",))
+SPECTRAL = Solver("spectral", spectral, requested_by=("spectral",))
+LOW_RANK = Solver("low rank", low_rank, None, Sizes.low_rank, ("cholesky", "spectral"))
+STREAMED = Solver("streamed", streamed, stream_refusal, Sizes.streamed, ("cholesky", "spectral"))
+REFIT = Solver("refit", refit, requested_by=("spectral",))
+FEATURES = Solver("operator features", operator_features, feature_refusal, Sizes.low_rank)
+SHIFTS = Solver("shifts", shifts, shift_refusal, Sizes.cholesky)
+IMAGES = Solver("images", images, image_refusal)
+WINDOWS = Solver("windows", shared, shared_refusal, Sizes.low_rank)
+BY_DIRECTION = Solver("by direction", by_direction, directions_refusal)
+DENSE = Solver("dense", dense, coupled_refusal, requested_by=("dense",))
+PRODUCTS = Solver("cg", products, products_refusal, requested_by=("cg",))
+SOLVERS = (
+    CHOLESKY, SPECTRAL, LOW_RANK, STREAMED, REFIT, FEATURES, SHIFTS, IMAGES, WINDOWS, BY_DIRECTION,
+    DENSE, PRODUCTS,
+)  # fmt: skip
+SEPARABLE_NAMES, COUPLED_NAMES = ("auto", "cholesky", "spectral"), ("auto", "dense", "cg")
+"""What `solver=` may be for kernels that separate and for those that do not."""
 
 
-def kind_of(problem: Problem, want: Want) -> str:
-    """Return the kind of a problem, a key of `SOLVERS_BY_KIND`."""
-    features, kernel = problem.inputs.features, problem.kernel
+def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
+    """Return the solvers for a problem of this kind, the most general one last.
+
+    Of two with equal cost the first is used.
+    """
+    kernel = problem.kernel
     if problem.gathered is not None:
-        return "streamed"
+        return (STREAMED,)
     if problem.symmetry is not None:
-        return "symmetric"
-    if features is not None and features.operator_valued:
-        return "operator features"
+        return SHIFTS, IMAGES
+    if problem.operator_features:
+        return (FEATURES,)
     if kernel.over_windows:
-        return "windows"
+        return (WINDOWS,)
     if not kernel.separable:
-        return "coupled"
+        return BY_DIRECTION, DENSE, PRODUCTS
     if want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
-        return "refit"
-    if features is not None:
-        return "low rank"
-    return "exact" if kernel.operator.uniform is None else "identity"
+        return (REFIT,)
+    if problem.inputs.features is not None:
+        return (LOW_RANK,)
+    return (SPECTRAL,) if kernel.operator.uniform is None else (CHOLESKY, SPECTRAL)
 
 
 def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
     """Return the solvers that accept a problem; raise ValueError with a reason if none does."""
-    ways = SOLVERS_BY_KIND[kind_of(problem, want)]
+    ways = solvers_for(problem, want)
     if want.solver != "auto":
         check_name(want.solver, problem)
-        ways = _solvers_named(want.solver, ways)
+        iterative = isinstance(want.solver, BlockConjugateGradient)
+        name = "cg" if iterative else want.solver
+        ways = tuple(solver for solver in ways if name in solver.requested_by)
     reasons = [solver.reason(problem, want) for solver in ways]
     accepted = [solver for solver, reason in zip(ways, reasons, strict=True) if reason is None]
     if not accepted:
@@ -140,7 +123,7 @@ def accepting_solvers(problem: Problem, want: Want) -> list[Solver]:
 
 def route(problem: Problem, want: Want) -> Solver:
     """Return the cheapest solver that accepts a problem and fits into memory."""
-    ways = SOLVERS_BY_KIND[kind_of(problem, want)]
+    ways = solvers_for(problem, want)
     if len(ways) == 1 and ways[0].refuses is None and want.solver == "auto":
         return ways[0]
     ways = tuple(accepting_solvers(problem, want))
@@ -160,9 +143,10 @@ def factor(problem: Problem, want: Want, cache: Cache | None = None) -> Factoriz
 def check_name(solver: Any, problem: Problem | None = None) -> None:
     """Raise an error if `solver` does not exist or does not suit the kernel."""
     iterative = isinstance(solver, BlockConjugateGradient)
-    if not iterative and solver not in NAMES:
+    names = dict.fromkeys(SEPARABLE_NAMES + COUPLED_NAMES)
+    if not iterative and solver not in names:
         raise ValueError(
-            f"solver must be one of {NAMES} or a BlockConjugateGradient, got {solver!r}."
+            f"solver must be one of {tuple(names)} or a BlockConjugateGradient, got {solver!r}."
         )
     if problem is None:
         return
@@ -171,9 +155,9 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
             f"features={problem.inputs.features} are solved directly, not by {solver!r}."
         )
     separable = problem.kernel.separable
-    if separable == (iterative or solver in COUPLED):
+    fits = SEPARABLE_NAMES if separable else COUPLED_NAMES
+    if (iterative and separable) or not (iterative or solver in fits):
         kind = "separates" if separable else "does not separate"
-        fits = NAMES[:3] if separable else ("auto", "dense", "cg")
         raise ValueError(
             f"solver={solver!r} is not for {problem.kernel}, which {kind}: use one of {fits}."
         )
@@ -183,12 +167,6 @@ def check_name(solver: Any, problem: Problem | None = None) -> None:
             "solver='cholesky' is for the identity operator (times any number) and the square "
             "loss; use solver='auto'."
         )
-
-
-def _solvers_named(solver: Any, ways: tuple[Solver, ...]) -> tuple[Solver, ...]:
-    """Return those of the solvers `ways` that a value of `solver=` stands for."""
-    names = SOLVERS_BY_NAME["cg" if isinstance(solver, BlockConjugateGradient) else solver]
-    return tuple(way for way in ways if way.name in names)
 
 
 def _general_reason(want: Want, reasons: list[str]) -> str:

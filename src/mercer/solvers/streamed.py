@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,9 @@ from ..problem import Problem, Want
 from .exact import factor_separable
 from .factorization import Factorization, Method, Solution
 from .left_out import LeaveOneOut
-from .low_rank import LowRankInputs, LowRankRows, MomentSolution, Sums
+from .low_rank import LowRankInputs, LowRankRows, centred_rows
 from .outputs import Cache, OutputRows
-from .part import LazyParts, Part
+from .part import Part
 from .weights import NoWeights
 
 ROWS = 1024
@@ -50,16 +51,8 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     outputs = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
     if problem.kernel.operator.learnt:
         return stream.parts(problem, stream.inputs(problem), outputs, want.alphas[0])
-    kernel = problem.inputs.kernel
-    if problem.kernel.operator.uniform is None or want.solver == "spectral" or not want.single:
-        return stream.parts(problem, cache.inputs(kernel, stream.inputs, problem), outputs)
-
-    def make() -> Part:
-        return stream.parts(problem, stream.inputs(problem), outputs).parts[0]
-
-    solution = MomentSolution(problem, outputs, lambda: stream.sums(problem), NoWeights())
-    parts = LazyParts([make], True)
-    return Factorization(problem, problem.kernel, outputs, parts, method=solution)
+    inputs = cache.inputs(problem.inputs.kernel, stream.inputs, problem)
+    return stream.parts(problem, inputs, outputs)
 
 
 @dataclass(frozen=True)
@@ -91,10 +84,25 @@ class StreamMoments:
         return cls(gathered.moments.about(u, v), (u, v), (a + u, b + v))
 
     def inputs(self, problem: Problem) -> LowRankInputs:
-        """Return the spectrum of the input moment of all pairs, with the stored sample as rows."""
+        """Return the inputs by the moment of all pairs, with the stored sample as rows."""
+        return LowRankInputs(
+            partial(self._sampled_rows, problem), partial(self._moments_with, problem)
+        )
+
+    def _rows(self, problem: Problem) -> LowRankRows:
+        """Return the inputs by the moment of all pairs, without rows."""
         m, map = self.moments, problem.gathered.inputs
-        at = LowRankRows(map, m.vu[:0, :], self.origins[0], m.uu, None, float(m.n), False)
-        return LowRankInputs(at).at_pairs(problem.inputs.items, problem.weights)
+        return LowRankRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
+
+    def _sampled_rows(self, problem: Problem) -> LowRankRows:
+        """Return the inputs by the moment of all pairs, with the stored sample as rows."""
+        at, w = self._rows(problem), problem.weights
+        return replace(at, rows=centred_rows(at.map, problem.inputs.items, w, at.mean), weights=w)
+
+    def _moments_with(self, problem: Problem, T: Array) -> tuple[LowRankRows, Array]:
+        """Return the inputs and their moment with the outputs; T is not used."""
+        at, vu = self._rows(problem), self.moments.vu
+        return replace(at, moment=at.moment + 0.0), namespace(vu).matrix_transpose(vu)
 
     def parts(
         self,
@@ -105,19 +113,27 @@ class StreamMoments:
     ) -> Factorization:
         """Return the factorisation of the stream; with `alpha` the operator is learnt at it."""
         m, xp = self.moments, namespace(self.moments.vu)
-        vu = self._without_rounding(m.vu @ inputs.P)
-        EV = xp.matrix_transpose(vu) / xp.sqrt(inputs.s)[:, None]
-        rotated = Moments(m.n, inputs.s, vu, m.vv)
-        found = factor_separable(problem, inputs, outputs, rotated, EV, alpha)
+        if problem.kernel.operator.uniform is None:
+            vu = self._rotated(inputs)
+            rotated = Moments(m.n, inputs.s, vu, m.vv)
+            EV = self._projected(inputs)
+            found = factor_separable(problem, inputs, outputs, rotated, EV, alpha)
+        else:  # no spectrum for one solution
+            found = factor_separable(problem, inputs, outputs, m)
+            found.parts[0].products = partial(self._projected, inputs)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
         found.parts[0].everything = float(m.n), xp.linalg.diagonal(vv)
         return found
 
-    def sums(self, problem: Problem) -> Sums:
-        """Return the moments as the tuple `Sums` that `MomentSolution` needs."""
-        turn = namespace(self.moments.vu).matrix_transpose
-        return problem.gathered.inputs, self.moments.uu, self.origins[0], turn(self.moments.vu)
+    def _rotated(self, inputs: LowRankInputs) -> Array:
+        """Return the moment of outputs with inputs along the eigenvectors of the inputs."""
+        return self._without_rounding(self.moments.vu @ inputs.P)
+
+    def _projected(self, inputs: LowRankInputs) -> Array:
+        """Return EᵀV over all pairs, the outputs V in the input eigenvectors E."""
+        xp = namespace(self.moments.vu)
+        return xp.matrix_transpose(self._rotated(inputs)) / xp.sqrt(inputs.s)[:, None]
 
     def _without_rounding(self, vu: Array) -> Array:
         """Set entries of the output-input moment `vu` that are rounding errors to zero."""

@@ -56,6 +56,14 @@ class DualWeights(FeatureMap):
         gram = InputGram(self.kernel, self.X, self.sample_weight, self.intercept)
         return gram, factor_with_ridge(gram.reduced_gram(), self.alpha)
 
+    @property
+    def is_accurate(self) -> bool:
+        """Whether α exceeds the rounding errors of K."""
+        try:
+            return self.factored is not None
+        except np.linalg.LinAlgError:
+            return False
+
     def solve(self, T: Array) -> Array:
         """Return (√w K √w + αI)⁻¹T, restricted to the complement of the constants."""
         gram, factor = self.factored

@@ -13,7 +13,7 @@ from ...kernels import RBF
 from ...operators import ConditionalCovariance, Covariance, Identity, Operator
 from ...problem import Problem, Side, Want
 from ...solvers import Cache
-from ...solvers.exact import exact
+from ...solvers.exact import spectral
 
 KNOWN = 400
 """Digits that are learnt from; the others can be picked."""
@@ -90,7 +90,7 @@ class Digits:
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
         sides = Side(kernel, kernel.check(X)), Side(output_kernel, Y)
         problem = Problem(*sides, kernel * operator)
-        model: Any = exact(problem, Want(ALPHAS, left_out=True), Cache())
+        model: Any = spectral(problem, Want(ALPHAS, left_out=True), Cache())
         risks = [left_out.risk() for left_out in model.left_out(list(ALPHAS))]
         return model, {
             "risk": [list(ALPHAS), risks],
