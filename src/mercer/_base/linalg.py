@@ -147,6 +147,16 @@ def adjoint(A: Array) -> Array:
     return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
 
 
+def inner_product(A: Array, B: Array) -> float:
+    """Return the Frobenius inner product of two real matrices, Σ_ij A_ij B_ij."""
+    return float(namespace(A).sum(A * B))
+
+
+def frobenius_norm(A: Array) -> float:
+    """Return the Frobenius norm of a real matrix."""
+    return inner_product(A, A) ** 0.5
+
+
 def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
     """Return columns `rows` of the n × n identity, as an array like `like_this`."""
     eye = np.zeros((n, len(rows)))

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace, take
-from .._base.linalg import NotPositiveSemidefinite
+from .._base.linalg import NotPositiveSemidefinite, frobenius_norm, inner_product
 from ..operators import BlockGram
 from .preconditioners import Preconditioner, no_preconditioner, preconditioner
 from .reduction import Reduction
@@ -161,16 +161,16 @@ class BlockConjugateGradient:
         `product` multiplies by the matrix, `precondition_residual` by the preconditioner.
         """
         D, R = namespace(V).zeros_like(V), V
-        goal = _frobenius_norm(R)
+        goal = frobenius_norm(R)
         if goal == 0:
             return D, 0, 0.0
         Z = precondition_residual(R)
-        P, now = Z, _inner_product(R, Z)
+        P, now = Z, inner_product(R, Z)
         done = 0
         while done < self.rounds:
             done += 1
             GP = product(P)
-            bent = _inner_product(P, GP)
+            bent = inner_product(P, GP)
             if bent <= 0:
                 raise NotPositiveSemidefinite(
                     "the operator-valued kernel is not positive: ⟨c, (G + αI) c⟩ is "
@@ -179,12 +179,12 @@ class BlockConjugateGradient:
             step = now / bent
             D = D + step * P
             R = V - product(D) if done % FRESH == 0 else R - step * GP
-            if _frobenius_norm(R) <= self.tolerance * goal:
+            if frobenius_norm(R) <= self.tolerance * goal:
                 break
             Z = precondition_residual(R)
-            before, now = now, _inner_product(R, Z)
+            before, now = now, inner_product(R, Z)
             P = Z + (now / before) * P
-        return D, done, _frobenius_norm(R) / goal
+        return D, done, frobenius_norm(R) / goal
 
 
 class WeightedGram(BlockGram):
@@ -206,16 +206,6 @@ class WeightedGram(BlockGram):
     def landmarks(self, number: int) -> np.ndarray:
         """Return the slots that the unweighted Gram matrix selects as landmarks."""
         return self.gram.landmarks(number)
-
-
-def _inner_product(A: Array, B: Array) -> float:
-    """Return the Frobenius inner product of two matrices, Σ_ij A_ij B_ij."""
-    return float(namespace(A).sum(A * B))
-
-
-def _frobenius_norm(A: Array) -> float:
-    """Return the Frobenius norm of a matrix."""
-    return float(np.sqrt(_inner_product(A, A)))
 
 
 @dataclass(frozen=True)

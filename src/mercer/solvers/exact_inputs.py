@@ -11,12 +11,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, Items, count, is_foreign, like, namespace, take
-from .._base.linalg import adjoint, eigh, factor_with_ridge, product, solve_triangular
+from .._base.linalg import adjoint, factor_with_ridge, product, solve_triangular
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import Spanned
 from .inputs import FittedMap, InputSpectrum, Located
-from .reduction import Reduction, weighted_mean
+from .reduction import Reduction, largest_entry, weighted_mean
 
 REFINED = 1e-7
 """Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
@@ -76,9 +76,7 @@ class InputGram:
         else:
             K = kernel.checked_gram(self.X)
             self.means = weighted_mean(K, self.weights) if self.intercept else None
-        xp = namespace(K)
-        self.scale = float(xp.max(xp.linalg.diagonal(K)))
-        self.scale *= 1.0 if self.weights is None else float(self.weights.max())
+        self.scale = largest_entry(K, self.weights)
         return K
 
     def kernel_values(self, A: Items) -> Array:
@@ -176,8 +174,7 @@ class ExactInputs(InputSpectrum):
     def _factor(self, A: Array) -> tuple[Array, Array, int]:
         """Return the spectrum of the reduced Gram matrix A, which is overwritten."""
         gram = self.gram
-        s, E = eigh(A, "Gram matrix", False, gram.scale, True, gram.reduction.lightest)
-        E = gram.reduction.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
+        s, E = gram.reduction.eigh(A, "Gram matrix", gram.scale)
         directions = int(s.shape[0])
         width = directions if gram.width is None else gram.width
         alike = not bool(namespace(s).any(s > 0))

@@ -25,7 +25,6 @@ from .left_out import (
     left_out_density,
     left_out_noise,
     residuals_and_total,
-    solve_systems,
 )
 from .outputs import Basis, OutputRows, in_order
 from .part import Part
@@ -418,14 +417,7 @@ class Factorization:
             return like(np.zeros((number, q)), at.Z)
         n = self.problem.n
         own = part.rows_of(np.concatenate([examples + n * i for i in range(self.copies)]))
-        E = part.inputs.rows(own)
-        rest = part.residual_blocks([ridge], own[None, :], E)[0, 0, :, :, :]
-        (R,) = part.residual_rows(own, [ridge], E)
-        if rest.shape[0] == 1:
-            e = solve_systems(rest[0, :, :], R)
-        else:
-            columns = solve_systems(rest, namespace(R).matrix_transpose(R)[:, :, None])
-            e = namespace(R).matrix_transpose(columns[:, :, 0])
+        e = LeaveOneOut(part).solve_groups(None, [ridge], own[None, :])[0, :, :]
         if part.slots is not None:
             e = e + part.unknown_constants(part.slots.owners, own)
         return part.shift(at, own, e, ridge)

@@ -8,7 +8,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from .._base.arrays import Array, namespace, take
-from .._base.linalg import EPS, PositiveDefinite, add_ridge, check_gram, eigh
+from .._base.linalg import EPS, PositiveDefinite, add_ridge, check_gram, eigh, inner_product
 from .._base.symmetric import full
 from ..operators import BlockGram
 
@@ -64,7 +64,7 @@ def separable(gram: BlockGram, alpha: float) -> Preconditioner:
 
 def _nearest_weights(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the terms in the factors K̄ and B̄ of the nearest Kronecker product."""
-    k, b = (np.array([[_inner_product(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
+    k, b = (np.array([[inner_product(S, T) for T in parts] for S in parts]) for parts in (Ks, Bs))
     # b k has the spectrum of the symmetric k^{1/2} b k^{1/2}; T × T, so powers are plenty
     x = np.ones(len(Ks))
     for _ in range(100):
@@ -72,11 +72,6 @@ def _nearest_weights(Ks: list[Array], Bs: list[Array]) -> tuple[np.ndarray, np.n
         x /= np.linalg.norm(x)
     y = k @ x
     return x, y / float(x @ k @ x)
-
-
-def _inner_product(S: Array, T: Array) -> float:
-    """Return the Frobenius inner product of two matrices."""
-    return float(namespace(S).sum(S * T))
 
 
 def _weighted_sum(weights: np.ndarray, parts: list[Array]) -> Array:

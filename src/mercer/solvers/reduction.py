@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dgemv
 
 from .._base.arrays import Array, is_foreign, like, namespace, take
-from .._base.linalg import adjoint
+from .._base.linalg import adjoint, eigh
 from .._base.threads import MANY, in_passes
 
 
@@ -135,6 +135,14 @@ class Reduction:
             rows = self._reflected(take(namespace(A).concat([zeros, A]), positions))
         return rows if self.order is None else take(rows, np.argsort(self.order))
 
+    def eigh(self, A: Array, what: str, scale: float) -> tuple[Array, Array]:
+        """Return the eigenvalues of the reduced matrix A, and its eigenvectors over all examples.
+
+        A is overwritten. `what` names it in errors, and `scale` is its size before the reduction.
+        """
+        s, E = eigh(A, what, False, scale, True, self.lightest)
+        return s, self.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
+
     def remove_constants(self, V: Array) -> Array:
         """Return V - NNᵀV, V without the constants that the intercept fits."""
         if self.N is None:
@@ -158,6 +166,13 @@ def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
 
     in_passes(fill, *A.shape)
     return made
+
+
+def largest_entry(K: Array, weights: np.ndarray | None) -> float:
+    """Return a bound on the entries of √w K √w, for a positive semidefinite matrix K."""
+    xp = namespace(K)
+    largest = float(xp.max(abs(xp.linalg.diagonal(K))))
+    return largest if weights is None else largest * float(weights.max())
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

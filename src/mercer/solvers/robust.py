@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._base.arrays import Array, like, namespace
+from .._base.linalg import frobenius_norm
 from ..losses import Loss, median_length
 from .part import Part
 
@@ -70,7 +71,7 @@ def clean_outputs(
         mixed = RELAXED * (V - G) + (1.0 - RELAXED) * R
         before, R = R, _rescale_rows(mixed + S, partial(loss.proximal, tau=tau / w))
         S = S + mixed - R
-        primal, dual = _frobenius_norm(V - G - R) / size, _frobenius_norm(R - before) / size
+        primal, dual = frobenius_norm(V - G - R) / size, frobenius_norm(R - before) / size
         if max(primal, dual) <= loss.tol:
             break
         if step % EVERY == 0:
@@ -91,11 +92,6 @@ def row_lengths(R: Array) -> Array:
     """Return the Euclidean length of each row of R."""
     xp = namespace(R)
     return xp.sqrt(xp.sum(R * R, axis=1))
-
-
-def _frobenius_norm(R: Array) -> float:
-    """Return the Frobenius norm of a matrix."""
-    return math.sqrt(float(namespace(R).sum(R * R)))
 
 
 def _rescale_rows(R: Array, function: Callable[[Array], Array]) -> Array:

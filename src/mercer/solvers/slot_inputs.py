@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, put, take
-from .._base.linalg import eigh, factor_with_ridge
+from .._base.linalg import factor_with_ridge
 from .._base.memory import GIB, SHARE, available
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
 from .inputs import FittedMap, InputSpectrum, Located
-from .reduction import Reduction
+from .reduction import Reduction, largest_entry
 from .weights import CoupledMap
 
 DENSE_SQUARES = 4.0
@@ -138,13 +138,10 @@ class GramInputs(SlotInputs):
         """Compute the eigendecomposition that `spectrum` returns."""
         K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
         means = self.slots.means(K, weights) if self.intercept else None
-        scale = float(namespace(K).max(namespace(K).linalg.diagonal(K)))  # rounding is relative
-        scale *= 1.0 if weights is None else float(weights.max())
+        scale = largest_entry(K, weights)  # rounding is relative
         reduction = Reduction.of(weights, self.intercept, K, self.slots.places)
         A = reduction.reduce_gram(K)
-        what = "operator-valued Gram matrix"
-        s, E = eigh(A, what, False, scale, True, reduction.lightest)
-        E = reduction.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
+        s, E = reduction.eigh(A, "operator-valued Gram matrix", scale)
         return s, E, reduction, means
 
     s = property(lambda self: self.spectrum[0])
