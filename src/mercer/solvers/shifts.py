@@ -6,9 +6,9 @@ problem of its own.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.fft
@@ -30,12 +30,11 @@ from .._base.threads import cores
 from ..features import Explicit
 from ..features.landmarks import Spanned
 from ..problem import Problem, Want
-from .exact_inputs import ExactInputs
+from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
 from .inputs import FittedMap
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
-from .reduction import Reduction, weighted_mean
 
 INVARIANT = 1e-9
 """How much kernel values may change under shifts by rounding."""
@@ -86,7 +85,9 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     parts = []
     for number, mode in enumerate(np.ndindex(*basis.half)):
         target = _real_copy(T[mode]) if basis.is_real(mode) else T[mode]
-        inputs = ExactInputs(ModeGram(values, mode, problem.intercept and not any(mode)))
+        intercept = problem.intercept and not any(mode)
+        kernel = ModeKernel(values, mode)
+        inputs = ExactInputs(InputGram(kernel, values.X, problem.weights, intercept))
         b = like(np.full(basis.others, problem.operator_scale), outputs.rows)
         columns = number * basis.others + np.arange(basis.others)
         parts.append(Part(inputs, b, target, columns=columns, times=basis.copies_of(mode)))
@@ -94,7 +95,7 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     def join(fits: list[FittedMap]) -> FittedMap:
         """Return the map of dual coefficients on all images of the training inputs."""
         xp = namespace(outputs.rows)
-        duals: Any = [dual for dual, _ in fits]
+        duals: Any = [map.coefficients for map, _ in fits]
         C = basis.to_real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
         C = C / len(group)
         coef = concatenated([act(C) for act in group.outputs])
@@ -225,7 +226,7 @@ class ShiftValues:
 
     def __init__(self, problem: Problem, basis: FourierBasis):
         self.kernel, self.X, self.basis = problem.inputs.kernel, problem.inputs.items, basis
-        self.weights, self.group = problem.weights, problem.symmetry
+        self.group = problem.symmetry
         self.seen: tuple[Any, Any, Any] = (None, None, None)
 
     @cached_property
@@ -294,57 +295,36 @@ class ShiftValues:
         return self.seen[2]
 
 
-class ModeGram:
-    """One Fourier mode of the kernel values, with the methods that `ExactInputs` uses."""
+@dataclass(frozen=True)
+class ModeKernel:
+    """One Fourier mode of a kernel over shifts, with the methods that `InputGram` uses.
 
-    width = None
-    reduction: Any = None
-    scale = 0.0
+    Attributes
+    ----------
+    values
+        The kernel values of all modes, shared by them.
+    mode
+        The mode.
+    """
 
-    def __init__(self, values: ShiftValues, mode: tuple[int, ...], intercept: bool):
-        self.values, self.mode, self.intercept = values, mode, intercept
-        self.real = values.basis.is_real(mode)
-        self.X, self.weights, self.means = values.X, values.weights, None
+    values: ShiftValues
+    mode: tuple[int, ...]
+
+    features: ClassVar[None] = None
 
     def _this_mode(self, A: Array) -> Array:
-        """Return this mode's entry of an array over all modes."""
-        return _real_copy(A[self.mode]) if self.real else A[self.mode]
+        """Return this mode's entry of an array over all modes, real if the mode is."""
+        real = self.values.basis.is_real(self.mode)
+        return _real_copy(A[self.mode]) if real else A[self.mode]
 
-    def reduced_gram(self) -> Array:
-        """Return this mode's Gram matrix with weights applied and the intercept projected out."""
-        K = self._this_mode(self.values.modes)
-        if self.intercept:
-            self.means = weighted_mean(K, self.weights)
-        xp = namespace(K)
-        self.scale = float(xp.max(abs(xp.linalg.diagonal(K))))
-        self.scale *= 1.0 if self.weights is None else float(self.weights.max())
-        self.reduction = Reduction.of(self.weights, self.intercept, K)
-        return self.reduction.reduce_gram(K) + 0.0
+    def __call__(self, A: Items, X: Items) -> Array:
+        """Return this mode of the kernel values of new inputs A with the training inputs X."""
+        return self._this_mode(self.values.kernel_values(A))
 
-    def kernel_values(self, A: Items) -> Array:
-        """Return this mode of k(A, X) for new inputs, centred if there is an intercept."""
-        K = self._this_mode(self.values.kernel_values(A))
-        return K if self.means is None else K - self.means
+    def checked_gram(self, X: Items) -> Array:
+        """Return this mode of the Gram matrix of the training inputs X."""
+        return self._this_mode(self.values.modes)
 
-    def prior_variances(self, A: Items, values: Array) -> Array:
-        """Return this mode of k(a, a) for new inputs, centred if there is an intercept.
-
-        `values` are the `kernel_values(A)`.
-        """
-        own = self._this_mode(self.values.prior_variances(A))
-        own = own if self.real else _real_copy(own)
-        if self.means is None:
-            return own
-        rows = weighted_mean(namespace(values).matrix_transpose(values), self.weights)
-        level = float(weighted_mean(self.means[:, None], self.weights)[0])
-        return own - 2.0 * rows - level
-
-    def dual_map(self, coef: Array) -> Any:
-        """Return the dual coefficients √w ∘ coef of this mode, and the mean of their map."""
-        coef = self.reduction.weighted(coef)
-        return coef, 0.0 if self.means is None else self.means @ coef
-
-    def gram_times(self, A: Array) -> Array:
-        """Return this mode's Gram matrix times A, centred if there is an intercept."""
-        KA = self._this_mode(self.values.modes) @ A
-        return KA - weighted_mean(KA, self.weights) if self.intercept else KA
+    def diag(self, A: Items) -> Array:
+        """Return this mode of k(a, shifted a) for every new input a, a real number."""
+        return _real_copy(self.values.prior_variances(A)[self.mode])
