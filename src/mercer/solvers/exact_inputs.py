@@ -167,20 +167,17 @@ class ExactInputs(InputSpectrum):
         They are computed when first needed. Eigenvalues beyond the number of finite features are
         rounding errors, which a small ridge would magnify at new inputs: they are set to zero.
         """
-        if self.known is None:
-            self.known = self._factor(self.gram.reduced_gram())
-        return self.known
-
-    def _factor(self, A: Array) -> tuple[Array, Array, int]:
-        """Return the spectrum of the reduced Gram matrix A, which is overwritten."""
-        gram = self.gram
+        if self.known is not None:
+            return self.known
+        gram, A = self.gram, self.gram.reduced_gram()
         s, E = gram.reduction.eigh(A, "Gram matrix", gram.scale)
         directions = int(s.shape[0])
         width = directions if gram.width is None else gram.width
         alike = not bool(namespace(s).any(s > 0))
         null = directions if alike else max(0, directions - width)
         s[:null] = 0.0
-        return s, E, null
+        self.known = s, E, null
+        return self.known
 
     @property
     def s(self) -> Array:
@@ -225,7 +222,6 @@ class ExactInputs(InputSpectrum):
             return self
         gram = self.gram.reduced_gram()
         if alpha <= REFINED * scale * float(abs(namespace(gram).linalg.trace(gram))):
-            self.known = self._factor(gram)
             return self
         try:
             factor = factor_with_ridge(gram, alpha / scale)

@@ -223,7 +223,7 @@ class Factorization:
         problem = self.augmented
         if problem.gathered is not None:
             return NoWeights()
-        plain = problem.separable and not (problem.loss or problem.inputs.features)
+        plain = problem.kernel.separable and not (problem.loss or problem.inputs.features)
         if plain and problem.kernel.operator.uniform:
             return DualWeights.of(problem, self.copies * alpha)
         return LeastWeights(self.outputs.frame, problem.outputs.items)

@@ -73,6 +73,7 @@ class OutputRows:
         return V if self.mean is None else V + self.mean
 
 
+@dataclass(eq=False)
 class Basis:
     """Orthonormal output directions, as columns in output coordinates.
 
@@ -82,10 +83,7 @@ class Basis:
         The columns; None where the directions are the output coordinates.
     """
 
-    Q: Array | None
-
-    def __init__(self, Q: Array | None = None):
-        self.Q = Q
+    Q: Array | None = None
 
     def to_real(self, C: Array) -> Array:
         """Convert one column per direction of the parts to real values along the directions."""

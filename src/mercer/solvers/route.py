@@ -88,12 +88,12 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
 
     Of two with equal cost the first is used.
     """
-    kernel = problem.kernel
+    kernel, features = problem.kernel, problem.inputs.features
     if problem.gathered is not None:
         return (STREAMED,)
     if problem.symmetry is not None:
         return SHIFTS, IMAGES
-    if problem.operator_features:
+    if features is not None and features.operator_valued:
         return (FEATURES,)
     if kernel.over_windows:
         return (WINDOWS,)
@@ -101,7 +101,7 @@ def solvers_for(problem: Problem, want: Want) -> tuple[Solver, ...]:
         return BY_DIRECTION, DENSE, PRODUCTS
     if want.judge == "refit" or problem.loss is not None or kernel.operator.learnt:
         return (REFIT,)
-    if problem.inputs.features is not None:
+    if features is not None:
         return (LOW_RANK,)
     return (SPECTRAL,) if kernel.operator.uniform is None else (CHOLESKY, SPECTRAL)
 
