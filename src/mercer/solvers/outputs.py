@@ -73,7 +73,6 @@ class OutputRows:
         return V if self.mean is None else V + self.mean
 
 
-@dataclass(eq=False)
 class Basis:
     """Orthonormal output directions, as columns in output coordinates.
 
@@ -83,7 +82,10 @@ class Basis:
         The columns; None where the directions are the output coordinates.
     """
 
-    Q: Array | None = None
+    Q: Array | None
+
+    def __init__(self, Q: Array | None = None):
+        self.Q = Q
 
     def to_real(self, C: Array) -> Array:
         """Convert one column per direction of the parts to real values along the directions."""
