@@ -16,7 +16,7 @@ from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import Spanned
 from .inputs import FittedMap, InputSpectrum, Located
-from .reduction import Reduction, largest_entry, weighted_mean
+from .reduction import Reduction, weighted_mean
 
 REFINED = 1e-7
 """Ridges below this fraction of the largest eigenvalue lose digits to rounding."""
@@ -47,8 +47,8 @@ class InputGram:
     """The mean kernel value of each training input, where there is an intercept."""
     reduction: Any = field(default=None, init=False)
     """The transformation that weights and an intercept apply; None before the first use."""
-    scale: float = 0.0
-    """The largest entry of √w K √w, to which rounding is relative."""
+    largest: float = 0.0
+    """The largest entry of K, to which rounding is relative."""
 
     def reduced_gram(self) -> Array:
         """Return the training Gram matrix with weights applied and the intercept projected out.
@@ -76,7 +76,8 @@ class InputGram:
         else:
             K = kernel.checked_gram(self.X)
             self.means = weighted_mean(K, self.weights) if self.intercept else None
-        self.scale = largest_entry(K, self.weights)
+        xp = namespace(K)
+        self.largest = float(xp.max(abs(xp.linalg.diagonal(K))))
         return K
 
     def kernel_values(self, A: Items) -> Array:
@@ -170,7 +171,7 @@ class ExactInputs(InputSpectrum):
         if self.known is not None:
             return self.known
         gram, A = self.gram, self.gram.reduced_gram()
-        s, E = gram.reduction.eigh(A, "Gram matrix", gram.scale)
+        s, E = gram.reduction.eigh(A, "Gram matrix", gram.largest)
         directions = int(s.shape[0])
         width = directions if gram.width is None else gram.width
         alike = not bool(namespace(s).any(s > 0))

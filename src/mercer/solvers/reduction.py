@@ -135,12 +135,15 @@ class Reduction:
             rows = self._reflected(take(namespace(A).concat([zeros, A]), positions))
         return rows if self.order is None else take(rows, np.argsort(self.order))
 
-    def eigh(self, A: Array, what: str, scale: float) -> tuple[Array, Array]:
+    def eigh(self, A: Array, what: str, largest: float) -> tuple[Array, Array]:
         """Return the eigenvalues of the reduced matrix A, and its eigenvectors over all examples.
 
-        A is overwritten. `what` names it in errors, and `scale` is its size before the reduction.
+        A is overwritten. `what` names it in errors, and `largest` is the largest entry of K, to
+        which rounding errors are relative.
         """
-        s, E = eigh(A, what, False, scale, True, self.lightest)
+        if self.roots is not None:
+            largest *= float(namespace(self.roots).max(self.roots)) ** 2
+        s, E = eigh(A, what, False, largest, True, self.lightest)
         return s, self.expand_rows(A if E is None else E)  # E is None for an empty matrix alone
 
     def remove_constants(self, V: Array) -> Array:
@@ -166,13 +169,6 @@ def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
 
     in_passes(fill, *A.shape)
     return made
-
-
-def largest_entry(K: Array, weights: np.ndarray | None) -> float:
-    """Return a bound on the entries of √w K √w, for a positive semidefinite matrix K."""
-    xp = namespace(K)
-    largest = float(xp.max(abs(xp.linalg.diagonal(K))))
-    return largest if weights is None else largest * float(weights.max())
 
 
 def weighted_mean(A: Array, weights: np.ndarray | None) -> Array:

@@ -12,7 +12,7 @@ from .._base.memory import GIB, SHARE, available
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
 from .inputs import FittedMap, InputSpectrum, Located
-from .reduction import Reduction, largest_entry
+from .reduction import Reduction
 from .weights import CoupledMap
 
 DENSE_SQUARES = 4.0
@@ -138,10 +138,10 @@ class GramInputs(SlotInputs):
         """Compute the eigendecomposition that `spectrum` returns."""
         K, weights = self.kernel.gram(self.X).matrix() + 0.0, self.weights
         means = self.slots.means(K, weights) if self.intercept else None
-        scale = largest_entry(K, weights)  # rounding is relative
+        largest = float(namespace(K).max(namespace(K).linalg.diagonal(K)))
         reduction = Reduction.of(weights, self.intercept, K, self.slots.places)
         A = reduction.reduce_gram(K)
-        s, E = reduction.eigh(A, "operator-valued Gram matrix", scale)
+        s, E = reduction.eigh(A, "operator-valued Gram matrix", largest)
         return s, E, reduction, means
 
     s = property(lambda self: self.spectrum[0])
