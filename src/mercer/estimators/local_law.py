@@ -41,7 +41,7 @@ from .pairs import group_labels
 RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, over the number of windows."""
 SCORED, CHECKED = 40, 200
-"""Left-out fields that ridges are chosen on, and that errors are reported of."""
+"""The numbers of left-out fields for the choice of a ridge, and for the reported errors."""
 BEYOND = 2.0
 """Solutions are damped from this many times the distance of the farthest training field on."""
 LOST, FAR = 1.0, 0.5

@@ -17,7 +17,7 @@ class FieldL2(InnerProduct):
     Parameters
     ----------
     fields : Fields or None, default=None
-        What the arrays are fields on; None for a grid of spacing one.
+        The grid of the fields; None for a grid of spacing one.
 
     Examples
     --------

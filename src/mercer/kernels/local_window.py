@@ -20,11 +20,11 @@ class LocalWindow(Decaying):
         k((x, i), (x', i')) = [x_i = x'_{i'}] \sum_{-r \le a \le b \le r}
         \text{decay}^{\operatorname{span}(a, b)} [x_{i+a \ldots i+b} = x'_{i'+a \ldots i'+b}]
 
-    A window that holds the position is a contiguous run around it; one next to it makes, with the
-    symbol at the position, a gapped pattern.
+    A window from offset a to offset b may contain the position or lie next to it; with the symbol
+    at the position it is then a pattern with a gap.
     :math:`\operatorname{span}(a, b) = \max(b, 0) - \min(a, 0)` is the reach of window and position
-    together. Positions beyond an end count as symbols of their own. Positions
-    themselves are not compared: what is learnt at one holds at all.
+    together. Positions before the first and after the last symbol have special symbols. The numbers
+    of the positions are not compared: a model applies to all positions alike.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class LocalWindow(Decaying):
 
     Notes
     -----
-    Items are pairs (sequence, position). The features, one for each distinct window content, are
-    sparse: (2r + 1)(r + 1) of them an item; windows are distinguished by 64-bit keys.
+    Items are pairs (sequence, position). There is one feature for each distinct window content, and
+    an item has (2r + 1)(r + 1) nonzero features. Windows are distinguished by 64-bit keys.
 
     Examples
     --------

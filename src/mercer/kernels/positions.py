@@ -29,10 +29,10 @@ class Positions(Kernel):
     Parameters
     ----------
     kernel : Kernel, str or None, default=None
-        The kernel on the vector at a position, such as ``Polynomial(3)`` on images; None where
-        symbols stand there.
+        The kernel on the vector at a position, such as ``Polynomial(3)`` on images; None for
+        sequences of symbols.
     letters : sequence or None, default=None
-        All symbols there are, in the order of the features; None for those seen at fit.
+        All symbols, in the order of the features; None for those of the training sequences.
 
     Attributes
     ----------
@@ -41,12 +41,13 @@ class Positions(Kernel):
 
     Notes
     -----
-    As a kernel on inputs it knows no unknown symbol: one never seen equals itself alone. As a
-    kernel on outputs it refuses symbols outside its alphabet, which no prediction could hold.
+    Inputs may have symbols that are not in the training sequences: such a symbol is equal only to
+    itself. Outputs with such a symbol are refused, because it could not be predicted.
 
     References
     ----------
-    Both maps of the word recognition of Kadri et al. (2013), after Cortes, Mohri, Weston (2007).
+    Kadri et al. (2013) use this kernel on the inputs and on the outputs of their word recognition,
+    after Cortes, Mohri, Weston (2007).
 
     Examples
     --------
@@ -101,8 +102,8 @@ class Positions(Kernel):
             strange = next(symbol for symbol in A[i] if symbol not in alphabet.number)
             raise ValueError(
                 f"{name}[{i}] has the symbol {strange!r}, which is none of the "
-                f"{len(alphabet)} that were learnt from. Leave it out, or give all symbols "
-                "there are: Positions(letters=...)."
+                f"{len(alphabet)} that were learnt from. Leave it out, or give all symbols: "
+                "Positions(letters=...)."
             )
         return codes
 

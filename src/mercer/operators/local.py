@@ -20,7 +20,7 @@ from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
 from .windows import proximity, sqdistances
 
-VIEWS = 16
+NEIGHBOURHOODS = 16
 """Neighbourhoods from which length scales are determined."""
 
 
@@ -90,13 +90,13 @@ class Local(ComponentKernel):
         The standard deviation of the weights around a grid point, in the units of the fields; None
         for equal weights.
     floor : float, default=0.0
-        What is added to the weights of all input grid points.
+        A number that is added to the weights of all input grid points.
     windows : Boxes or None, default=None
         `Boxes` in place of weights.
     fields, output_fields : Fields or None, default=None
-        What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
+        The grids of inputs and outputs; None for grids of spacing one. Axes match by name.
     output_shape : sequence of int or None, default=None
-        The shape of an output array; None is taken from the data.
+        The shape of an output array; None for that of the training outputs.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class Local(ComponentKernel):
         """Return fields as rows, one per field."""
         return namespace(X).reshape(X, (X.shape[0], -1))
 
-    def _view(self, X: Array, v: int) -> Array:
+    def _neighbourhood(self, X: Array, v: int) -> Array:
         """Return neighbourhood v of flat fields: all values, weighted, or the values in a box."""
         if self.roots_ is not None:
             return X * like(self.roots_[v], X)
@@ -193,11 +193,11 @@ class Local(ComponentKernel):
     def _neighbourhood_rows(self, X: Array) -> Array:
         """Return neighbourhoods of all fields as rows: all boxes, or some of the weighted ones."""
         if self.roots_ is None:
-            views = np.arange(len(self.patches_))
+            used = np.arange(len(self.patches_))
         else:
             number = len(self.roots_)
-            views = np.linspace(0, number - 1, min(number, VIEWS)).astype(int)
-        return namespace(X).concat([self._view(X, int(v)) for v in views])
+            used = np.linspace(0, number - 1, min(number, NEIGHBOURHOODS)).astype(int)
+        return namespace(X).concat([self._neighbourhood(X, int(v)) for v in used])
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
         """Return the Gram matrix of each component, by the kernel on its neighbourhood.
@@ -211,8 +211,10 @@ class Local(ComponentKernel):
         right = left if B is A else self._flat(B)
 
         def gram(v: int) -> Array:
-            seen = self.kernel_.check(self._view(left, v), "A")
-            other = seen if right is left else self.kernel_.check(self._view(right, v), "B")
+            seen = self.kernel_.check(self._neighbourhood(left, v), "A")
+            other = (
+                seen if right is left else self.kernel_.check(self._neighbourhood(right, v), "B")
+            )
             return self.kernel_._gram(seen, other)
 
         if self.roots_ is not None:
@@ -235,9 +237,11 @@ class Local(ComponentKernel):
         def vjp(X: Array, label: int, C: Array) -> Values:
             flat = self._flat(X)
             if self.roots_ is None:
-                boxes = [self._view(flat, int(p)) for p in np.flatnonzero(self.members_[label])]
+                boxes = [
+                    self._neighbourhood(flat, int(p)) for p in np.flatnonzero(self.members_[label])
+                ]
                 return reduce(added, (inner.vjp(seen, seen, C) for seen in boxes))
-            seen = self._view(flat, label)
+            seen = self._neighbourhood(flat, label)
             return inner.vjp(seen, seen, C) | self._slopes(own, flat, label, C)
 
         return ParameterGradient(own | inner.values, vjp, most=inner.most)
@@ -261,7 +265,7 @@ class Local(ComponentKernel):
             raise ValueError(
                 f"{self.kernel_} has no derivatives in its items: use a smooth kernel."
             )
-        seen = self._view(flat, label)
+        seen = self._neighbourhood(flat, label)
         G = items.vjp(seen, seen, C + C.T) * flat
         roots = self.roots_[label]
         near = np.maximum(roots**2 - self.floor, 0.0)

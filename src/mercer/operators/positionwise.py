@@ -25,9 +25,8 @@ class Positionwise(CoupledKernel):
     :math:`K_{pq}(x, x') = k_{\text{word}}(x, x') \delta_{pq} + \mu\, k(x_p, x'_q) (\delta_{pq} +
     \eta)` over positions :math:`p` and :math:`q`.
 
-    Inputs are
-    sequences of vectors, outputs one-hot letters by position (``output_kernel=Positions()``), all
-    letters of a position treated alike.
+    Inputs are sequences of vectors. Outputs are sequences of letters, one-hot encoded at each
+    position (``output_kernel=Positions()``); all letters of a position are treated alike.
 
     Parameters
     ----------

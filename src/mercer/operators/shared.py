@@ -54,16 +54,16 @@ class Shared(CoupledKernel):
         The standard deviation of the weights of offsets, in the units of the fields; None for
         equal weights; "auto" for a choice by left-out fields.
     floor : float or str, default="auto"
-        What is added to the weights of all offsets; "auto" as above.
+        A number that is added to the weights of all offsets; "auto" as above.
     radius : float or None, default=None
         The farthest offset of a window, in the units of the fields; None for the whole field.
     rank : int, default=4000
         The number of landmarks.
     fields, output_fields : Fields or None, default=None
-        What inputs and outputs are fields on; None for grids of spacing one. Axes match by name.
+        The grids of inputs and outputs; None for grids of spacing one. Axes match by name.
         Windows are interpolated where output grid points lie between input grid points.
     output_shape : sequence of int or None, default=None
-        The shape of an output array; None is taken from the data.
+        The shape of an output array; None for that of the training outputs.
     random_state : int, RandomState or None, default=0
         Seeds the landmarks.
     operator : array, float or None, default=None

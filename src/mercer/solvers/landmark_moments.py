@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +21,7 @@ from .._base.arrays import (
 )
 from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
 from ..operators.shared import Shared
-from ..operators.shared_on_grids import LandmarkWindows, stack_grid_points
+from ..operators.shared_on_grids import LandmarkWindows
 from ..problem import Problem
 from .outputs import OutputRows
 
@@ -81,15 +80,12 @@ class TrainingWindows:
             return self.moments
         return LandmarkMoments(self, self.landmarks.first(most))
 
-    def kernel_values(self, fields: np.ndarray, landmarks: LandmarkWindows) -> Array:
-        """Return the weighted kernel values of some fields, (fields, grid points, landmarks)."""
-        K = stack_grid_points(self.on_grids.values(take(self.X, fields), landmarks))
-        return K if self.weights is None else K * self.roots(fields, K)[:, None, None]
-
-    def roots(self, fields: Any, A: Array) -> Array:
-        """Return the square roots of the weights of some fields, as an array of the kind of A."""
-        assert self.weights is not None
-        return like(np.sqrt(self.weights[fields]), A)
+    def weighted(self, fields: Any, K: Array) -> Array:
+        """Return values K of some fields (first axis) times the roots of their sample weights."""
+        if self.weights is None:
+            return K
+        roots = np.sqrt(self.weights[fields])
+        return K * like(roots.reshape(-1, *[1] * (K.ndim - 1)), K)
 
 
 @dataclass(frozen=True)
@@ -125,6 +121,10 @@ class WindowBasis:
     targets: Array
     prior_level: float | None = None
 
+    def centred(self, K: Array) -> Array:
+        """Return kernel values K (fields, grid points, landmarks) less their training means."""
+        return K if self.means is None else K - self.means
+
     def coordinates(self, K: Array) -> Array:
         """Return kᵀM for centred kernel values K, one row per window."""
         return namespace(K).reshape(K @ self.M, (-1, self.M.shape[1]))
@@ -155,29 +155,27 @@ class LandmarkMoments:
         steps = list(blocks(count(windows.X), fields_in_memory(windows.X, m)))
         sums: Any = [0.0] * points
         for fields in steps:
-            for p, total in self._add(fields, windows.intercept and len(steps) == 1):
-                sums[p] = sums[p] + total
+            self._add(fields, sums, windows.intercept and len(steps) == 1)
         self.means = None
         if windows.intercept:
             self.means = xp.stack(sums) / windows.total
             if len(steps) > 1:  # T has no mean, so that b needs no correction
                 self.A -= windows.total * (xp.matrix_transpose(self.means) @ self.means)
 
-    def _add(self, fields: slice, centred: bool) -> Iterator[tuple[int, Array]]:
-        """Add the moments of some fields; yield each grid point and the sum of its kernel values.
+    def _add(self, fields: slice, sums: list[Any], centred: bool) -> None:
+        """Add the moments of some fields, and add their kernel values at grid point p to sums[p].
 
         With `centred`, the mean kernel values of these fields are subtracted.
         """
         windows, xp = self.windows, namespace(self.windows.X)
         T = xp.reshape(windows.T, (count(windows.X), -1, windows.T.shape[1]))
-        roots = None if windows.weights is None else windows.roots(fields, windows.X)
+        w = None if windows.weights is None else like(windows.weights[fields], windows.X)
         for p, K in windows.on_grids.values(windows.X[fields, ...], self.landmarks):
-            total = xp.sum(K, axis=0) if roots is None else roots**2 @ K
-            K = K - (total / windows.total)[None, :] if centred else K
-            K = K if roots is None else K * roots[:, None]
+            total = xp.sum(K, axis=0) if w is None else w @ K
+            sums[p] = sums[p] + total
+            K = windows.weighted(fields, K - total / windows.total if centred else K)
             self.A += xp.matrix_transpose(K) @ K
             self.b += xp.matrix_transpose(K) @ T[fields, p, :]
-            yield p, total
 
     @cached_property
     def K(self) -> Array:

@@ -36,7 +36,7 @@ class LawRegression:
     Parameters
     ----------
     solver, features
-        What solves a law for whole fields, and the features of a window.
+        The solver of a law for whole fields, and the features of a window.
     X, Y
         Inputs, and outputs (n, size).
     folds

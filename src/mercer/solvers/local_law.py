@@ -176,9 +176,9 @@ class FieldSolver:
     Attributes
     ----------
     stencil
-        What the law relates.
+        The input window and the output neighbours that the law relates.
     centre, bound
-        The mean of the training outputs at the grid points that count, and the distance from it
+        The mean of the training outputs at the unmasked grid points, and the distance from it
         beyond which solutions are damped.
     """
 
@@ -212,11 +212,11 @@ class LocalLawMap(FeatureMap):
     Parameters
     ----------
     solver : FieldSolver
-        What solves the law for whole fields.
+        The solver of the law for whole fields.
     law : FeatureMap
         The coefficients of the law as a function of a window.
     constant : array of shape (points,)
-        What is added to c at each grid point.
+        A constant of each grid point that is added to c.
     damping : float
         The damping of solutions beyond the bound, as in `damped_solution`.
     unit : float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from math import log
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from .._base.arrays import Array, Items, blocks, count, like, namespace, take
 from ..features import FeatureMap
 from ..operators.shared import Shared
-from ..operators.shared_on_grids import LandmarkWindows, stack_grid_points
+from ..operators.shared_on_grids import LandmarkWindows, SharedOnGrids, stack_grid_points
 from ..spaces.fields import Grid
 from .inputs import FittedMap, InputSpectrum, Located
 from .landmark_moments import TrainingWindows, WindowBasis, fields_in_memory
@@ -97,33 +98,42 @@ class WindowInputs(SlotInputs):
             mean = self.kernel.output_grid.fill((moments.means @ coef)[None, :, :])[0, :]
         return LandmarkFieldMap(self.kernel, moments.landmarks, coef), mean
 
+    @cached_property
+    def on_grids(self) -> SharedOnGrids:
+        """The kernel on the grids of the training fields."""
+        return self.kernel.on_grids()
+
+    def _kernel_values(self, X: Array) -> Array:
+        """Return the kernel between the windows of fields X and the landmarks of the basis.
+
+        The shape of the result is (fields, grid points, landmarks).
+        """
+        return stack_grid_points(self.on_grids.values(X, self.basis.landmarks))
+
     def rows(self, index: np.ndarray) -> Array:
         """Return the rows `index` of the eigenvector matrix E."""
         windows, basis, points = self.windows, self.basis, self.slots.size // self.slots.n
         fields, at = np.divmod(index, points)
         needed, where = np.unique(fields, return_inverse=True)
-        K, means = windows.kernel_values(needed, basis.landmarks), basis.means
-        if means is not None:
-            weighted = windows.weights is not None
-            K = K - (windows.roots(needed, K)[:, None, None] * means if weighted else means)
-        return take(basis.coordinates(K), where.reshape(-1) * points + at) * basis.row_scales
+        K = basis.centred(self._kernel_values(take(windows.X, needed)))
+        rows = basis.coordinates(windows.weighted(needed, K))
+        return take(rows, where.reshape(-1) * points + at) * basis.row_scales
 
     def locate(self, X: Items, prior: bool = False) -> Located:
         """Project the windows of new fields on the eigenbasis; `prior` adds exact variances."""
-        kernel, basis = self.kernel, self.basis
-        on_grids, X = kernel.on_grids(), like(X, basis.root)
-        K = stack_grid_points(on_grids.values(X, basis.landmarks))
-        centred = K if basis.means is None else K - basis.means
+        basis = self.basis
+        K = self._kernel_values(like(X, basis.root))
+        centred = basis.centred(K)
         Z, own = basis.coordinates(centred), None
         if prior:
             xp = namespace(K)
-            own = like(np.tile(on_grids.diagonal(), count(X)), K) - basis.sqlengths(K)
+            own = like(np.tile(self.on_grids.diagonal(), count(X)), K) - basis.sqlengths(K)
             own = xp.where(own > 0, own, xp.zeros_like(own))
             if basis.prior_level is None:
                 own = own + basis.sqlengths(centred)
             else:
                 own = own + basis.prior_level * xp.sum(Z * Z, axis=1)
-        slots = replace(kernel.slots(count(X)), repeats=self.slots.repeats)
+        slots = replace(self.kernel.slots(count(X)), repeats=self.slots.repeats)
         return Located(Z * basis.new_scales, own, slots)
 
     def without_rows(self) -> WindowInputs:
