@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
     if asked.points is not None:
         asked.set_params(periodic=())
         count = len(np.asarray(asked.points))
-        return asked.grid((count, known.channels) if known.channels > 1 else (count,))
+        return asked.grid(replace(known, shape=(count,)).array_shape)
     if tuple(asked.axes) != known.axes:
         raise ValueError(f"the new grid has the axes {asked.axes}, outputs have {known.axes}.")
     shape = grid.shape
@@ -104,7 +105,7 @@ def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
             sizes.get(a, max(1, round(n * h / new)))
             for a, n, h, new in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
         ]
-    return asked.grid((*shape, known.channels) if known.channels > 1 else tuple(shape))
+    return asked.grid(replace(known, shape=tuple(shape)).array_shape)
 
 
 def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
@@ -121,5 +122,4 @@ def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
 
 def _as_fields(values: Array, grid: Grid) -> Array:
     """Reshape values at grid points to arrays of the grid's shape; masked points are zero."""
-    shape = (*grid.shape, grid.channels) if grid.channels > 1 else grid.shape
-    return namespace(values).reshape(grid.fill(values), (values.shape[0], *shape))
+    return namespace(values).reshape(grid.fill(values), (values.shape[0], *grid.array_shape))

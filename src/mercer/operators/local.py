@@ -18,7 +18,7 @@ from ..kernels.gradients import ParameterGradient, Values, added, total
 from ..spaces import Fields
 from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
-from .windows import proximity, sqdistances
+from .windows import field_grids, proximity, sqdistances
 
 NEIGHBOURHOODS = 16
 """Neighbourhoods from which length scales are determined."""
@@ -144,12 +144,6 @@ class Local(ComponentKernel):
         """Determine the neighbourhood of each output grid point, and fit the kernel on them."""
         super().fit(X, V)
         inputs, outputs = self._grids(X)
-        if outputs.size * outputs.channels != self.width_:
-            raise ValueError(
-                f"outputs have {self.width_} values, but the grid {outputs.shape} with "
-                f"{outputs.channels} channels has {outputs.size * outputs.channels}: give "
-                "output_shape= or output_fields=."
-            )
         windows = self._windows()
         if windows is None:
             roots = np.sqrt(proximity(sqdistances(outputs, inputs), self.width, self.floor))
@@ -167,12 +161,7 @@ class Local(ComponentKernel):
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
         """Return the grid of the inputs X and the grid of the outputs."""
-        shape = tuple(int(s) for s in X.shape[1:])
-        given = self.output_shape
-        if given is None:
-            given = shape if self.width_ == np.prod(shape) else (self.width_,)
-        inputs = (self.fields or Fields()).grid(shape)
-        return inputs, (self.output_fields or Fields()).grid(tuple(int(s) for s in given))
+        return field_grids(self, X.shape[1:], self.width_)
 
     def _windows(self) -> Boxes | None:
         """Return the boxes that are the neighbourhoods, or None if these are weights."""

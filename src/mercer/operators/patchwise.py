@@ -79,7 +79,7 @@ class Patchwise(Local):
 
     def _windows(self) -> Boxes:
         """Return the patches as boxes."""
-        return Boxes(per_axis(self.size, "size"), per_axis(self.overlap, "overlap"))
+        return Boxes(self.size, self.overlap)
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
         """Return the grids of input and output images."""

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, blocks
 from .._base.checks import Limits, bounded
 from .._base.memory import ROWS
-from .._base.parameters import parameters
+from .._base.parameters import integer, parameters
 from ..kernels import Kernel, Positions, as_kernel
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
@@ -155,11 +155,10 @@ class Positionwise(CoupledKernel):
                     "Positions() with outputs as long as their inputs, or give letters=."
                 )
             letters = self.width_ // longest
-        if isinstance(letters, bool) or letters != int(letters) or letters < 1:
-            raise ValueError(f"letters must be a positive integer, got {letters!r}.")
+        letters = integer(letters, "letters")
         if self.width_ % letters:
             raise ValueError(f"{self.width_} output components are not a multiple of {letters=}.")
-        return int(letters)
+        return letters
 
     def _check_lengths(self, lengths: np.ndarray, V: Array) -> None:
         """Refuse an output that is longer than its input."""

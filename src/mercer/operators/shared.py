@@ -20,7 +20,7 @@ from .block_gram import BlockGram, DenseGram
 from .coupled import CoupledKernel
 from .shared_on_grids import SharedOnGrids, stack_grid_points
 from .slots import Slots
-from .windows import proximity, window_offsets
+from .windows import field_grids, proximity, window_offsets
 
 SINGLE = 2**31
 """Multiplications of a fit from which distances of windows are taken in float32.
@@ -137,8 +137,7 @@ class Shared(CoupledKernel):
     @property
     def output_grid(self) -> Grid:
         """The grid of the training outputs."""
-        given = self.output_shape_ or self.output_shape or ()
-        return (self.output_fields or Fields()).grid(tuple(given))
+        return (self.output_fields or Fields()).grid(self.output_shape_)
 
     def on_grids(self, inputs: Grid | None = None, outputs: Grid | None = None) -> SharedOnGrids:
         """Return the fitted kernel on two grids, by default those of the training fields."""
@@ -151,17 +150,8 @@ class Shared(CoupledKernel):
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
-        self.input_shape_ = tuple(int(s) for s in X.shape[1:])
-        shape = self.output_shape
-        if shape is None:
-            shape = self.input_shape_ if self.width_ == np.prod(self.input_shape_) else ()
-        self.output_shape_ = tuple(int(s) for s in shape)
-        if np.prod(self.output_shape_, dtype=int) != self.width_ or not self.output_shape_:
-            raise ValueError(
-                f"outputs have {self.width_} values, which is not a field of shape "
-                f"{self.output_shape_}: give output_shape=."
-            )
-        inputs, outputs = self.input_grid, self.output_grid
+        inputs, outputs = field_grids(self, X.shape[1:], self.width_)
+        self.input_shape_, self.output_shape_ = inputs.array_shape, outputs.array_shape
         self.offsets_, self.relative_ = window_offsets(inputs, outputs, self.radius)
         squares = (self.offsets_[:, self.relative_] ** 2).sum(axis=1)
         self.roots_ = np.sqrt(proximity(squares, self.width, self.floor))

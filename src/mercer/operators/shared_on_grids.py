@@ -138,18 +138,14 @@ class SharedOnGrids:
         Each item is the number of a grid point and an (n, m) array in float64. Grid points that
         share a window follow one another.
         """
-        near = self._position_kernel(landmarks, X)
+        near = self.kernel.position_
+        if near is not None:
+            near = near(like(self.positions, X), landmarks.positions)
         for c, K in enumerate(self._window_kernels(X, landmarks)):
             xp = namespace(K)
             K = xp.astype(K, xp.float64)
             for p in np.flatnonzero(self.windows.centre == c):
                 yield int(p), K if near is None else K * near[int(p), :][None, :]
-
-    def _position_kernel(self, landmarks: LandmarkWindows, X: Array) -> Array | None:
-        """Return the position kernel between all grid points and the landmarks, if there is one."""
-        if self.kernel.position_ is None:
-            return None
-        return self.kernel.position_(like(self.positions, X), landmarks.positions)
 
     def _window_kernels(self, X: Array, landmarks: LandmarkWindows) -> Iterator[Array]:
         """Yield the window kernel between the fields X at each centre and the landmarks."""

@@ -11,18 +11,36 @@ import numpy as np
 from joblib import hash as joblib_hash
 
 from .._base.arrays import Array, like, namespace, take_columns
+from .._base.parameters import non_negative, positive
+from ..spaces import Fields
 from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
     """Return the weights exp(-d² / 2 width²) + floor of squared distances d²; 1 without a width."""
-    if not 0 <= floor < np.inf:
-        raise ValueError(f"floor must be a number ≥ 0, got {floor!r}.")
+    floor = non_negative(floor, "floor")
     if width is None:
         return np.ones_like(squares)
-    if not 0 < width < np.inf:
-        raise ValueError(f"width must be a positive number or None, got {width!r}.")
-    return np.exp(-0.5 * squares / width**2) + floor
+    return np.exp(-0.5 * squares / positive(width, "width") ** 2) + floor
+
+
+def field_grids(kernel: Any, shape: Any, width: int) -> tuple[Grid, Grid]:
+    """Return the grids of inputs with the array shape `shape` and of outputs with `width` values.
+
+    The parameters `fields`, `output_fields` and `output_shape` of the kernel describe them.
+    """
+    shape = tuple(int(s) for s in shape)
+    given = kernel.output_shape
+    if given is None:
+        given = shape if width == np.prod(shape) else (width,)
+    inputs = (kernel.fields or Fields()).grid(shape)
+    outputs = (kernel.output_fields or Fields()).grid(tuple(int(s) for s in given))
+    if outputs.size * outputs.channels != width:
+        raise ValueError(
+            f"outputs have {width} values, but the grid {outputs.shape} with {outputs.channels} "
+            f"channels has {outputs.size * outputs.channels}: give output_shape= or output_fields=."
+        )
+    return inputs, outputs
 
 
 def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:

@@ -175,6 +175,11 @@ class Grid:
         """The number of grid points, including masked grid points."""
         return int(np.prod(self.shape))
 
+    @property
+    def array_shape(self) -> tuple[int, ...]:
+        """The shape of the array of a field, with a last axis of channels if there are several."""
+        return (*self.shape, self.channels) if self.channels > 1 else self.shape
+
     @cached_property
     def live(self) -> np.ndarray:
         """The indices of the grid points that are not masked."""
