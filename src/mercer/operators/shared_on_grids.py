@@ -143,7 +143,7 @@ class SharedOnGrids:
             near = near(like(self.positions, X), landmarks.positions)
         for c, K in enumerate(self._window_kernels(X, landmarks)):
             xp = namespace(K)
-            K = xp.astype(K, xp.float64)
+            K = xp.astype(K, xp.float64, copy=False)
             for p in np.flatnonzero(self.windows.centre == c):
                 yield int(p), K if near is None else K * near[int(p), :][None, :]
 
