@@ -32,14 +32,12 @@ def with_one_output_kernel(
     given = [model.get_params(deep=False).get("output_kernel") for model in fresh]
     if any(isinstance(kernel, list | tuple) for kernel in given):
         return fresh
-    kernels = [as_output_kernel(kernel) for kernel in given]
-    if not all(same(kernel, kernels[0]) for kernel in kernels):
+    first, *others = [as_output_kernel(kernel) for kernel in given]
+    if not first.depends_on_data or not all(same(other, first) for other in others):
         return fresh
-    if not kernels[0].depends_on_data:
-        return fresh
-    outputs = kernels[0].as_outputs(y)
-    rows = np.arange(count(outputs)) if weights is None else repeat_by_weight(weights)
-    shared = clone(kernels[0]).fit(take(outputs, rows)).frozen()
+    outputs = first.as_outputs(y)
+    counted = outputs if weights is None else take(outputs, repeat_by_weight(weights))
+    shared = clone(first).fit(counted).frozen()
     return [model.set_params(output_kernel=shared) for model in fresh]
 
 

@@ -14,8 +14,8 @@ from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
+from ..estimators.missing_targets import some_points
 from ..estimators.pairs import group_labels
-from ..estimators.pattern_map import some_points
 from ..kernels import Kernel
 from .choices import checked_fraction
 from .lists import CandidateScore
