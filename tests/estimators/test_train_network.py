@@ -111,7 +111,7 @@ def test_files_with_networks_need_their_layers(tmp_path):
         load(file)
     with pytest.raises(DamagedModel, match="network must have the saved layers"):
         load(file, network=convolutional())
-    with pytest.raises(DamagedModel, match="network must be a module of PyTorch, got str"):
+    with pytest.raises(DamagedModel, match="network must be a PyTorch module, got str"):
         load(file, network="small")
 
 
