@@ -162,7 +162,7 @@ def test_sets_of_every_kind(run, tmp_path):
 
 
 def test_progress_goes_into_a_log(run, tmp_path, monkeypatch):
-    from mercer.auto import progress
+    from mercer._base import progress
 
     monkeypatch.setattr(progress, "LINE", 0.0)
     (tmp_path / "d.csv").write_text("x,y\n" + "".join(f"{i},{i * i}\n" for i in range(12)))

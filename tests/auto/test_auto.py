@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer
 
 import mercer
 from mercer import AutoDependency
-from mercer.auto import progress
+from mercer._base import progress
 from mercer.metrics import hamming_accuracy
 
 RNG = np.random.default_rng(0)

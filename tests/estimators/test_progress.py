@@ -6,8 +6,14 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import mercer
-from mercer import ConformalSets, KernelDependency, KernelDependencyCV, SequenceTransducer
-from mercer._base import loops
+from mercer import (
+    ConformalSets,
+    KernelDependency,
+    KernelDependencyCV,
+    MaxMarginMarkovNetwork,
+    SequenceTransducer,
+)
+from mercer._base import loops, progress
 from mercer.kernels import RBF
 from mercer.operators import Covariance, Identity
 from mercer.sequences.transduction import task
@@ -37,6 +43,12 @@ def test_a_bar_is_shown_where_asked(pairs, capfd, monkeypatch):
     assert out == ""
     assert "trial" in err
     assert "fitting" in err
+
+
+def test_a_log_has_lines(pairs, capfd, monkeypatch):
+    monkeypatch.setattr(progress, "LINE", 0.0)
+    clone(CHOICE).set_params(verbose=True).fit(*pairs)
+    assert "mercer: 50% done (trial), step 2 of at most 4\n" in capfd.readouterr().err
 
 
 class Interrupted(RBF):
@@ -151,6 +163,14 @@ def test_callbacks_see_the_steps_of_a_transducer(callback):
     SequenceTransducer(folds=3).set_callbacks(callback).fit(WORDS, LOUD)
     assert callback.calls.count("end leaving pairs out") == 3
     assert callback.calls[-3:] == ["end fitting", "end fit", "teardown"]
+
+
+def test_callbacks_see_the_passes_of_a_markov_network(callback, tmp_path):
+    model = MaxMarginMarkovNetwork(RBF(0.5)).set_callbacks(callback)
+    model.fit([[[0.0], [1.0]], [[1.0], [0.5], [0.1]]], ["no", "oon"])
+    passes = ["begin pass", "end pass"] * model.n_passes_
+    assert callback.calls == ["setup", "begin fit", *passes, "end fit", "teardown"]
+    assert mercer.load(mercer.save(model, tmp_path / "model.mercer")).labels_ == model.labels_
 
 
 def test_callbacks_pass_through_searches(pairs):

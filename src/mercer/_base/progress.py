@@ -1,7 +1,9 @@
-"""Progress of a long fit: scikit-learn's callbacks if it has them, and a progress bar."""
+"""Progress of a long fit, for scikit-learn's callbacks if it has them, and on standard error."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from importlib.util import find_spec
@@ -12,10 +14,12 @@ import sklearn
 T = TypeVar("T")
 WATCHERS = {"_skl_callbacks", "_parent_callback_ctx"}
 """Attributes that scikit-learn sets on an estimator with callbacks, also inside a search."""
+LINE = 5.0
+"""Seconds between lines of a log."""
 
 
 class Observed:
-    """An estimator that reports the progress of `fit` to callbacks, and by a bar if `verbose`."""
+    """An estimator that reports the progress of a fit to callbacks, and shows it if `verbose`."""
 
     verbose: bool = False
 
@@ -35,33 +39,68 @@ class Observed:
         return _support().set_callbacks(self, *callbacks)
 
 
+class Report:
+    """The progress of a fit on standard error: a bar in a terminal, otherwise lines of a log."""
+
+    def __init__(self) -> None:
+        self.bar, self.written = _bar(), time.perf_counter()
+
+    def __enter__(self) -> Report:
+        if self.bar is not None:
+            self.bar.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def show(self, what: str, done: float, note: str) -> None:
+        """Show the name of a step, the fraction of the fit that is done, and a note.
+
+        A line is written at most every `LINE` seconds.
+        """
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], description=what, completed=done, note=note)
+        elif sys.stderr is not None and time.perf_counter() - self.written >= LINE:
+            self.written = time.perf_counter()
+            print(f"mercer: {done:.0%} done ({what}), {note}", file=sys.stderr, flush=True)
+
+
 class Steps:
     """The steps of a fit: ``for item in steps(items, "trial")`` reports each item.
 
-    Nothing is reported unless `verbose` or callbacks are set.
+    Nothing is reported unless `verbose` or callbacks are set. What is assigned to `note` is shown
+    at the end of a step, instead of the number of steps.
     """
 
+    note = ""
+
     def __init__(self, estimator: Observed, total: int):
-        self.estimator, self.unreported = estimator, total
+        self.estimator, self.total, self.unreported, self.ended = estimator, total, total, 0
         self.context: Any = None
         if is_watched(estimator):
             self.context = _support()._init_callback_context(estimator, max_subtasks=total)
-        self.bar = _bar() if estimator.verbose else None
-        self.task = self.bar and self.bar.add_task(type(estimator).__name__, total=total or None)
+        self.report = Report() if estimator.verbose else None
 
     def __call__(self, items: Iterable[T], what: str) -> Iterator[T]:
         """Yield the items until a callback ends the fit."""
-        if self.bar:
-            self.bar.update(self.task, description=what)
+        self._show(what)
         for item in items:
             context = self._subcontext(what)
             if context:
                 context.call_on_fit_task_begin(estimator=self.estimator)
             yield item
-            if self.bar:
-                self.bar.advance(self.task)
+            self.ended += 1
+            self._show(what)
             if context and context.call_on_fit_task_end(estimator=self.estimator):
                 return
+
+    def _show(self, what: str) -> None:
+        """Show the number of steps that have ended; `what` names the current one."""
+        if self.report is not None:
+            total = max(self.total, self.ended, 1)
+            note = self.note or f"step {self.ended} of at most {total}"
+            self.report.show(what, self.ended / total, note)
 
     def _subcontext(self, what: str) -> Any:
         """Return a callback context for the next step called `what`, or None if unannounced."""
@@ -78,7 +117,7 @@ def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any
         steps = Steps(estimator, total)
         if steps.context:
             steps.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        with steps.bar or nullcontext():
+        with steps.report or nullcontext():
             result = body(steps)
         if steps.context:
             steps.context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
@@ -104,8 +143,15 @@ def _support() -> Any:
 
 
 def _bar() -> Any:
-    """Return a progress bar on standard error."""
+    """Return a progress bar on standard error, or None if that is not a terminal or a notebook."""
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    return Progress(console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    if sys.stderr is None or not (console.is_terminal or console.is_jupyter):
+        return None
+    name, note = TextColumn("{task.description}"), TextColumn("{task.fields[note]}")
+    columns = name, BarColumn(), TaskProgressColumn(), note
+    bar = Progress(*columns, console=console, transient=True)
+    bar.add_task("fitting", total=1.0, note="")
+    return bar

@@ -206,7 +206,7 @@ class AutoDependency(LearntFromTable):
         """Search for the best model; store it with the leaderboard and the baselines."""
         preset = PRESETS[self.preset]
         search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
-        with clock.reporting(search.planned(pairs), lines=self.verbose):
+        with clock.reporting(search.planned(pairs), verbose=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = fit_baselines(trees=_tree_baseline(search.board))
         self.board_ = sorted(search.board, key=lambda row: -row["score"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-LINE = 5.0
-"""Seconds between lines of a log."""
+from .._base.progress import Report
 
 
 class Clock:
@@ -25,8 +24,8 @@ class Clock:
         self.limit = limit
         self.took: dict[str, list[float]] = {}
         self.left: dict[str, int] = {}
-        self.start = self.reported = time.perf_counter()
-        self.report: Callable[[str, float, str], None] | None = None
+        self.start = time.perf_counter()
+        self.report: Report | None = None
 
     @property
     def spent(self) -> float:
@@ -48,7 +47,7 @@ class Clock:
             rest = self.seconds_left()
             about = f"{rest:.0f} s" if rest < 100 else f"{rest / 60:.0f} min"
             share = min(0.99, self.spent / max(self.spent + rest, 1e-9))
-            self.report(kind, share, f"about {about} left")
+            self.report.show(kind, share, f"about {about} left")
         return made
 
     def seconds_left(self) -> float:
@@ -59,39 +58,17 @@ class Clock:
         rest = sum(count * means.get(kind, usual) for kind, count in self.left.items())
         return rest if self.limit is None else min(rest, max(0.0, self.limit - self.spent))
 
-    @contextmanager
-    def reporting(self, planned: dict[str, int], lines: bool) -> Iterator[None]:
-        """Report progress on standard error in a `with` block: a bar in a terminal, else lines.
+    def reporting(self, planned: dict[str, int], verbose: bool) -> AbstractContextManager:
+        """Return a context that reports the progress of the planned steps on standard error.
 
         Parameters
         ----------
         planned
             The number of steps of each kind.
-        lines
-            Whether to write lines if standard error is not a terminal.
+        verbose
+            Whether to write lines if standard error is not a terminal, which always shows a bar.
         """
         self.left = dict(planned)
-        if sys.stderr is None or not sys.stderr.isatty():
-            self.report = self._line if lines else None
-            yield
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-        shown = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        rest = TextColumn("{task.fields[rest]}")
-        with Progress(*shown, rest, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("fitting", total=1.0, rest="")
-            self.report = lambda kind, share, rest: bar.update(
-                task, completed=share, description=kind, rest=rest
-            )
-            yield
-
-    def _line(self, kind: str, share: float, rest: str) -> None:
-        """Write the progress as one line, at most every `LINE` seconds.
-
-        `share` is the fraction done; `rest` is a text on the time left.
-        """
-        if sys.stderr is not None and time.perf_counter() - self.reported >= LINE:
-            self.reported = time.perf_counter()
-            print(f"mercer: {share:.0%} done ({kind}), {rest}", file=sys.stderr, flush=True)
+        if verbose or (sys.stderr is not None and sys.stderr.isatty()):
+            self.report = Report()
+        return self.report or nullcontext()

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Items, blocks, host, object_array
 from .._base.checks import Limits, array, must
-from .._base.from_file import FromFile
+from .._base.from_file import FromFile, Reducible
 from .._base.parameters import integer, non_negative, parameters, positive
+from .._base.progress import Observed, Steps, observed
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
@@ -24,7 +27,7 @@ BLOCK = 512
 
 
 @parameters
-class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
+class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
     r"""Max-margin Markov network: a model from sequences of vectors to sequences of labels.
 
     A labelling y of a sequence x of as many vectors is scored by
@@ -64,7 +67,7 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
     random_state : int, RandomState or None, default=0
         Seeds the order of every pass.
     verbose : bool, default=False
-        Whether to show passes and their gaps.
+        Whether to show the passes and their gaps on standard error.
 
     Attributes
     ----------
@@ -148,13 +151,22 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
             A sequence of labels for each input, of the same length: strings, or lists, tuples or
             arrays of labels.
         """
-        self.__dict__.update(self._fitted(X, y))
+        limit, gap = integer(self.max_passes, "max_passes"), positive(self.gap, "gap")
+        fitted = observed(self, limit, lambda steps: self._fitted(X, y, steps), X, y)
+        last = fitted["history_"][-1].relative
+        if last > gap:
+            warnings.warn(
+                f"after {fitted['n_passes_']} passes the relative duality gap is {last:.3g}, not "
+                f"{gap:g}: raise max_passes or gap, lower C, or normalise the kernel.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.__dict__.update(fitted)
         return self
 
-    def _fitted(self, X: Items, y: Items) -> dict[str, Any]:
+    def _fitted(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:
         """Return the fitted attributes of the model as a dictionary."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
-        gap, limit = positive(self.gap, "gap"), integer(self.max_passes, "max_passes")
         rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
@@ -162,7 +174,8 @@ class MaxMarginMarkovNetwork(FromFile, BaseEstimator):
         rows, fitted = kernel_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
         gram = fitted is None
         problem = DualProblem(rows, gram, chains.starts, gold, len(labels), C, transitions)
-        point, history = solve(problem, gap, limit, bool(self.average), bool(self.verbose), rng)
+        stop = self.gap, self.max_passes
+        point, history = solve(problem, *stop, bool(self.average), steps, rng)
         certificate = point.certificate(problem)
         return {
             "kernel_": kernel,

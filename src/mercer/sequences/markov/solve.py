@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from ..._base.arrays import host
 from ..._base.plan import require_exact
+from ..._base.progress import Steps
 from ...features import FeatureMap
 from ...features.landmarks import Spanned
 from ...kernels import Kernel
 from .dual import Ascent, DualityGap, DualProblem, Point
 
+Pass = tuple[Point, DualityGap]
+"""The dual point after a pass over the chains, and its duality gap."""
 SQUARES = 3.0
 """The memory that computing the Gram matrix takes, in multiples of its size."""
 
@@ -25,32 +27,25 @@ def solve(
     gap: float,
     max_passes: int,
     average: bool,
-    verbose: bool,
+    steps: Steps,
     rng: np.random.RandomState,
 ) -> tuple[Point, list[DualityGap]]:
     """Solve the dual problem up to a relative gap; return the point and the gap of each pass."""
-    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    shown = TextColumn("relative gap {task.fields[gap]:.4f}")
-    columns = TextColumn("pass"), MofNCompleteColumn(), shown, TimeElapsedColumn()
     history: list[DualityGap] = []
-    with Progress(*columns, disable=not verbose) as bar:
-        task = bar.add_task("", total=max_passes, gap=float("inf"))
-        for now, certificate in islice(Ascent(problem, gap, average, rng).passes(), max_passes):
-            point = now
-            history.append(certificate)
-            bar.update(task, advance=1, gap=certificate.relative)
-            if certificate.relative <= gap:
-                break
-        else:
-            warnings.warn(
-                f"after {max_passes} passes the relative duality gap is "
-                f"{history[-1].relative:.3g}, not {gap:g}: raise max_passes or gap, lower C, or "
-                "normalise the kernel.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+    passes = islice(Ascent(problem, gap, average, rng).passes(), max_passes)
+    for now, certificate in steps(_until(gap, passes), "pass"):
+        point = now
+        history.append(certificate)
+        steps.note = f"relative gap {certificate.relative:.4f}"
     return point.without_rounding_errors(problem), history
+
+
+def _until(gap: float, passes: Iterable[Pass]) -> Iterator[Pass]:
+    """Yield the passes up to the first one whose relative duality gap is at most `gap`."""
+    for point, certificate in passes:
+        yield point, certificate
+        if certificate.relative <= gap:
+            return
 
 
 def kernel_rows(
