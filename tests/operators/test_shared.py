@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV, load, save
-from mercer.kernels import RBF, Matern, Polynomial
+from mercer.kernels import RBF, Linear, Matern, Polynomial, Standardized
 from mercer.operators import Local, Shared
 from mercer.problem import Side
 from mercer.solvers import Cache
@@ -133,6 +133,16 @@ def test_it_answers_on_another_grid():
     finer = np.repeat(x, 2, axis=1)
     finer[:, 1:-1:2] = (x[:, 1:] + x[:, :-1]) / 2
     assert model.predict(finer, grid=fine).shape == (12, 10)
+
+
+@pytest.mark.parametrize("output_kernel", [Standardized(Linear()), 3.0 * Linear()], ids=str)
+def test_outputs_in_other_units_on_another_grid(output_kernel):
+    coarse, x = Fields(spacing=0.2), RNG.normal(size=(12, 5))
+    kernel = Shared(RBF(2.0), RBF(0.5), 0.2, 0.0, fields=coarse, output_fields=coarse)
+    model = KernelDependency(kernel, output_kernel, alpha=0.01).fit(x, 10.0 * x)
+    with pytest.warns(UserWarning, match="are interpolated"):
+        between = model.predict(x, grid=Fields(spacing=0.1, shape=(9,)))
+    assert np.allclose(between[:, ::2], model.predict(x))
 
 
 def test_local_kernels_interpolate_and_say_so():

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._base.arrays import Array, Items, is_array, namespace
 from .._base.errors import warn
 from ..kernels import FieldL2, Linear
-from ..kernels.wrapper import Wrapper
+from ..kernels.wrapper import OnDevice, Wrapper
 from ..operators.shared import Shared
 from ..operators.windows import interpolated
 from ..solvers.window_inputs import LandmarkFieldMap
@@ -27,12 +27,13 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     """
     if not isinstance(grid, Fields):
         raise TypeError(f"grid must be Fields(…), got {grid!r}.")
-    map, plain = model.points_.map, model.output_kernel_
-    plain = plain.inner if isinstance(plain, Wrapper) else plain
-    if isinstance(map, LandmarkFieldMap) and isinstance(plain, Linear):
+    map, kernel = model.points_.map, model.output_kernel_
+    inner = kernel.inner if isinstance(kernel, Wrapper) else kernel
+    unscaled = inner is kernel or isinstance(kernel, OnDevice)
+    if isinstance(map, LandmarkFieldMap) and isinstance(inner, Linear) and unscaled:
         return model._on_original_device(_evaluate_shared(model, map, X, grid))
     shape = model._output_shape()
-    own = plain.fields if isinstance(plain, FieldL2) else None
+    own = inner.fields if isinstance(inner, FieldL2) else None
     own = own or model.kernel_.output_fields or _fields_of_shape(shape)
     known = own.grid(tuple(shape))
     warn(
