@@ -121,6 +121,13 @@ def test_kernels(criterion, intercept):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("features", [None, Nystroem(landmarks=LANDMARKS)], ids=["exact", "low"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_constant_outputs(features, intercept):
+    outputs = np.zeros_like(Y)
+    check(RBF("ard"), OPERATORS[-1], "evidence", features, intercept=intercept, outputs=outputs)
+
+
 def test_pivots_are_held():
     parts = factored(RBF(1.0), Identity(), IncompleteCholesky(6), None, None, True)
     landmarks = parts.parts[0].inputs.at.map.landmarks_

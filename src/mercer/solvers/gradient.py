@@ -21,7 +21,7 @@ therefore follows from the one in K, by Euler's identity α ∂/∂α = -⟨K, �
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -120,15 +120,18 @@ class RidgeObjective:
         if outside is not None:
             misfit += self.alpha * float(xp.sum(outside * outside))
         number = q * (n - (self.part.inputs.N is not None))
-        misfit = max(misfit, number * np.finfo(float).tiny)  # zero where outputs are constant
-        share = 0.5 * number / misfit
+        constant = misfit <= number * np.finfo(float).tiny  # the outputs
+        share = 0.0 if constant else 0.5 * number / misfit
         bz = inside * self.b[None, :]
         within = _diagonal(0.5 * xp.sum(self.D * self.b[None, :], axis=1))
         within = within - share * (bz @ self.transpose(inside))
         beyond = None if outside is None else -share * (outside @ self.transpose(bz))
         B = _diagonal(0.5 * xp.sum(self.D * s, axis=0))
         B = B - share * (self.transpose(inside * s) @ inside)
-        return self.slopes(-self.parts.evidence(self.alpha), B, within, beyond)
+        found = self.slopes(-self.parts.evidence(self.alpha), B, within, beyond)
+        if constant:  # only log det 𝒦 is left, and ⟨K, ∂/∂K⟩ + α ∂/∂α of its half is number / 2
+            return replace(found, alpha=found.alpha + 0.5 * number / self.alpha)
+        return found
 
     def left_out_slopes(self) -> Slopes:
         """Return the weighted mean squared left-out error with its derivatives.
