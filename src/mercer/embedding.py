@@ -202,10 +202,11 @@ class Embedding(FromFile):
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
 
-    def __getitem__(self, rows: slice) -> Embedding:
+    def __getitem__(self, rows: slice | np.ndarray) -> Embedding:
+        """Return the points of a slice or of an array of indices, without training weights."""
         left_out = None if self.left_out is None else self.left_out[rows]
-        inputs = None if self.inputs is None else self.inputs[rows]
-        return Embedding(self.coordinates[rows, :], self.frame, left_out, inputs)
+        inputs = None if self.inputs is None else _rows_of(self.inputs, rows)
+        return Embedding(_rows_of(self.coordinates, rows), self.frame, left_out, inputs)
 
     def inner(self, Y: Items) -> Array:
         r"""Return :math:`\langle g(x), \Phi(y) \rangle` for all points (rows) and outputs Y."""
@@ -346,6 +347,13 @@ class Embedding(FromFile):
                 "KernelDependencyCV that was fitted here, or saved with variance=True."
             )
         return self.posterior
+
+
+def _rows_of(items: Items, rows: slice | np.ndarray) -> Items:
+    """Return the items of a slice, without a copy if possible, or at an array of indices."""
+    if isinstance(rows, slice) and is_array(items):
+        return items[rows, ...]
+    return take(items, np.arange(count(items))[rows])
 
 
 @dataclass(frozen=True)

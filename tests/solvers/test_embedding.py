@@ -115,6 +115,8 @@ def test_a_slice_of_points_has_no_weights(data):
     points = KernelDependencyCV(RBF(1.0), fit_intercept=False).fit(X, Y).loo_embed()
     with pytest.raises(ValueError, match="lost the training data"):
         _ = points[:2].weights
+    with pytest.raises(ValueError, match="lost the training data"):
+        _ = points[np.array([0, 2])].weights
 
 
 def test_points_are_sliced_and_counted(data):
@@ -122,6 +124,7 @@ def test_points_are_sliced_and_counted(data):
     points = KernelDependency(RBF(1.0), RBF(1.0), fit_intercept=False).fit(X, Y).embed(X_new)
     assert len(points) == 5
     assert_allclose(points[1:3].inner(Y), points.inner(Y)[1:3], rtol=0, atol=0)
+    assert_allclose(points[np.array([3, 1])].inner(Y), points.inner(Y)[[3, 1]], rtol=0, atol=0)
 
 
 def test_norms_in_blocks_are_norms(data, monkeypatch):

@@ -141,7 +141,7 @@ class MissingTargets(LeftOutPoints):
         for name, field in self.decoder_.fields_.items():
             rows = np.flatnonzero(self.known_[:, field.columns[0]])  # type: ignore[index]
             values = take(field.values(self.outputs_), rows)
-            points = some_points(field.points(self.left_out_), rows)
+            points = field.points(self.left_out_)[rows]
             own = self.decoder_.decoders_[name]
             self.decoder_.decoders_[name] = calibrated(own, points, values)
         return self.decoder_
@@ -242,12 +242,6 @@ def _pass_through_kernel(kernel: Kernel) -> Kernel:
     given = Kernel()
     given.space = kernel.space
     return given
-
-
-def some_points(points: Embedding, rows: np.ndarray) -> Embedding:
-    """Return the points at the given rows."""
-    left_out = None if points.left_out is None else points.left_out[rows]
-    return replace(points, coordinates=points.coordinates[rows], left_out=left_out, inputs=None)
 
 
 def _feature_coordinates(points: Embedding) -> np.ndarray:

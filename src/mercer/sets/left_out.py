@@ -14,7 +14,6 @@ from ..decoders.records import Field, fields_of
 from ..embedding import Embedding
 from ..estimators.blend import Blend
 from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.missing_targets import some_points
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel
 from .choices import checked_fraction
@@ -217,7 +216,7 @@ class RecordSets:
         for name, field in fields.items():
             rows = np.arange(count(model.outputs_)) if known is None else known[name]
             y = field.values(take(model.outputs_, rows))
-            own = field.points(some_points(points, rows))
+            own = field.points(points[rows])
             sets[name] = LeftOutSets.calibrated(field.kernel, y, own, labels[rows])
         return cls(model, fields, sets)
 
