@@ -41,3 +41,12 @@ def test_a_large_factorisation_is_released(name, monkeypatch):
     model.fit(X, np.sin(X))
     np.testing.assert_allclose(model.loo_predict(), expected)
     assert "factorization" not in model.fitted_._kept
+
+
+@pytest.mark.parametrize("y", [X[:, 0], X[:, :1]])
+def test_the_shape_of_a_variance_does_not_depend_on_the_first_caller(y):
+    model = KernelDependency(RBF(1.0)).fit(X, y)
+    model.fitted_.posterior()
+    assert model.embed(X).variance().shape == y.shape
+    folds = model.fitted_.with_folds(np.arange(N) % 4)
+    assert folds.posterior().at(X).variance().shape == y.shape

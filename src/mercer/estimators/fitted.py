@@ -39,11 +39,14 @@ class Fitted:
         How it was solved: the requested solver, and how left-out predictions are judged.
     alpha
         The ridge.
+    flat
+        Whether outputs were passed as numbers, not as vectors; variances then are numbers too.
     """
 
     problem: Problem
     want: Want
     alpha: float
+    flat: bool = False
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def keep(self, factorization: Factorization) -> None:
@@ -77,9 +80,9 @@ class Fitted:
             self._kept[name] = make()
         return self._kept[name]
 
-    def posterior(self, flat: bool = False) -> Posterior:
-        """Return the posterior as a Gaussian process; `flat` if each output is a single number."""
-        return self.cached("posterior", lambda: Posterior(self, flat))
+    def posterior(self) -> Posterior:
+        """Return the posterior as a Gaussian process."""
+        return self.cached("posterior", lambda: Posterior(self, self.flat))
 
     def left_out(self) -> LeftOut:
         """Return the left-out prediction and residual of every training example."""
@@ -128,7 +131,7 @@ class Fitted:
     def leaving_out(self, labels: np.ndarray) -> Fitted:
         """Return the model with these groups, prepared to predict new inputs without each group."""
         want = replace(self.want, moves=True)
-        made = Fitted(replace(self.problem, labels=labels), want, self.alpha)
+        made = Fitted(replace(self.problem, labels=labels), want, self.alpha, self.flat)
         same = np.array_equal(labels, self.problem.left_out_labels)
         if self.kept is not None and self.kept.reusable and same:
             made.keep(self.kept)
@@ -137,7 +140,7 @@ class Fitted:
     def with_folds(self, folds: np.ndarray) -> Fitted:
         """Return the model with these folds as groups that are left out together."""
         problem = replace(self.problem, labels=folds)
-        made = Fitted(problem, self.want, self.alpha)
+        made = Fitted(problem, self.want, self.alpha, self.flat)
         if self.kept is not None and self.kept.reusable and self.kept.images is None:
             made.keep(replace(self.kept, problem=problem))
         return made

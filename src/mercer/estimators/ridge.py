@@ -252,7 +252,8 @@ class RidgeEstimator(RidgePredictions):
             # Keep what was drawn for the problem, and no coordinates.
             fixed = problem.inputs.fixed(), problem.outputs.fixed()
             problem = replace(problem, inputs=fixed[0], outputs=fixed[1])
-        self.fitted_ = Fitted(problem, replace(want, alphas=[alpha], left_out=True), alpha)
+        want = replace(want, alphas=[alpha], left_out=True)
+        self.fitted_ = Fitted(problem, want, alpha, self.flat_)
         if factorization.leaves_out:
             self.fitted_.keep(factorization)
         self.decoder_ = trial.decoder

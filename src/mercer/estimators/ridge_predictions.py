@@ -37,12 +37,12 @@ class RidgePredictions(LeftOutPoints):
         """Return the posterior distribution of g at X; for a saved model, the saved posterior."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
-            return fitted.posterior(self.flat_).at(X)
+            return fitted.posterior().at(X)
         return None if saved is None else saved.at(X)
 
     def keep_posterior(self) -> None:
         """Mark the model so that its posterior variance is saved with it."""
-        self.posterior_ = self.fitted_.posterior(self.flat_)
+        self.posterior_ = self.fitted_.posterior()
 
     # -- what was left out --------------------------------------------------------------------
 
