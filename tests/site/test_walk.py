@@ -9,7 +9,7 @@ from end_to_end.test_newcomer import WALK as PAGES
 from end_to_end.test_newcomer import run
 
 CLICKS = {
-    "a table of one's own": ["One line from a table"],
+    "a table of one's own": ["AutoDependency"],
     "a ranking": ["Rankings"],
     "an image": ["Five minutes"],
     "a curve with bands": ["Curves"],
