@@ -264,6 +264,17 @@ def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
     return namespace(L).linalg.solve(L, B)
 
 
+def triangular_inverse(L: Array, lower: bool = True) -> Array:
+    """Return the inverse of a triangular matrix; the other triangle of L must be zero."""
+    if is_foreign(L) or not L.shape[0]:
+        return solve_triangular(L, like(np.eye(L.shape[0]), L), lower)
+    (invert,) = scipy.linalg.get_lapack_funcs(("trtri",), (L,))
+    inverse, failed = invert(L, lower=lower)
+    if failed:
+        raise np.linalg.LinAlgError("a triangular matrix with a zero on its diagonal is singular")
+    return inverse
+
+
 def _foreign_cholesky(K: Array) -> Array:
     """Return the Cholesky factor of K, an array of another library."""
     try:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._base.arrays import Array, Items, count, like, namespace, part, take
-from .._base.linalg import EPS, PositiveDefinite, eigh, solve_triangular
+from .._base.arrays import Array, Items, count, namespace, part, take
+from .._base.linalg import EPS, PositiveDefinite, eigh, triangular_inverse
 from .._base.parameters import parameters
 from .._base.plan import require_low_rank
 from .._base.threads import rows_at_once, striped
@@ -127,7 +127,7 @@ def inverse_root(K: Array) -> Array:
         L = PositiveDefinite.of(K + 0.0).factor
         squares = xp.linalg.diagonal(L) ** 2
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
-            return solve_triangular(L, like(np.eye(K.shape[0]), K)).T
+            return triangular_inverse(L).T
     except np.linalg.LinAlgError:
         pass  # landmarks repeat
     s, P = eigh(K, "Gram matrix of the landmarks")

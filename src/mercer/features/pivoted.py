@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._base.arrays import Array, Items, host, like, namespace, take
-from .._base.linalg import solve_triangular
+from .._base.linalg import triangular_inverse
 from .._base.parameters import integer, non_negative, parameters
 from ..kernels import Kernel
 from ._factor import Factor
@@ -78,7 +78,7 @@ class IncompleteCholesky(LandmarkMap):
         self.trace_error_ = factor.error
         self.kernel_, self.landmarks_ = kernel, take(factor.A, self.pivots_)
         L = take(factor.rows, self.pivots_)
-        self.weights_ = solve_triangular(L, like(np.eye(L.shape[0]), L)).T
+        self.weights_ = triangular_inverse(L).T
         return factor.rows
 
     def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:

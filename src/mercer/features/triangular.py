@@ -6,7 +6,14 @@ import numpy as np
 from scipy.linalg import lapack
 
 from .._base.arrays import Array, Items, count, host, is_foreign, like, namespace, put, take
-from .._base.linalg import EPS, INDEFINITE, PositiveDefinite, eigh, solve_triangular
+from .._base.linalg import (
+    EPS,
+    INDEFINITE,
+    PositiveDefinite,
+    eigh,
+    solve_triangular,
+    triangular_inverse,
+)
 from ..kernels import Kernel
 from .base import FeatureMap
 from .landmarks import LandmarkMap, Spanned
@@ -66,8 +73,7 @@ class Triangular(LandmarkMap):
     @property
     def weights_(self) -> Array:
         """The weights L⁻ᵀ of the coordinates on the landmarks; L is the factor at the landmarks."""
-        L = self.factor_
-        return solve_triangular(L, like(np.eye(L.shape[0]), L)).T
+        return triangular_inverse(self.factor_).T
 
     def compose(self, M: Array) -> FeatureMap:
         """Return the map A ↦ transform(A) @ M."""

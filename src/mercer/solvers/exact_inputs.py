@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from .._base.arrays import Array, Items, count, is_foreign, like, namespace, take
-from .._base.linalg import adjoint, factor_with_ridge, product, solve_triangular
+from .._base.arrays import Array, Items, count, is_foreign, namespace, take
+from .._base.linalg import adjoint, factor_with_ridge, product, triangular_inverse
 from ..features import Explicit, FeatureMap
 from ..features.base import Composed
 from ..features.landmarks import Spanned
@@ -229,7 +229,7 @@ class ExactInputs(InputSpectrum):
         except np.linalg.LinAlgError:
             return self  # α is lost in rounding
         L, reduction = factor.factor, self.gram.reduction
-        inverse = solve_triangular(L, like(np.eye(L.shape[0]), L))
+        inverse = triangular_inverse(L)
         E = reduction.expand_rows(adjoint(inverse) * (alpha / scale) ** 0.5)
         other = copy(self)
         other.known = namespace(E).zeros_like(abs(E[0, :])), E, 0

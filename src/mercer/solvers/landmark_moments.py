@@ -19,7 +19,7 @@ from .._base.arrays import (
     take,
     take_columns,
 )
-from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular
+from .._base.linalg import PositiveDefinite, add_ridge, eigh, solve_triangular, triangular_inverse
 from ..operators.shared import Shared
 from ..operators.shared_on_grids import LandmarkWindows
 from ..problem import Problem
@@ -217,7 +217,7 @@ class LandmarkMoments:
         any size, all formulas of a spectrum hold, except for the determinant.
         """
         upper = namespace(self.A).matrix_transpose(self.factor(ridge).factor)
-        M = solve_triangular(upper, like(np.eye(upper.shape[0]), upper), lower=False)
+        M = triangular_inverse(upper, lower=False)
         ones, share = namespace(upper).ones_like(upper[0, :]), DOMINANT / (DOMINANT + 1.0)
         level = (DOMINANT + 1.0) * ridge
         scales = share**-0.5 * ones, level * share**0.5 * ones
