@@ -82,7 +82,7 @@ class Choices:
     """The kernels, output kernels, decoders, losses and ridges that a search chooses from."""
 
     kernels: list[OperatorKernel]
-    outputs: list[Kernel]
+    output_kernels: list[Kernel]
     decoders: list[Decoder | None]
     losses: list[Loss | None]
     alphas: Sequence[float]
@@ -121,9 +121,9 @@ class Choices:
         coupled = [kernel for kernel in self.kernels if not (kernel.separable or kernel.movable)]
         if coupled:
             raise ValueError(f"device={device!r} is for kernel * operator, got {coupled[0]}.")
-        outputs = [OnDevice(kernel, device) for kernel in self.outputs]
+        outputs = [OnDevice(kernel, device) for kernel in self.output_kernels]
         moved = self._with_scalars(lambda scalar: OnDevice(scalar, device))
-        return replace(moved, outputs=outputs)
+        return replace(moved, output_kernels=outputs)
 
     def _with_scalars(self, change: Callable[[Kernel], Kernel]) -> Choices:
         """Return the choices with `change` applied to the scalar part of each separable kernel."""

@@ -213,7 +213,7 @@ def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
     """Raise an error if a choice cannot be made from the moments and the sample of a stream."""
     if model.nested is not None:
         raise ValueError("nested= is for pairs in memory, not for streams or validation=.")
-    several = len(choices.outputs) > 1 or len(choices.decoders) > 1
+    several = len(choices.output_kernels) > 1 or len(choices.decoders) > 1
     if several or model.criterion not in ("loo", "evidence"):
         raise ValueError(
             'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'

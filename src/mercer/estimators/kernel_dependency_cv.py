@@ -246,7 +246,9 @@ class KernelDependencyCV(RidgeEstimator):
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
-        sides = [pairs.side(output, pairs.y, self.output_features) for output in choices.outputs]
+        sides = [
+            pairs.side(output, pairs.y, self.output_features) for output in choices.output_kernels
+        ]
         return [
             learnt_kernel(problem, criterion, self.restarts)
             for side in sides
@@ -284,7 +286,7 @@ class KernelDependencyCV(RidgeEstimator):
         """Return the number of parameter combinations; 0 if the parameters are invalid."""
         try:
             choices = Choices.of(self)
-            kernels = len(choices.kernels) * len(choices.outputs)
+            kernels = len(choices.kernels) * len(choices.output_kernels)
             return kernels * len(choices.losses) * len(choices.alphas)
         except (TypeError, ValueError):
             return 0  # they make no sense: the fit says why

@@ -108,7 +108,7 @@ class RidgeEstimator(RidgePredictions):
         self, choices: Choices, pairs: TrainingPairs, want: Want
     ) -> Iterator[Candidate]:
         """Yield each problem of the choices, factored, with the decoders to try."""
-        for output in choices.outputs:
+        for output in choices.output_kernels:
             side, cache = pairs.side(output, pairs.y, self.output_features), Cache()
             decoders = [
                 self._fitted_decoder(side.kernel, side.items, given) for given in choices.decoders
@@ -124,7 +124,7 @@ class RidgeEstimator(RidgePredictions):
         The arguments are those of `GivenData`.
         """
         choices, pairs = self._pairs(self._choices(), split_unlabelled(GivenData(*given)))
-        outputs = pairs.side(choices.outputs[0], pairs.y, self.output_features)
+        outputs = pairs.side(choices.output_kernels[0], pairs.y, self.output_features)
         return next(self._problems(choices, outputs, pairs)), self._want(choices)
 
     # -- pairs in memory ----------------------------------------------------------------------
@@ -139,14 +139,14 @@ class RidgeEstimator(RidgePredictions):
             choices = choices.on_device(self.device)
             kernels = [OnDevice(kernel, self.device) for kernel in kernels]
         self._check_parameters()
-        X, y = self._check_pairs(kernels[0], choices.outputs[0], items, given.y)
-        warn_if_constant(choices.outputs[0], y)
+        X, y = self._check_pairs(kernels[0], choices.output_kernels[0], items, given.y)
+        warn_if_constant(choices.output_kernels[0], y)
         n, kept = count(y), None
         if weights is not None:
             kept, weights, groups, (X, y, items) = drop_zero_weights(weights, groups, X, y, items)
         labels = None if groups is None else group_labels(groups, count(y))
         finite = self.features is not None or all(kernel.features for kernel in kernels)
-        compact = self.output_features is not None or choices.outputs[0].features is not None
+        compact = self.output_features is not None or choices.output_kernels[0].features is not None
         sample = None
         if finite and compact and not kernels[0].pairwise:  # fitted on the same pairs as a stream
             sample = sampled_rows(n, sample_size(self.features, self.output_features), kept)
@@ -233,7 +233,7 @@ class RidgeEstimator(RidgePredictions):
         operator_valued = self.features is not None and self.features.operator_valued
         kernels = choices.kernels if operator_valued else [*map(as_separable, choices.kernels)]
         scalars = [group[0].inputs for group in group_by_scalar_kernel(kernels)]
-        return Gathered.of(source, self, scalars, choices.outputs[0])
+        return Gathered.of(source, self, scalars, choices.output_kernels[0])
 
     # -- solutions ----------------------------------------------------------------------------
 
@@ -328,5 +328,5 @@ class RidgeEstimator(RidgePredictions):
         operators = [kernel.separated().operator for kernel in kernels]
         dense = [operator for operator in operators if operator.uniform is None]
         conditional = sum(not isinstance(operator, Covariance) for operator in dense)
-        width = None if choices.outputs[0].features is None else q
+        width = None if choices.output_kernels[0].features is None else q
         return plan(Sizes(n, p, width, not dense, conditional, self.chooses, rank=rank))

@@ -34,7 +34,7 @@ class Operator(BaseEstimator):
     """
 
     own_coordinates = False
-    """Whether B is given in the finite features of the output kernel, not computed from moments."""
+    """Whether B refers to the finite features of the output kernel and changes with their basis."""
     learnt = False
     """Whether B is learnt in the fit, so that `learn` needs the ridge."""
     B_: Array = None

@@ -126,6 +126,11 @@ class Cache:
         own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates
         if own in self.by_coordinates:
             return self.by_coordinates[own]
+        if own and side.features is not None and not isinstance(side.features, Explicit):
+            raise ValueError(
+                f"{problem.kernel} speaks of output components, which output_features="
+                f"{side.features} replaces by other coordinates: leave output_features at None."
+            )
         if side.features is not None:
             map, V = side.coordinates[0], dense(side.coordinates[1])
         else:

@@ -17,6 +17,8 @@ from .claims import IDENTITY, ROOT, claim, close, pick
 def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     """Check that an operator is positive semidefinite, has the right size and is reproducible.
 
+    Unless it has `own_coordinates`, it must also not depend on the basis of the outputs.
+
     Parameters
     ----------
     operator : Operator
@@ -34,7 +36,9 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     samples = _samples(3 if moments is None else int(moments.vu.shape[0]))
     for sample in samples if moments is None else [moments, *samples]:
         _check_on(operator, sample)
-    _check_diagonal_moments(operator)
+    if not operator.own_coordinates:
+        _check_diagonal_moments(operator)
+        _check_rotation(operator)
 
 
 def _samples(q: int) -> list[Moments]:
@@ -72,14 +76,28 @@ def _check_on(operator: Operator, moments: Moments) -> None:
 
 def _check_diagonal_moments(operator: Operator) -> None:
     """Check that an operator gives equal matrices for diagonal and for dense moments."""
-    if operator.own_coordinates:
-        return
     rng = np.random.default_rng(1)
     s, EV = rng.uniform(1, 2, size=5), np.linalg.qr(rng.normal(size=(5, 3)))[0] * [1.0, 2.0, 3.0]
     known: Any = SpectralMoments(20, EV, s)
     plain = Moments(20, np.diag(s), known.vu, known.vv)
     left, right = (full(operator.learn(m, 1.0).matrix(m)) for m in (known, plain))
     close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")
+
+
+def _check_rotation(operator: Operator) -> None:
+    """Check that B becomes RᵀBR if the output coordinates V become VR, with R a rotation."""
+    rng = np.random.default_rng(2)
+    U, V = rng.normal(size=(20, 4)), rng.normal(size=(20, 3)) * [1.0, 2.0, 3.0]
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    moments = Moments.of(U, V), Moments.of(U, V @ R)
+    B, rotated = (host(full(operator.learn(m, 1.0).matrix(m))) for m in moments)
+    close(
+        rotated,
+        R.T @ B @ R,
+        ROOT * max(1e-300, float(np.abs(B).max())),
+        "the matrix depends on the basis of the outputs, so the operator needs own_coordinates = "
+        "True and output kernels with finite features",
+    )
 
 
 def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
