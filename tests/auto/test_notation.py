@@ -3,6 +3,7 @@
 from datetime import date, time, timedelta
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer
@@ -164,6 +165,15 @@ def test_a_word_among_dates_is_named(file):
     table = read(file("x;when\n" + "".join(f"{i};{cell}\n" for i, cell in enumerate(cells))))
     with pytest.raises(BadTable, match="line 11, column 'when': 'soon' is not a date, but 9 of 10"):
         AutoDependency(["when"], "x").fit(table)
+
+
+@pytest.mark.parametrize("days", [["yesterday"], ["2024-03-04", "yesterday"]])
+def test_a_word_instead_of_a_new_date_is_named(days):
+    when = pd.date_range("2024-01-01", periods=20)
+    model = AutoDependency(output="y", preset="fast", random_state=0)
+    model.fit(pd.DataFrame({"when": when, "y": np.sin(np.arange(20.0))}))
+    with pytest.raises(BadTable, match="column 'when': 'yesterday' is not a date"):
+        model.predict(pd.DataFrame({"when": days}))
 
 
 def test_days_are_written_within_the_calendar():

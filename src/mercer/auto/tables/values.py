@@ -111,7 +111,7 @@ class Column:
         if self.array:
             return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")
         if self.misses[0][1] or not self.cells:
-            return self.misses[0][0]  # some cells are not numbers: reading them names the first
+            return self._nearest_notation(learnt)  # reading the cells names the first bad one
         possible = [n for n, misses in self.misses if not misses]
         readings = {
             n: [list(values) for values in read_cells(self.cells[:LOOK], n) if values is not None]
@@ -129,6 +129,11 @@ class Column:
         pairs = zip(readings[first], readings[differing[0]], strict=True)
         i = next(i for i, (one, other) in enumerate(pairs) if repr(one) != repr(other))
         raise self.refused(i, self._ambiguity_message(self.cells[i], is_date(first)))
+
+    def _nearest_notation(self, learnt: str | None) -> str:
+        """Return the notation with the fewest misses; `learnt` if only that is one of dates."""
+        nearest = self.misses[0][0]
+        return learnt if learnt and is_date(learnt) and not is_date(nearest) else nearest
 
     def _ambiguity_message(self, cell: Any, dates: bool) -> str:
         """Return the error message for a cell that is two different numbers or dates."""
