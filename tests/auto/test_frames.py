@@ -143,6 +143,26 @@ def test_a_missing_cell_is_not_a_category():
     assert rows[0].tolist() == [1, 0, 0] and rows[2].tolist() == [0, 0, 0]
 
 
+def test_integers_and_floats_are_the_same_categories():
+    frame = pd.DataFrame({"zip": np.resize([10, 20, 30], N), "x": x})
+    frame["y"] = frame["zip"].map({10: 5.0, 20: -5.0, 30: 0.0}) + 0.1 * x
+    model = fitted(frame, preset="fast", inputs={"zip": "category", "x": "number"})
+    new = frame[:3].drop(columns="y")
+    with_gap = pd.DataFrame({"zip": [*new["zip"], None], "x": [*new["x"], 0.0]})
+    assert with_gap["zip"].dtype == float
+    np.testing.assert_allclose(model.predict(with_gap)["y"][:3], model.predict(new)["y"])
+    floats = fitted(frame.astype(float), preset="fast", inputs={"zip": "category", "x": "number"})
+    np.testing.assert_allclose(floats.predict(new)["y"], model.predict(new)["y"])
+
+
+def test_a_new_category_is_ignored_with_a_warning():
+    frame = pd.DataFrame({"city": np.resize(["Rome", "Oslo"], N), "x": x, "y": x + 1.0})
+    model = fitted(frame, preset="fast", inputs={"city": "category"})
+    with pytest.warns(UserWarning, match="categories of column 'city' .* ignored: 'Lima'") as seen:
+        model.predict(pd.DataFrame({"city": ["Rome", None, "Lima"], "x": [0.0, 1.0, 2.0]}))
+    assert len(seen) == 1
+
+
 def test_a_new_tag_is_ignored_with_a_note():
     model = fitted({"tags": [["a"], ["b"], ["a", "c"], []] * 10, "y": x})
     expected = model.predict({"tags": [["a"]]})["y"]

@@ -216,14 +216,7 @@ class Inputs(BaseEstimator):
     def _seen_labels(self, table: Table, name: Name) -> list[list]:
         """Return the label sets of a column without labels that are not in the training rows."""
         sets, seen = self.forms_[name].read(table), set(self.labels_[name])
-        new = sorted({label for item in sets for label in item} - seen, key=str)
-        if new:
-            shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
-            warnings.warn(
-                f"labels of column {name!r:.60} that were not seen in training are ignored: "
-                f"{shown:.200}.",
-                stacklevel=5,
-            )
+        _warn_of_unseen("labels", name, {label for item in sets for label in item} - seen)
         return [[label for label in item if label in seen] for item in sets]
 
     def _numbers(self, table: Table) -> np.ndarray:
@@ -270,10 +263,15 @@ class Inputs(BaseEstimator):
             elif kind == "number":
                 found[name] = numbers_with_gaps(table, name, self.forms_[name])
             elif kind == "category":
-                values = pd.Index(self.values_[name], dtype=object)
-                codes = values.get_indexer(pd.Index(_texts(table, name), dtype=object))
-                found[name] = (codes[:, None] == np.arange(len(values))) + 0.0
+                found[name] = self._one_hot(table, name)
         return found
+
+    def _one_hot(self, table: Table, name: Name) -> np.ndarray:
+        """Return a column of zeros and ones for each category that was seen in training."""
+        texts = pd.Index(_texts(table, name), dtype=object)
+        codes = pd.Index(self.values_[name], dtype=object).get_indexer(texts)
+        _warn_of_unseen("categories", name, set(texts[codes < 0]) - {None})
+        return (codes[:, None] == np.arange(len(self.values_[name]))) + 0.0
 
 
 def _concatenate_blocks(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray:
@@ -284,4 +282,26 @@ def _concatenate_blocks(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray
 def _texts(table: Table, name: Name) -> list[str | None]:
     """Return the cells of a column as stripped text, and None for empty cells."""
     empty = set(table.empty(name))
-    return [None if i in empty else str(c).strip() for i, c in enumerate(table.columns[name])]
+    return [None if i in empty else _text(c) for i, c in enumerate(table.columns[name])]
+
+
+def _text(cell: Any) -> str:
+    """Return a category as stripped text, and 10.0 as "10".
+
+    One empty cell converts a column of integers to floats.
+    """
+    if isinstance(cell, float | np.floating) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def _warn_of_unseen(what: str, name: Name, unseen: set) -> None:
+    """Warn if there are unseen values, which are called `what`, in column `name`."""
+    if not unseen:
+        return
+    new = sorted(unseen, key=str)
+    shown = ", ".join(map(repr, new[:5])) + (", …" if len(new) > 5 else "")
+    warnings.warn(
+        f"{what} of column {name!r:.60} that were not seen in training are ignored: {shown:.200}.",
+        stacklevel=8,
+    )
