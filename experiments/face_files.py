@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mercer._base.errors import require
-from mercer._base.files import NO_ARCHIVE
+from mercer._base.files import ARCHIVE_ERRORS
 from mercer.datasets import DataNotFound, Faces, WrongData
 
 IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff"}
@@ -119,7 +119,7 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
             named: dict[str, np.ndarray] = (
                 dict(loaded) if hasattr(loaded, "files") else {"": loaded}
             )
-    except NO_ARCHIVE as error:
+    except ARCHIVE_ERRORS as error:
         raise WrongData(f"{path} is not an array file: save it with numpy.save.") from error
     four = [values for values in named.values() if values.ndim == 4]
     if len(four) != 1 or four[0].shape[1] < 2 or four[0].dtype.kind not in "uif":

@@ -47,7 +47,7 @@ class Defaults:
     Attributes
     ----------
     kernel
-        From the space to a kernel on it.
+        A function from the space to a kernel on it.
     metric
         A function of true and predicted outputs; None for the fraction of equal ones.
     """

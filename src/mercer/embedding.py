@@ -172,11 +172,11 @@ class Embedding(FromFile):
         The vectors that the coordinates refer to.
     left_out
         For leave-one-out points, the group of each training example, else None: decoders that
-        choose among training outputs then pass over those of the point's own group.
+        choose among training outputs then exclude the outputs of the point's group.
     inputs
-        The inputs whose points these are, for decoders that ask them.
+        The inputs of these points, for decoders that use them.
     posterior
-        g as a Gaussian process, where the points are those that a fitted ridge model embeds.
+        The posterior of g as a Gaussian process, if a fitted ridge model computed the points.
 
     Examples
     --------
@@ -247,8 +247,8 @@ class Embedding(FromFile):
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
         """Return the points with the first output of Y as origin, and the offset of their scores.
 
-        Differences of outputs far from zero keep their digits so. Points are unchanged
-        where distances are not those of coordinates of vectors.
+        Differences of outputs that are far from zero then lose no digits. Points are unchanged
+        unless their distances are Euclidean distances of vectors.
         """
         if not self.frame.euclidean:
             return self, 0.0
@@ -264,10 +264,10 @@ class Embedding(FromFile):
 
     @cached_property
     def weights(self) -> Array:
-        """The weights c_i(x) of g(x) = Σ_i c_i(x) Φ(y_i) on the training outputs, (points, n).
+        r"""The weights of :math:`g(x) = \sum_i c_i(x) \Phi(y_i)` on training outputs, (points, n).
 
-        For the identity operator (K_x + αI)⁻¹ k_x; otherwise the smallest such weights, which
-        are the only ones where the output Gram matrix has full rank.
+        For the identity operator :math:`c(x) = (K_x + \alpha I)^{-1} k_x`; otherwise the weights
+        of smallest norm, which are unique if the output Gram matrix has full rank.
         """
         if self.weigh is None and isinstance(self.frame, SpanFrame):
             return self.coordinates
@@ -310,16 +310,16 @@ class Embedding(FromFile):
         Parameters
         ----------
         kind
-            "outputs" for one value at each place of an output (a pixel, a time point),
+            "outputs" for one value for each entry of an output (a pixel, a time point),
             "directions" for one along each direction of the operator, "total" for their sum, which
-            is refused where it is infinite.
+            is an error if it is infinite.
         observed
             Whether the noise is added: the variance of a new output rather than of g(x).
         noise
-            "evidence" for the one noise that makes the training outputs most likely; "left out"
-            for one along each direction of the operator, the one that left-out predictions show.
+            "evidence" for the noise variance of the largest marginal likelihood; "left out" for one
+            along each direction of the operator, estimated from left-out predictions.
         """
-        return self._process().variance(kind, observed, noise)
+        return self._posterior_process().variance(kind, observed, noise)
 
     def sample(self, n: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
         """Draw g from the posterior, jointly at all inputs.
@@ -327,19 +327,19 @@ class Embedding(FromFile):
         Parameters
         ----------
         n
-            How many.
+            The number of draws.
         random_state
-            Seeds the draws.
+            The seed, or a generator.
 
         Returns
         -------
         array or list of Embedding
-            ``(n, points, *output)`` for vectors and curves; else one batch of points a draw, which
-            `model.decoder_.decode` turns into outputs.
+            ``(n, points, *output)`` for vectors and curves; else a batch of points for each draw,
+            which `model.decoder_.decode` converts to outputs.
         """
-        return self._process().sample(n, random_state)
+        return self._posterior_process().sample(n, random_state)
 
-    def _process(self) -> Any:
+    def _posterior_process(self) -> Any:
         """Return the Gaussian process posterior of these points; raise an error without one."""
         if self.posterior is None:
             raise ValueError(

@@ -30,7 +30,7 @@ class Loss(BaseEstimator):
     Attributes
     ----------
     threshold_
-        The length from which on the loss departs from what it is near zero, as fitted.
+        The fitted length of a residual at which the loss changes its form.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Loss(BaseEstimator):
     """
 
     LENGTH = ""
-    """The parameter that is the threshold: a length, or "median" for `factor` typical ones."""
+    """The name of the threshold parameter: a length, or "median" for `factor` times the median."""
 
     max_iter: int
     tol: float
@@ -187,12 +187,12 @@ class Huber(Loss):
     LENGTH = "delta"
 
     def value(self, r: Array) -> Array:
-        """Return the loss for lengths r: r² up to delta, and its tangent beyond."""
+        r"""Return the loss for lengths r: :math:`r^2` up to delta, and its tangent beyond."""
         delta = self.threshold_
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return the minimiser of h(s) + τ(s - r)² for each length r."""
+        r"""Return the minimiser of :math:`h(s) + \tau (s - r)^2` for each length r."""
         inside = r * (tau / (1.0 + tau))
         return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)
 
@@ -201,8 +201,8 @@ class Huber(Loss):
 class EpsilonInsensitive(Loss):
     """h(r) = max(r - epsilon, 0): support vector regression on the length of the residual.
 
-    Residuals shorter than epsilon cost nothing, longer ones linearly. As the loss is not a square,
-    alpha is on another scale than elsewhere: by about the length of a typical residual.
+    The loss of a residual is zero up to epsilon, and grows linearly from there. It is not a square:
+    compared with other losses, alpha has to be divided by about the length of a typical residual.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class EpsilonInsensitive(Loss):
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:
-        """Return the minimiser of h(s) + τ(s - r)² for each length r."""
+        r"""Return the minimiser of :math:`h(s) + \tau (s - r)^2` for each length r."""
         xp, epsilon = namespace(r), self.threshold_
         short = r - 0.5 / tau
         return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

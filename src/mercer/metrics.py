@@ -30,7 +30,7 @@ Score = Any
 def rbf_loss(
     y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True
 ) -> Score:
-    r"""Return the squared distance in the feature space of an RBF kernel, as in the paper.
+    r"""Return the squared distance in the feature space of an RBF kernel (Kadri et al. 2013).
 
     :math:`\lVert \Phi(y) - \Phi(\hat y) \rVert^2 = 2 - 2 \exp(-\lVert y - \hat y \rVert^2 /
     2\ell^2)`.
@@ -200,9 +200,9 @@ def graph_distance(
 ) -> Any:
     """Return the fused Gromov–Wasserstein distance of labelled graphs, 0 for equal graphs.
 
-    Nodes carry their labels and those next to them, edges their presence. A local optimum is
-    taken, the best of two starts: what is returned is never below the distance. A graph without
-    nodes is at distance 1 from all others. Needs POT, ``pip install "mercer[graphs]"``.
+    Nodes are compared by their labels and by those of their neighbours, edges by their presence.
+    The result is the best of two local optima, an upper bound of the distance. A graph without
+    nodes has distance 1 from all others. Needs POT, ``pip install "mercer[graphs]"``.
 
     Examples
     --------
@@ -282,8 +282,8 @@ def _label_score(name: str, y_true: Items, y_pred: Items, average: bool) -> Scor
 def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
     """Return Kendall's tau of rankings (rows of ranks): greater is better.
 
-    Taken over the pairs of labels that the true ranking puts in order: (pairs in the same order -
-    pairs in the other) / pairs; a ranking that orders no pair counts as 0.
+    Over the pairs of labels that are not tied in the true ranking, it is (pairs in the same order -
+    pairs in the opposite order) / pairs; a ranking without such pairs counts as 0.
 
     Examples
     --------
@@ -405,7 +405,7 @@ def character_error_rate(y_true: Items, y_pred: Items) -> float:
 def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
     """Return the fraction of symbols predicted correctly at their position; greater is better.
 
-    The paper calls it WRC.
+    Kadri et al. (2013) call it WRC.
 
     Examples
     --------

@@ -171,7 +171,7 @@ def scores(model: Model, x: Items, k: int = 10, names: Sequence[str] | None = No
     k : int, default=10
         How many candidates.
     names : sequence of str, default=None
-        What to call them; None for their own text.
+        The names of the candidates; None for their text.
     ax : matplotlib axes, default=None
         Where to draw.
 
@@ -252,7 +252,7 @@ def curves(predicted: Items, truth: np.ndarray | None = None, grid: np.ndarray |
     truth : array, default=None
         The true values.
     grid : array, default=None
-        Where the values are; None is 0 to 1.
+        The grid points of the values; None for equally spaced points from 0 to 1.
     ax : matplotlib axes, default=None
         Where to draw.
 

@@ -67,9 +67,9 @@ def test_the_matern_of_infinite_smoothness_is_the_gaussian(rng):
 @pytest.mark.parametrize("multiple", [True, False])
 def test_products_in_few_and_in_many_dimensions(d, multiple, rng):
     A, B = rng.normal(size=(140, d)), rng.normal(size=(6, d))
-    bend = rng.normal(size=(140, 6))
-    level = -0.7 if multiple else rng.normal(size=(140, 6))
-    gram = FieldGram(A, B, level, bend)
+    outer = rng.normal(size=(140, 6))
+    isotropic = -0.7 if multiple else rng.normal(size=(140, 6))
+    gram = FieldGram(A, B, isotropic, outer)
     G, D = gram.matrix(), rng.normal(size=(6 * d, 2))
     assert_allclose(gram.apply(D), G @ D, atol=IDENTITY)
     assert_allclose(gram.some_columns(np.array([5, 0, 3])), G[:, [5, 0, 3]], atol=IDENTITY)

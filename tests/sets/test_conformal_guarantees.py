@@ -16,8 +16,8 @@ from mercer.operators import (
     Patchwise,
     Shared,
 )
-from mercer.sets.certificate import reasons_left_out_was_seen
-from mercer.sets.weights import largest_fraction
+from mercer.sets.certificate import reasons_for_dependence
+from mercer.sets.weights import fraction_upper_bound
 
 LETTERS = list("abcdefghij")
 
@@ -54,15 +54,17 @@ def test_the_level_is_less_by_what_the_pool_may_lack(rng):
         some = ConformalSets(model, 0.9, candidates=list("abcdefg")).fit(X, y)
     held = round(some.outside_ * 100)
     outside = np.arange(100) < held
-    assert some.proven_coverage_ == pytest.approx(0.9 - largest_fraction(outside, np.arange(100)))
+    assert some.proven_coverage_ == pytest.approx(
+        0.9 - fraction_upper_bound(outside, np.arange(100))
+    )
 
 
 def test_the_bound_on_a_share():
     labels = np.repeat(np.arange(20), 2)
-    assert largest_fraction(np.zeros(40, bool), labels) == pytest.approx(1 - 0.05 ** (1 / 20))
-    assert largest_fraction(labels < 20, labels) == 1.0
+    assert fraction_upper_bound(np.zeros(40, bool), labels) == pytest.approx(1 - 0.05 ** (1 / 20))
+    assert fraction_upper_bound(labels < 20, labels) == 1.0
     one_group = labels == 3
-    assert largest_fraction(one_group, labels) == largest_fraction(
+    assert fraction_upper_bound(one_group, labels) == fraction_upper_bound(
         one_group & (np.arange(40) % 2 == 0), labels
     )
 
@@ -161,7 +163,7 @@ def test_jackknife_states_no_level_where_something_was_seen(model, reason, rng):
 def test_an_output_kernel_with_a_median_was_seen(rng):
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
     model = KernelDependency(RBF(1.0), RBF("median")).fit(X, Y)
-    assert reasons_left_out_was_seen(model) == ["the output kernel was fitted on the data"]
+    assert reasons_for_dependence(model) == ["the output kernel was fitted on the data"]
 
 
 def test_bands_of_left_out_residuals_prove_nothing(rng):

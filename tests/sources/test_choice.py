@@ -66,7 +66,7 @@ def test_the_sample_is_left_out_in_closed_form(intercept):
     again = np.vstack([model.fit(X[r], Y[r]).predict(X[~r]) for r in rest])
     choice = KernelDependencyCV(RBF(0.7), alphas=[0.1], fit_intercept=intercept, **PARTS)
     choice.fit(Stream(BLOCKS, sample=12))
-    places = choice.stream_.sample.places
+    places = choice.stream_.sample.numbers
     assert_allclose(choice.loo_predict(), again[places], atol=LEFT_OUT)
     errors = ((again - Y) ** 2).sum(axis=1)
     assert choice.loo_risk_ == pytest.approx(errors.mean(), rel=1e-9)  # over all, in another pass

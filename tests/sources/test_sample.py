@@ -26,7 +26,7 @@ def test_cuts_do_not_matter(cuts, size, seed):
     items = np.arange(100)
     whole, cut = Sample(size, seed).with_block(0, items, items), folded(items, cuts, size, seed)
     assert_array_equal(cut.X, whole.X)
-    assert_array_equal(cut.y, whole.places)
+    assert_array_equal(cut.y, whole.numbers)
     assert len(whole.X) == min(size, 100)
 
 

@@ -26,31 +26,31 @@ def test_interpolation_is_exact_for_linear_functions(shape):
     slope = np.arange(1.0, 1 + len(shape))
     rng = np.random.default_rng(0)
     at = rng.uniform(0, 0.3 * (np.array(shape) - 1), size=(20, len(shape)))
-    index, weight = grid.between(at)
+    index, weight = grid.interpolation_weights(at)
     assert np.allclose((weight * (grid.coordinates @ slope)[index]).sum(axis=-1), at @ slope)
 
 
 def test_periodic_axes_wrap_and_others_end():
     closed, open_ = Fields(periodic=("x",)).grid((4,)), Fields().grid((4,))
-    index, weight = closed.between(np.array([[3.5]]))
+    index, weight = closed.interpolation_weights(np.array([[3.5]]))
     assert set(index[0]) == {0, 3}
     assert np.allclose(weight, 0.5)
-    assert not open_.between(np.array([[4.0]]))[1].any()
+    assert not open_.interpolation_weights(np.array([[4.0]]))[1].any()
 
 
 def test_scattered_points_are_their_own_values():
     points = np.random.default_rng(0).uniform(size=(30, 2))
     grid = Fields(points=points).grid((30,))
     values = points.sum(axis=1)
-    index, weight = grid.between(points)
+    index, weight = grid.interpolation_weights(points)
     assert np.allclose((weight * values[index]).sum(axis=-1), values, atol=1e-5)
 
 
 def test_masked_places_take_no_part():
     mask = np.array([True, True, False, True])
     grid = Fields(mask=mask).grid((4,))
-    assert not grid.between(np.array([[1.5], [2.0]]))[1].any()
-    assert grid.between(np.array([[1.0]]))[1].any()
+    assert not grid.interpolation_weights(np.array([[1.5], [2.0]]))[1].any()
+    assert grid.interpolation_weights(np.array([[1.0]]))[1].any()
     assert list(grid.live) == [0, 1, 3]
 
 

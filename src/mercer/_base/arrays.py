@@ -201,10 +201,10 @@ def put(A: Array, index: Any, rows: Array) -> Array:
 
 
 def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return positions of the distinct rows of a device array, and each row's number.
+    """Return the positions of the distinct rows, and which of these each row equals.
 
-    Only one number per row is copied to the host: a random combination of its entries. None where
-    two different rows have the same number.
+    For an array on a device: rows are compared by a random combination of their entries, and only
+    this number is copied to the host. None if two different rows have the same number.
     """
     xp = namespace(A)
     rows = xp.reshape(A, (A.shape[0], -1))
@@ -241,7 +241,7 @@ def dense(A: Array) -> Array:
 def canonical(A: Any) -> sparse.csr_array:
     """Return a CSR copy without duplicates, stored zeros or unsorted rows.
 
-    Compiled loops read the stored entries, and scikit-learn's sort them in place.
+    Compiled loops read the stored entries, and those of scikit-learn sort them in place.
     """
     csr = sparse.csr_array(A)
     if not csr.has_canonical_format or (csr.data == 0).any():

@@ -77,7 +77,7 @@ def must(fine: Any, problem: str) -> None:
         raise DamagedModel(problem)
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Return whether a value is an integer, and not a boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
@@ -90,7 +90,7 @@ def is_finite(value: Any) -> bool:
 
 def bounded(value: Any, name: str, low: int, high: int) -> int:
     """Return a value after checking that it is an integer from `low` to `high`."""
-    inside = is_whole(value) and low <= value <= high
+    inside = is_integer(value) and low <= value <= high
     must(inside, f"{name} must be an integer in {low} … {high}, got {value!r:.40}")
     return int(value)
 

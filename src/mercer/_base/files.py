@@ -16,7 +16,7 @@ from uuid import uuid4
 
 BROKEN = (OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError)
 HEADER = (SyntaxError, OverflowError, struct.error, tokenize.TokenError)
-NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
+ARCHIVE_ERRORS = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 """Errors that numpy raises for a damaged archive of arrays, or for a file that is not one."""
 
 
@@ -24,9 +24,9 @@ NO_ARCHIVE = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
     """Yield a temporary path, and rename the file there to `path` once it is complete.
 
-    A link stays a link: the file that it points to is replaced. A pipe or a
-    device is kept, and the draft is written into it. An interruption or a full disk
-    leaves the old file as it was.
+    If `path` is a link, the file that it points to is replaced. If it is a pipe or a device, the
+    temporary file is copied into it. After an interruption, or on a full disk, the old file is
+    unchanged.
     """
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         with tempfile.TemporaryDirectory() as folder:

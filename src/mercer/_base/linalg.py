@@ -15,17 +15,17 @@ EPS = float(np.finfo(np.float64).eps)
 INDEFINITE = 1e-8
 """Eigenvalues below -INDEFINITE times the largest are more than rounding errors."""
 GRADED = 1e-4
-"""Rows of weights that differ by more are factored by a method that keeps the light ones."""
+"""Ratio of weights below which `graded_eigh` is used, which keeps rows of small weight accurate."""
 SMALL = 512
-"""Rows up to which matrices are factored by numpy; larger ones are factored by scipy.
+"""Matrices with up to this many rows are factored by numpy, larger ones by scipy.
 
-The two have BLAS threads of their own, which fight for the cores when calls alternate: that takes
-longer than a small factorisation. Large ones take scipy half the time.
+Both libraries have their own BLAS threads, which compete for the cores if calls alternate; this
+takes longer than a small factorisation. scipy factors large matrices in half the time.
 """
 COLUMNS = 20
-"""Diagonal matrices from which on products of all pairs of rows pay, for many rows."""
+"""From about this many diagonal matrices on, `congruences` uses one product for all of them."""
 TALL = 128
-"""Rows from which on it pays to look whether a matrix is triangular."""
+"""From this many rows on, `times` tests whether a matrix is triangular, to halve the work."""
 
 
 class NotPositiveSemidefinite(ValueError):
@@ -42,12 +42,13 @@ def eigh(
 ) -> tuple[Array, Array | None]:
     """Return the positive eigenvalues of a positive semidefinite matrix, and their eigenvectors.
 
-    Eigenvalues under n eps max are dropped with their vectors, or set to zero where not `drop`;
-    the vectors of a diagonal matrix (given as a 1-D array) are None, none of its entries dropped.
-    `lightest` is the smallest weight of a row over the largest, where rows are ordered by falling
+    Eigenvalues below n · (machine precision) · (largest eigenvalue) are dropped with their vectors,
+    or set to zero if `drop` is False. For a diagonal matrix, given as a 1-D array, the vectors are
+    None and no entry is dropped.
+    `lightest` is the smallest weight of a row over the largest, if rows are ordered by decreasing
     weight: small eigenvalues are then accurate relative to the lightest row.
-    `scale` is the size of what `S` was computed of, where that is larger than `S`; an array may be
-    destroyed with `overwrite`.
+    `scale` is the size of the numbers that `S` was computed from, if larger than `S`. With
+    `overwrite`, the array `S` may be changed.
     """
     xp = namespace(S)
     if S.ndim == 1:

@@ -54,7 +54,7 @@ event.register("numba:compile", notice)
 def parallel(loop: Any) -> Callable:
     """Compile loop(start, stop, ...) and return a function that runs it on all cores.
 
-    The last argument has a row for each round; the caller gives all but `start` and `stop`.
+    Round i of the loop fills row i of the last argument. The caller omits `start` and `stop`.
     Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to
     compile, aborts when two threads start it at once, and does not survive a fork.
     """

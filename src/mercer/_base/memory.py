@@ -12,16 +12,16 @@ from .arrays import is_foreign
 
 GIB = 2**30
 ENTRIES = 2**23
-"""Numbers of a temporary array, 64 MB."""
+"""The largest number of entries of a temporary array, which then takes 64 MB."""
 ROWS = 4096
-"""Rows of a temporary block of rows."""
+"""The number of rows of a temporary block of rows."""
 SHARE = 0.9
 """The fraction of the free memory that a fit may plan to use."""
 
 
 def available() -> float:
     """Return the bytes that this process may still allocate; infinity if unknown."""
-    return min(_machine(), _container())
+    return min(_machine_bytes(), _container_bytes())
 
 
 def free_bytes(where: Any = None) -> float:
@@ -68,7 +68,7 @@ def _array_bytes(value: Any, seen: set[int]) -> float:
     return sum(_array_bytes(item, seen) for item in inside)
 
 
-def _machine() -> float:
+def _machine_bytes() -> float:
     """Return the free memory of the machine in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -78,7 +78,7 @@ def _machine() -> float:
     return float("inf") if kib is None else float(kib) * 1024
 
 
-def _container() -> float:
+def _container_bytes() -> float:
     """Return the memory in bytes that a container may still use."""
     folder = Path("/sys/fs/cgroup")
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import hash as digest
 from sklearn.base import BaseEstimator
 
-from .checks import is_finite, is_whole
+from .checks import is_finite, is_integer
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def non_negative(value: Any, name: str) -> float:
 
 def integer(value: Any, name: str, least: int = 1) -> int:
     """Return a parameter after checking that it is an integer of at least `least`."""
-    if not is_whole(value) or value < least:
+    if not is_integer(value) or value < least:
         kind = "a positive integer" if least == 1 else f"an integer ≥ {least}"
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return int(value)

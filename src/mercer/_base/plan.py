@@ -18,21 +18,21 @@ CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
 OUTPUT_SQUARES = 4.0
 LEFT_OUT_SQUARES = 4.5
-"""Peaks of exact fits, in n×n matrices."""
+"""Memory peaks of exact fits, in n × n matrices."""
 LOW_RANK_PANELS = 3.0
 CHOICE_PANELS = 4.5
 OUTPUT_PANELS = 1.5
-"""Peaks at low rank, in n×rank matrices: one fit, a choice of α, and outputs of low rank too."""
+"""Memory peaks at low rank, in n × rank matrices: a fit, a choice of α, and low-rank outputs."""
 MOMENTS = 4.0
-"""The peak of a fit over a stream, in matrices of the size of its moments."""
+"""The memory peak of a fit on a stream, in matrices of the size of its moments."""
 EIGH = 4.0
-"""An eigendecomposition, in n³ multiplications of a matrix product."""
+"""The time of an eigendecomposition, in units of n³ multiplications of a matrix product."""
 ENTRY = 500
-"""A kernel value beyond its `p`, its exponential and the passes over it, in multiplications."""
+"""The time of a kernel value beyond its inner product (an exponential), in multiplications."""
 RANK = 1000
-"""The rank of a fit at low rank where none is named: beyond it little is gained, and slowly."""
+"""The default rank of a low-rank fit: larger ranks cost much time and improve little."""
 SMALL = 2.0**20
-"""Bytes that are always granted, without looking up the free memory."""
+"""Requests up to this many bytes are granted without a look at the free memory."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Sizes:
         """Return the route of eigendecompositions of input Gram matrix and operator."""
         n, q = float(self.n), float(self._width(self.n))
         products = n * n * (self.p + ENTRY + 2 * q) + (n**3 / 6 if self.q is None else 0.0)
-        work = products + EIGH * n**3 + self._operators(q)
+        work = products + EIGH * n**3 + self._operator_work(q)
         return Route("spectral", 8 * SPECTRAL_SQUARES * n * n, work, None, self.free)
 
     def low_rank(self) -> Route:
@@ -204,7 +204,7 @@ class Sizes:
         memory = 8 * (LOW_RANK_PANELS * min(self.n, ROWS) * (m + q) + 3 * m * m + 2 * m * q + q * q)
         return Route("streamed", memory, self._low_rank_work(m), self._rank, self.free)
 
-    def _operators(self, q: float) -> float:
+    def _operator_work(self, q: float) -> float:
         """Return the multiplications for an operator with q coordinates; 0 for the identity."""
         if self.identity:
             return 0.0
@@ -216,7 +216,7 @@ class Sizes:
         sides = 1.0 if self._outputs_need_no_rank() else 2.0
         cholesky = self.identity and not self.choice
         moments = n * m * (sides * (self.p + ENTRY + 1.5 * m) + q)
-        return moments + self._operators(q) + (1 / 6 if cholesky else EIGH) * m**3
+        return moments + self._operator_work(q) + (1 / 6 if cholesky else EIGH) * m**3
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:

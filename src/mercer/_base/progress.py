@@ -36,7 +36,7 @@ class Observed:
                 f"scikit-learn has callbacks from 1.9 on, and this is {sklearn.__version__}: "
                 "upgrade it, or use verbose=True where the estimator has it."
             )
-        return _support().set_callbacks(self, *callbacks)
+        return _callback_support().set_callbacks(self, *callbacks)
 
 
 class Report:
@@ -79,7 +79,7 @@ class Steps:
         self.estimator, self.total, self.unreported, self.ended = estimator, total, total, 0
         self.context: Any = None
         if is_watched(estimator):
-            self.context = _support()._init_callback_context(estimator, max_subtasks=total)
+            self.context = _callback_support()._init_callback_context(estimator, max_subtasks=total)
         self.report = Report() if estimator.verbose else None
 
     def __call__(self, items: Iterable[T], what: str) -> Iterator[T]:
@@ -135,7 +135,7 @@ def is_watched(estimator: Observed) -> bool:
     return bool(WATCHERS & vars(estimator).keys())
 
 
-def _support() -> Any:
+def _callback_support() -> Any:
     """Return scikit-learn's mix-in class for callbacks."""
     from sklearn.callback import CallbackSupportMixin  # slow to import, seldom needed
 

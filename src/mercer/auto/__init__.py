@@ -9,7 +9,7 @@ __all__ = ["AutoDependency"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimator on first use: reading a file needs none of it."""
+    """Import the estimator on first use, because reading a file does not need it."""
     if name != "AutoDependency":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .dependency import AutoDependency

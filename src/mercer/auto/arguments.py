@@ -12,7 +12,7 @@ from .presets import PRESETS
 from .tables.table import BadTable, Table
 
 FEWEST = 4
-"""The fewest rows to learn from."""
+"""The smallest number of training rows."""
 
 
 def check_arguments(model: Any) -> dict[Any, str] | None:

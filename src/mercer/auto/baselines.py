@@ -31,11 +31,11 @@ from .progress import Clock
 
 FOLDS = 5
 WIDE = 200
-"""Columns from which on the sample is smaller."""
+"""From this many columns on, baselines are scored on a smaller sample of rows."""
 WORDS = 1000
-"""Words of a column of text that baselines use."""
+"""The number of words of a text column that baselines use."""
 MOST = 5000
-"""Rows beyond which baselines are scored on a sample; a quarter of it if columns are many."""
+"""The largest number of rows on which baselines are scored; a quarter of it for many columns."""
 
 
 def baselines(
@@ -50,12 +50,11 @@ def baselines(
 ) -> dict[str, float]:
     """Return the five-fold cross-validated score of each baseline regressor, by name.
 
-    The baselines learn the coordinates of the outputs under the output kernel.
+    The baselines predict the coordinates of the outputs under the output kernel. Their predictions
+    are decoded like those of other models, with calibrated thresholds. Texts are represented by
+    TF-IDF features of their words. The result is empty for outputs without finite features.
 
-    `trees` has the left-out score of a candidate made of trees, which is a baseline too.
-
-    Their predictions are decoded like those of other models, with calibrated thresholds.
-    Texts are counted by their words (TF-IDF). Empty for outputs without finite features.
+    `trees` has the left-out score of a tree model of the search, which is a baseline too.
     """
     most = MOST // 4 if inputs.texts or inputs.width_ >= WIDE else MOST
     if pairs.n > most:

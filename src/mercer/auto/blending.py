@@ -20,16 +20,16 @@ from .measures import left_out_probabilities
 from .outputs import ARRAYS
 
 MARGIN = 0.3
-"""A single model is taken instead of the blend where it is better by this over √rows, about a
-standard error: on few rows the best of several is often so by luck."""
+"""A single model replaces the blend if its score is better by MARGIN / √rows, about one standard
+error. On few rows, the best of several models is often the best by chance."""
 SHARPNESS = 50.0
-"""Models whose score is less by this fraction of one weigh less by a factor of e."""
+"""A model whose score is lower by 1 / SHARPNESS has a weight that is smaller by a factor of e."""
 STEEP = 3.0
-"""A model whose left-out loss is greater by 1 / STEEP of it weighs less by a factor of e."""
+"""A model with a relative excess loss of 1 / STEEP has a weight smaller by a factor of e."""
 RIDGES, SHRUNK = (0.03, 0.3, 3.0), 1000
-"""Strengths by which weights are shrunk towards an average, and rows up to which they are."""
+"""The ridges that shrink weights towards an average, and the largest number of rows for that."""
 F1_STEPS = 4e9
-"""Steps up to which sets are decoded by expected F1: rows times the cube of the labels."""
+"""Label sets are decoded by expected F1 if rows · labels³ is at most this."""
 
 
 def scores_of_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
@@ -47,7 +47,7 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
 
     Numbers, curves and images have one variant, with robust least-squares weights.
 
-    Least squares favours models whose points are shrunk right; by score those that decode right.
+    Least squares favours models with accurate points, weights by score those with good decodings.
     """
     if kind in ARRAYS:
         yield _robust_blend(blend)
@@ -86,9 +86,9 @@ def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
     """Return averaged model weights, and for each row the weights fitted without that row.
 
     With few rows, weights of least squares depend on chance. They are averaged with weights that
-    are shrunk, more and more strongly, towards a mean of all models in which better ones weigh
-    more. The mean over all strengths is more accurate than the strength with the smallest error,
-    which depends on chance too.
+    are shrunk, more and more strongly, towards a mean of all models in which better ones have
+    larger weights. The mean over all strengths is more accurate than the strength with the smallest
+    error, which depends on chance too.
     """
     fitted = [_shrunk_weights(squares, None, 0.0)]
     if len(squares.v) <= SHRUNK:

@@ -6,9 +6,9 @@ import numpy as np
 
 PERIODS = ("year", "week", "day")
 HALF_YEAR = 180.0
-"""Days that dates must span for their position in the year to be used: in less, it is a trend."""
+"""The position in the year is used if dates span at least this many days; else it is a trend."""
 WAVES = {1: "", 2: "half "}
-"""Waves in each period, and how they are called: the second makes weekends and rush hours."""
+"""Waves per period, with the prefix of their names; the second fits weekends and rush hours."""
 
 
 def periods_of(days: np.ndarray) -> list[str]:

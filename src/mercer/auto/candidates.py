@@ -1,4 +1,4 @@
-"""Kernels to choose from, by family: the best of each family is blended."""
+"""Families of kernels to choose from; the best kernels of all families are blended."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from ..spaces import Fields, Vectors
 from .inputs import Inputs
 
 SCALES, LIKELY = (0.25, 0.5, 1.0, 2.0, 4.0, 12.0), 2
-"""Length scales in units of the typical distance of standardised rows, and which one is likely."""
+"""Length scales in units of the typical distance of rows, and the index of a likely one."""
 MANY = 2000
-"""Rows beyond which texts have a low rank, and distances of sets are no longer tried."""
+"""With more rows, kernels on texts have a low rank, and Gaussian kernels on sets are not tried."""
 NEIGHBOURHOODS = 3e8
-"""Pixels times the cube of rows up to which each pixel is a ridge regression of its own."""
+"""Each pixel has a separate ridge regression if pixels · rows³ is at most this."""
 RANK, TOPICS = 1000, 40
-"""Principal components of many texts, and those that forests use."""
+"""The numbers of principal components of many texts, and of texts in forests."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_tabl
 from .tables.table import BadTable, Name, Table
 
 SETS = 4000
-"""Rows up to which a model keeps what prediction sets need, requested or not."""
+"""With at most this many rows, a model can always predict sets, even if not requested in `fit`."""
 
 
 @parameters
@@ -39,7 +39,7 @@ class AutoDependency(LearntFromTable):
 
     The kind of each column is guessed from its cells. Ridge models of every kernel family and
     forests are fitted and blended; what predicts left-out rows best, under the metric of the
-    outputs, is kept. Numbers are in units of their standard deviation, so that units never matter.
+    outputs, is kept. Numbers are standardised, so that their units do not matter.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from .tables.table import Name, Table
 from .tables.values import Column
 
 MOST = 200
-"""Columns that are described."""
+"""The largest number of columns that are described."""
 LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 """Numbers with many digits."""
 

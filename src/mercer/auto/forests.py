@@ -22,22 +22,22 @@ from .presets import Preset
 from .progress import Clock
 
 FEW = 500
-"""Rows below which forests are scored by folds: out-of-bag predictions underestimate them."""
+"""With fewer rows, forests are scored on folds, because out-of-bag scores are too low."""
 IN_FOLDS = 0.6
 """The fraction of trees of a forest that is grown again for each fold."""
 FEWEST_TREES, SOME_TREES = 20, 3
-"""The fewest trees when time is short, and those that measure the time of a tree."""
+"""The smallest number of trees when time is short, and the number that measures the time."""
 QUICK, TRIED = 2e8, 20
-"""Steps of a forest up to which one that examines all columns at a split is tried too, and the
-trees that this is decided by."""
+"""A forest of at most QUICK steps may examine all columns at a split, if the out-of-bag error of
+TRIED trees is smaller."""
 WIDE = 500
-"""Columns from which on trees examine three times the square root of their number at a split."""
+"""From this many columns on, trees examine 3 √columns of them at a split."""
 STEPS = 1e10
-"""Steps of a forest beyond which it has half the trees, and there is no second one."""
+"""With more steps, there is only one forest, with half of the trees."""
 LARGE = 10_000
-"""Rows from which on boosted trees have more leaves."""
+"""From this many rows on, boosted trees have more leaves."""
 BOOSTED, PER_COORDINATE = 60, 5
-"""The fewest rows from which boosted trees learn, and the fewest for each output coordinate."""
+"""The smallest numbers of rows for boosted trees, in total and for each output coordinate."""
 
 
 class TreeCandidates:
@@ -105,7 +105,7 @@ class TreeCandidates:
             return
         if self.can_boost:
             yield "boosted trees", self._boosted()
-        share = self._best_column_share()
+        share = self._best_column_fraction()
         for name, how in self._forest_arguments().items():
             yield name, self._forest(how, max_features=share)
 
@@ -151,7 +151,7 @@ class TreeCandidates:
         return kinds
 
     @property
-    def _column_share(self) -> float:
+    def _column_fraction(self) -> float:
         """The default fraction of columns that trees examine at a split."""
         d = self.width
         return 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
@@ -162,18 +162,18 @@ class TreeCandidates:
         shape: tuple[int, ...] = getattr(self.pairs.y, "shape", ())
         q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
         n = self.pairs.n
-        return self.preset.trees * n * log2(n) * self._column_share * self.width * q
+        return self.preset.trees * n * log2(n) * self._column_fraction * self.width * q
 
-    def _best_column_share(self) -> float:
+    def _best_column_fraction(self) -> float:
         """Return the default fraction of columns or 1, by the out-of-bag error of few trees."""
         if self.width >= 100 or self._work >= QUICK:
-            return self._column_share
+            return self._column_fraction
         few = {"bootstrap": True, "n_trees": TRIED}
-        tried = [(self._column_share, few), (1.0, few)]
+        tried = [(self._column_fraction, few), (1.0, few)]
         risks = [
             self._out_of_bag_risk(self._forest(how, max_features=share)) for share, how in tried
         ]
-        return 1.0 if risks[1] < risks[0] else self._column_share
+        return 1.0 if risks[1] < risks[0] else self._column_fraction
 
     def _out_of_bag_risk(self, forest: ForestDependency) -> float:
         """Fit a forest, and return the mean squared error of its out-of-bag predictions."""

@@ -1,4 +1,4 @@
-"""How much each input column matters: what shuffling it costs on rows that were left out."""
+"""The importance of each input column: the fall of the left-out score when it is shuffled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .pairs import Pairs
 from .tables.table import Name
 
 FOLDS, FEW = 3, 1000
-"""Folds that are left out in turn; with more rows than FEW only the first one is."""
+"""The number of folds; with more than FEW rows only the first fold is left out."""
 MOST = 3000
-"""Rows that are used, at most."""
+"""The largest number of rows that are used."""
 REPEATS, STEPS = 5, 100_000
-"""How often a column is shuffled, and the predicted rows beyond which it is once."""
+"""The number of shuffles of a column: REPEATS, or one if more than STEPS rows are predicted."""
 
 
 def importances(

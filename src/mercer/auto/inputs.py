@@ -1,4 +1,4 @@
-"""Input columns of any kind as one batch that kernels take: numbers as a row, texts by name."""
+"""Input columns of any kind as one batch for kernels: numbers in one vector, texts by name."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .tables.table import BadTable, Name, Table
 from .tables.values import Column, numbers_with_gaps
 
 BAG = 30
-"""Columns of two values from which on, with nothing else, rows are compared as sets."""
+"""Rows of only two-valued columns, at least this many, are compared as sets."""
 OTHER = ("text", "labels", "smiles", "graph")
-"""Kinds that are compared by kernels of their own."""
+"""The kinds of columns that have special kernels."""
 
 
 class Inputs(BaseEstimator):
     """Converter of the input columns of a table to rows of numbers, texts, label sets and graphs.
 
-    Numbers are in units of their standard deviation, so that units never matter; columns of two
+    Numbers are in units of their standard deviation, so that units do not matter; columns of two
     values are 0 and 1; missing numbers are the mean, with a column that marks them; categories are
     columns of zeros and ones, all zero for one that is missing or was not seen in training. Dates
     are a trend, and sines and cosines of their position in the year, the week and the day.
@@ -114,11 +114,10 @@ class Inputs(BaseEstimator):
         return cells
 
     def _scale_indicators(self, raw: np.ndarray) -> None:
-        """Scale columns of two values: map to 0 and 1, and divide by one standard deviation.
+        """Scale columns of two values: map to 0 and 1, and divide by a common standard deviation.
 
-        The standard deviation is the same for all of these columns.
-
-        With a unit for each column, a rare word would have more weight than a frequent one.
+        If each column were divided by its own standard deviation, a rare word would have more
+        weight than a frequent one.
         """
         two = np.array([len(np.unique(c[~np.isnan(c)])) == 2 for c in raw.T], dtype=bool)
         self.bags_ = bool(two[self.varies_].all()) and two.sum() >= BAG and not self.holes_.any()

@@ -1,4 +1,4 @@
-"""What a model that was fitted on a table offers: predictions, sets, errors, a report."""
+"""The methods of a model that was fitted on a table: predictions, sets, errors, a report."""
 
 from __future__ import annotations
 
@@ -104,17 +104,22 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """The name of the metric that `score` returns."""
         return self.outputs_.metric_name if self.scoring is None else "score"
 
-    def _metric(self, truth: Items, predicted: Items, made: Made | None = None) -> float:
+    def _metric(
+        self, truth: Items, predicted: Items, class_probabilities: Made | None = None
+    ) -> float:
         """Return the score of predictions by `scoring`, or by the default metric of the outputs.
 
-        `made` returns classes and probabilities, for scorers that need them.
+        `class_probabilities` is a function that returns classes and their probabilities, for
+        scorers that need them.
         """
         if self.scoring is None:
             return self.outputs_.metric(truth, predicted)
         if self.outputs_.kind_ == "labels" and np.asarray(truth).dtype.kind == "O":
             binarizer = MultiLabelBinarizer().fit([*truth, *predicted])
             truth, predicted = binarizer.transform(truth), binarizer.transform(predicted)
-        stub = FixedPredictions(predicted, made if self.outputs_.kind_ == "class" else None)
+        stub = FixedPredictions(
+            predicted, class_probabilities if self.outputs_.kind_ == "class" else None
+        )
         return scikit_learn_score(stub, scorer_of(self.scoring), truth)
 
     def _read(self, X: Items) -> tuple[Table, Items]:

@@ -16,7 +16,7 @@ from .outputs import Outputs
 WORD = 60
 """The longest text that is learnt letter by letter."""
 NEW = 0.2
-"""The fraction of distinct outputs from which on new texts are made."""
+"""With a larger fraction of distinct outputs, outputs may be texts that are not in the data."""
 
 
 class Letters(FromFile, BaseEstimator):

@@ -83,7 +83,7 @@ def scorer_of(scoring: Any) -> Any:
 
 
 REGIONS = 8
-"""The largest number of regions of the inputs."""
+"""The largest number of regions of the inputs for which mean errors are reported."""
 WORST = 10
 Rows = list[dict[str, Any]]
 

@@ -39,9 +39,9 @@ METRICS = {
     "class": "accuracy",
 }  # fmt: skip
 EXACT_RANKINGS = 10
-"""Labels up to which the best ranking is searched: the time doubles with each label."""
+"""The exact best ranking is found for at most this many labels; each one doubles the time."""
 ARRAYS = ("number", "curve", "image")
-"""Kinds whose outputs are rows of numbers."""
+"""The kinds of outputs that are arrays of numbers."""
 
 
 class Outputs(BaseEstimator):
@@ -187,7 +187,7 @@ class Outputs(BaseEstimator):
     def one(self, item: Any, named: bool, flat: bool) -> Any:
         """Convert one output to the form in which `predict` returns it.
 
-        Of a table, that is its cell, or a dictionary of cells where there are several columns.
+        For outputs of a table, this is a cell, or a dictionary of cells if columns are several.
         """
         batch = _batch_of_one(item)
         if not named:

@@ -32,10 +32,10 @@ class Clock:
         """The seconds since the clock was created."""
         return time.perf_counter() - self.start
 
-    def allows(self, kind: str, share: float = 0.9) -> bool:
-        """Return whether a step of this kind would end before `share` of the time limit is used."""
+    def allows(self, kind: str, fraction: float = 0.9) -> bool:
+        """Return whether a step of this kind should end before `fraction` of the time limit."""
         longest = max(self.took.get(kind, ()), default=0.0)
-        return self.limit is None or self.spent + longest < share * self.limit
+        return self.limit is None or self.spent + longest < fraction * self.limit
 
     def timed(self, kind: str, run: Callable[[], Any]) -> Any:
         """Call `run`, store its duration, report the progress, and return its result."""
@@ -46,8 +46,8 @@ class Clock:
         if self.report is not None:
             rest = self.seconds_left()
             about = f"{rest:.0f} s" if rest < 100 else f"{rest / 60:.0f} min"
-            share = min(0.99, self.spent / max(self.spent + rest, 1e-9))
-            self.report.show(kind, share, f"about {about} left")
+            fraction = min(0.99, self.spent / max(self.spent + rest, 1e-9))
+            self.report.show(kind, fraction, f"about {about} left")
         return made
 
     def seconds_left(self) -> float:

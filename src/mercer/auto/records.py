@@ -24,9 +24,9 @@ from .tables.table import BadTable, Name, Table
 RECORD = "record"
 """The kind of several columns that differ in kind."""
 COMPLETE = 10
-"""Complete rows from which on the kind of all output columns together is guessed."""
+"""From this many complete rows on, a common kind of all output columns is guessed."""
 ALONE = ("class", "text", "smiles", "graph", "image")
-"""Kinds of which one column is one output: several such columns are a record."""
+"""Kinds of single columns: several output columns of such a kind are a record."""
 
 
 def fitted_outputs(
@@ -98,12 +98,15 @@ class RecordCells(Cells):
     @property
     def space(self) -> Records:  # type: ignore[override]
         """The space of records, with one field for each column."""
-        return Records({name: own.space_ for name, own in self.fields.items()})
+        return Records({name: outputs.space_ for name, outputs in self.fields.items()})
 
     def read(self, table: Table) -> np.ndarray:
         """Return one record for each row: a dictionary with None for empty cells."""
         return from_columns(
-            {name: values_or_none(own.read, table, name, own) for name, own in self.fields.items()}
+            {
+                name: values_or_none(outputs.read, table, name, outputs)
+                for name, outputs in self.fields.items()
+            }
         )
 
     def column(self, records: Items, name: Name) -> Items:
@@ -113,7 +116,9 @@ class RecordCells(Cells):
 
     def write(self, items: Items) -> dict[Name, Any]:
         """Convert records to the cells of all columns."""
-        written = (own.cells_.write(self.column(items, n)) for n, own in self.fields.items())
+        written = (
+            outputs.cells_.write(self.column(items, n)) for n, outputs in self.fields.items()
+        )
         return {name: cells for columns in written for name, cells in columns.items()}
 
 
@@ -139,15 +144,15 @@ class RecordOutputs(Outputs):
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
         """Determine the kind of each column from the training rows, and return the records."""
         self.kind_, self.fields_ = RECORD, {name: Outputs(self.kind[name]) for name in names}
-        for name, own in self.fields_.items():
-            own.fit(_known_rows(table, name, own), [name])
+        for name, outputs in self.fields_.items():
+            outputs.fit(_known_rows(table, name, outputs), [name])
         self.cells_ = RecordCells(self.fields_)
         return self.cells_.read(table)
 
     @property
     def kinds_(self) -> dict[Name, str]:
         """The kind of each output column, by name."""
-        return {name: own.kind_ for name, own in self.fields_.items()}
+        return {name: outputs.kind_ for name, outputs in self.fields_.items()}
 
     def _filled(self, table: Table, names: Sequence[Name]) -> Table:
         """Return the table unchanged: a record may have missing values."""
@@ -158,8 +163,11 @@ class RecordOutputs(Outputs):
         each = self.fields_.items()
         known = {name: _indices_of_known(y, name) for name in self.fields_}
         fields = [
-            On(name, own.kernel(self.column(y, name), None if weights is None else weights[rows]))
-            for (name, own), rows in zip(each, known.values(), strict=True)
+            On(
+                name,
+                outputs.kernel(self.column(y, name), None if weights is None else weights[rows]),
+            )
+            for (name, outputs), rows in zip(each, known.values(), strict=True)
         ]
         complete = filled(y, self.columns_, known_fields(y, self.columns_))
         return as_output_kernel(reduce(add, fields)).fit(complete).frozen()
@@ -170,7 +178,7 @@ class RecordOutputs(Outputs):
 
     def decoder(self) -> PerField:
         """Return the decoder that applies the decoder of each column to its field."""
-        each = {name: own.decoder() for name, own in self.fields_.items()}
+        each = {name: outputs.decoder() for name, outputs in self.fields_.items()}
         return PerField({name: decoder for name, decoder in each.items() if decoder is not None})
 
     @property
@@ -187,19 +195,19 @@ class RecordOutputs(Outputs):
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
         """Return the metric of each column, on the rows where its true value is known."""
         return {
-            name: own.metric(
+            name: outputs.metric(
                 self.column(truth, name),
                 self.column(predicted[_indices_of_known(truth, name)], name),
             )
-            for name, own in self.fields_.items()
+            for name, outputs in self.fields_.items()
         }
 
     def completed(self, truth: Items, predicted: Items) -> Items:
         """Return the true records with missing values replaced by the predicted ones."""
         known = known_fields(truth, self.columns_)
         columns = {
-            name: np.where(own, column_of(truth, name), column_of(predicted, name))
-            for name, own in zip(self.columns_, known.T, strict=True)
+            name: np.where(mask, column_of(truth, name), column_of(predicted, name))
+            for name, mask in zip(self.columns_, known.T, strict=True)
         }
         return truth if known.all() else from_columns(columns)
 
@@ -216,42 +224,48 @@ class RecordOutputs(Outputs):
     def one(self, item: Any, named: bool, flat: bool) -> Any:
         """Convert one record to a dictionary of cells, or to a list of cells if not `named`."""
         found = {
-            name: None if item[name] is None else own.one(self.column([item], name)[0], True, flat)
-            for name, own in self.fields_.items()
+            name: None
+            if item[name] is None
+            else outputs.one(self.column([item], name)[0], True, flat)
+            for name, outputs in self.fields_.items()
         }
         return found if named else list(found.values())
 
     def set_columns(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
         """Convert the prediction sets of each column to columns of a table."""
         found: dict[str, Any] = {}
-        for name, own in self.fields_.items():
-            found |= own.set_columns(_ends_of_bands(sets[name]))
+        for name, outputs in self.fields_.items():
+            found |= outputs.set_columns(_ends_of_bands(sets[name]))
         return found
 
 
-def values_or_none(read: Callable[[Table], Items], table: Table, name: Name, own: Outputs) -> list:
+def values_or_none(
+    read: Callable[[Table], Items], table: Table, name: Name, outputs: Outputs
+) -> list:
     """Return the values of column `name` by `read`, with None for empty cells."""
     found: list[Any] = [None] * len(table)
-    rows = _indices_with_value(table, name, own)
+    rows = _indices_with_value(table, name, outputs)
     for i, value in zip(rows, _list_of_values(read(table.rows(rows))), strict=True):
         found[i] = value
     return found
 
 
-def _known_rows(table: Table, name: Name, own: Outputs) -> Table:
+def _known_rows(table: Table, name: Name, outputs: Outputs) -> Table:
     """Return a table of column `name` alone, without the rows in which it is empty."""
     return replace(table, columns={name: table.columns[name]}).rows(
-        _indices_with_value(table, name, own)
+        _indices_with_value(table, name, outputs)
     )
 
 
-def _indices_with_value(table: Table, name: Name, own: Outputs) -> list[int]:
+def _indices_with_value(table: Table, name: Name, outputs: Outputs) -> list[int]:
     """Return the indices of the rows in which a column has a value.
 
     An empty cell of a column of label sets is the empty set, which is a value.
     """
     kind = (
-        vars(own).get("kind_") or own.kind or output_kind(without_empty_cells(table, name), [name])
+        vars(outputs).get("kind_")
+        or outputs.kind
+        or output_kind(without_empty_cells(table, name), [name])
     )
     empty = set() if kind == "labels" else set(table.empty(name))
     return [i for i in range(len(table)) if i not in empty]

@@ -1,4 +1,4 @@
-"""The search: candidates are fitted one by one within a time limit, and compared left out."""
+"""The search: models are fitted within a time limit and compared by left-out predictions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .presets import Preset
 from .progress import Clock
 
 SETS, EXACT_SETS = 6000, 3
-"""Rows of sets up to which the best of their kernels are exact, and how many: low ranks are bad
-approximations for sets."""
+"""With at most SETS rows, the best EXACT_SETS kernels on sets have exact fits, because low ranks
+approximate kernels on sets badly."""
 COUPLED = 100
-"""Rows from which on the covariance of outputs is tried: it is held fixed when rows are left out,
-which is optimistic on few rows."""
+"""From this many rows on, the covariance of outputs is tried. It is not recomputed when rows are
+left out, so that scores on few rows would be too good."""
 MANY = 10_000
-"""Rows beyond which low ranks are smaller: by the root of the number of rows, at most by half."""
+"""With more rows, ranks are smaller, in proportion to 1 / √rows, down to half of the rank."""
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.files import NO_ARCHIVE
+from .._base.files import ARCHIVE_ERRORS
 
 
 class DataNotFound(FileNotFoundError):
@@ -137,5 +137,5 @@ def _has_content(path: Path, content: tuple[str, tuple[str, ...]] | None) -> boo
     try:
         with np.load(path, allow_pickle=False) as z:
             return content_hash({name: z[name] for name in content[1]}) == content[0]
-    except NO_ARCHIVE:
+    except ARCHIVE_ERRORS:
         return False

@@ -86,59 +86,59 @@ class Chart:
             for p in self._single:
                 self._store_best((start, p, 1, end, height))
         for p in self._plain:
-            for place in range(1, len(self.grammar.productions[p].children)):
-                self._store_best((start, p, place, end, 0))
+            for position in range(1, len(self.grammar.productions[p].children)):
+                self._store_best((start, p, position, end, 0))
 
     def _store_best(self, state: State) -> None:
         """Store the best value of a state, unless the state has no derivation."""
-        start, p, place, end, height = state
+        start, p, position, end, height = state
         value = max(self._values(state), default=-np.inf)
         if value == -np.inf:
             return
-        if place == len(self.grammar.productions[p].children):
+        if position == len(self.grammar.productions[p].children):
             value += float(self.gains[p])
             self.complete.setdefault((start, end), []).append(state)
         self.value[state] = value
-        self.ends.setdefault((start, p, place, height), []).append(end)
+        self.ends.setdefault((start, p, position, height), []).append(end)
 
     def _values(self, state: State) -> Iterator[float]:
         """Yield the best value of a state for each position where its last child can begin."""
-        _, p, place, end, height = state
-        leaf, _ = self.grammar.productions[p].children[place - 1]
+        _, p, position, end, height = state
+        leaf, _ = self.grammar.productions[p].children[position - 1]
         for before, at in self._states_before(state):
-            value = 0.0 if place == 1 else self.value[before]
+            value = 0.0 if position == 1 else self.value[before]
             if leaf:
-                if self._leaf_fits(p, place, at, end):
+                if self._leaf_fits(p, position, at, end):
                     yield value
             else:
-                yield value + self._best_child_value(self._span(at, end), p, place, height)
+                yield value + self._best_child_value(self._span(at, end), p, position, height)
 
     def _states_before(self, state: State) -> list[tuple[State, int]]:
         """Return (state, end position) of all states that lack only the last child of `state`."""
-        start, p, place, end, height = state
-        if place == 1:  # in a span of nodes the parent is one of them
+        start, p, position, end, height = state
+        if position == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
             return [((start, p, 0, at, height), at)] if at < end else []
-        ends = self.ends.get((start, p, place - 1, height), [])
-        return [((start, p, place - 1, at, height), at) for at in ends if at < end]
+        ends = self.ends.get((start, p, position - 1, height), [])
+        return [((start, p, position - 1, at, height), at) for at in ends if at < end]
 
     def _span(self, at: int, end: int) -> tuple[int, int]:
         """Return the span of a child between two positions: (at, end), or (0, number of nodes)."""
         return (at, end) if self.symbols is not None else (0, end - at)
 
-    def _leaf_fits(self, p: int, place: int, at: int, end: int) -> bool:
-        """Return whether child number `place` of production p, a leaf, can span (at, end).
+    def _leaf_fits(self, p: int, position: int, at: int, end: int) -> bool:
+        """Return whether child `position` of production p, a leaf, can span (at, end).
 
         The span must have length one, and its symbol must be the leaf, if symbols are given.
         """
-        name = self.grammar.productions[p].children[place - 1][1]
+        name = self.grammar.productions[p].children[position - 1][1]
         return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
 
-    def _best_child_value(self, span: tuple[int, int], p: int, place: int, height: int) -> float:
-        """Return the best value plus gain of a child number `place` of production p over a span."""
-        key = (*span, p, place)
+    def _best_child_value(self, span: tuple[int, int], p: int, position: int, height: int) -> float:
+        """Return the best value plus gain of child `position` of production p over a span."""
+        key = (*span, p, position)
         if height or key not in self._best_child:
-            children = self._children(span, p, place, height)
+            children = self._children(span, p, position, height)
             best = max((self.value[child] + gain for gain, child in children), default=-np.inf)
             if height:
                 return best
@@ -146,23 +146,23 @@ class Chart:
         return self._best_child[key]
 
     def _children(
-        self, span: tuple[int, int], p: int, place: int, height: int
+        self, span: tuple[int, int], p: int, position: int, height: int
     ) -> list[tuple[float, State]]:
-        """Return (gain, state) of the states over a span that can be child `place` of p."""
-        gains = self._gains_below(p, place)
+        """Return (gain, state) of the states over a span that can be this child of production p."""
+        gains = self._gains_below(p, position)
         return [
             (gains[child[1]], child)
             for child in self.complete.get(span, [])
             if child[1] in gains and (not height or child[4] == height - 1)
         ]
 
-    def _gains_below(self, p: int, place: int) -> dict[int, float]:
-        """Return the gain of each production that may be child number `place` of production p."""
-        if (p, place) not in self._pair_gains:
-            allowed, grammar = self.rules.below(p, place - 1, self.only_seen), self.grammar
-            gains = {q: float(self.gains[grammar.feature((p, place - 1, q))]) for q in allowed}
-            self._pair_gains[p, place] = gains
-        return self._pair_gains[p, place]
+    def _gains_below(self, p: int, position: int) -> dict[int, float]:
+        """Return the gain of each production that may be child `position` of production p."""
+        if (p, position) not in self._pair_gains:
+            allowed, grammar = self.rules.below(p, position - 1, self.only_seen), self.grammar
+            gains = {q: float(self.gains[grammar.feature((p, position - 1, q))]) for q in allowed}
+            self._pair_gains[p, position] = gains
+        return self._pair_gains[p, position]
 
     # -- trees, best first --------------------------------------------------------------------
 
@@ -184,16 +184,18 @@ class Chart:
 
     def _last_steps(self, state: State) -> list[Edge]:
         """Return all ways to add the last child to a state, each as an edge of the chart."""
-        _, p, place, end, height = state
-        leaf, _ = self.grammar.productions[p].children[place - 1]
-        base = float(self.gains[p]) if place == len(self.grammar.productions[p].children) else 0.0
+        _, p, position, end, height = state
+        leaf, _ = self.grammar.productions[p].children[position - 1]
+        base = (
+            float(self.gains[p]) if position == len(self.grammar.productions[p].children) else 0.0
+        )
         edges: list[Edge] = []
         for before, at in self._states_before(state):
-            joined = () if place == 1 else (before,)
+            joined = () if position == 1 else (before,)
             if leaf:
-                edges.extend([(base, joined)] if self._leaf_fits(p, place, at, end) else [])
+                edges.extend([(base, joined)] if self._leaf_fits(p, position, at, end) else [])
                 continue
-            for gain, child in self._children(self._span(at, end), p, place, height):
+            for gain, child in self._children(self._span(at, end), p, position, height):
                 edges.append((base + gain, (*joined, child)))
         return edges
 
@@ -243,11 +245,11 @@ class Chart:
         children: list[Any] = []
         production = self.grammar.productions[state[1]]
         while state[2]:
-            place = state[2]
+            position = state[2]
             _, (_, joined), ranks = self._derivation(state, rank)  # type: ignore[misc]
-            leaf, name = production.children[place - 1]
+            leaf, name = production.children[position - 1]
             children.append(name if leaf else self._tree(joined[-1], ranks[-1]))
-            if place == 1:
+            if position == 1:
                 break
             state, rank = joined[0], ranks[0]
         return (production.label, *reversed(children))

@@ -111,17 +111,27 @@ class LabelLoss(ExpectedLoss):
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
         """Return for each price the best label sets for the weights C, as boolean indicators."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
-        search = {"hamming": self._hamming, "f1": self._f1, "subset": self._subset}[self.name]
+        search = {
+            "hamming": self._best_by_hamming,
+            "f1": self._best_by_f1,
+            "subset": self._best_by_subset,
+        }[self.name]
         parts = [search(C[rows], prices) for rows in blocks(len(C), step)]
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 
-    def _hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the labels whose votes, weighted by rows of C, exceed the price."""
+    def _best_by_hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return for each price per label the sets of least expected Hamming loss, as indicators.
+
+        Row t of C has the weights of the training label sets in prediction t.
+        """
         votes = C @ (2.0 * self.Y - 1.0)
         return [votes > price for price in prices]
 
-    def _f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the label sets with the largest F1, weighted by C, minus prices."""
+    def _best_by_f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return for each price per label the sets of largest expected F1, as indicators.
+
+        Row t of C has the weights of the training label sets in prediction t.
+        """
         labels = self.Y.shape[1]
         sizes = np.arange(1, labels + 1)
         gains = np.zeros((len(C), labels, labels))  # point, label, size
@@ -138,8 +148,11 @@ class LabelLoss(ExpectedLoss):
             chosen[-1][empty > priced.max(axis=1)] = False
         return chosen
 
-    def _subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the training label sets of the largest weight in C minus prices."""
+    def _best_by_subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
+        """Return for each price per label the most probable training label sets, as indicators.
+
+        Row t of C has the weights of the training label sets in prediction t.
+        """
         rows, number = np.unique(self.Y, axis=0, return_inverse=True)
         votes = np.zeros((len(C), len(rows)))
         np.add.at(votes.T, number.reshape(-1), C.T)

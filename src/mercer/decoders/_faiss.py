@@ -14,7 +14,7 @@ ROWS = 65536
 """The number of candidates whose coordinates are computed at once."""
 SPARE = 16
 """Candidates beyond the requested ones that are scored again in double precision."""
-UNIT = 2.0**-24
+FLOAT32_ROUNDING = 2.0**-24
 """The largest relative rounding error of a float32."""
 NEIGHBOURS, EFFORT = 32, 128
 """Parameters M (links of a candidate) and efSearch (length of the search queue) of HNSW."""
@@ -64,7 +64,7 @@ class FaissIndex:
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
             flat = (norms - self.mean) / self.unit**2
             last = flat if rest is None else np.sqrt(np.maximum(rest, 0.0)) / self.unit
-            E = with_column(E / self.unit, last)
+            E = append_column(E / self.unit, last)
             index = index or self._empty_index(E.shape[1])
             self.longest = max(self.longest, float(np.sqrt((E * E).sum(axis=1).max())))
             index.add(np.ascontiguousarray(E, dtype=np.float32))
@@ -88,7 +88,7 @@ class FaissIndex:
         """
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
-        queries = with_column(G, 0.0) if self.hnsw else with_column(2.0 * G, -1.0)
+        queries = append_column(G, 0.0) if self.hnsw else append_column(2.0 * G, -1.0)
         near, found = self.index.search(np.ascontiguousarray(queries, dtype=np.float32), wide)
         scores = self._exact_scores(C, found)
         # In the order of the candidates first, so that of equal scores the first one wins.
@@ -99,7 +99,7 @@ class FaissIndex:
         certain = np.ones(len(C), dtype=bool)
         if not self.hnsw and wide < count(self.outputs):
             lengths = np.sqrt((queries * queries).sum(axis=1)) * self.longest
-            beyond = near[:, -1] + (queries.shape[1] + 4) * UNIT * lengths
+            beyond = near[:, -1] + (queries.shape[1] + 4) * FLOAT32_ROUNDING * lengths
             certain = np.isfinite(near).all(axis=1)
             certain &= top[:, -1] > beyond * self.unit**2
         return best.astype(np.intp), top - self.mean, certain
@@ -120,8 +120,8 @@ class FaissIndex:
         return np.where(found >= 0, scores, -np.inf)  # HNSW may find fewer than requested
 
 
-def with_column(A: Array, last: Array | float) -> Array:
-    """Return the matrix A with a last column of the entries of `last`, or of this number."""
+def append_column(A: Array, last: Array | float) -> Array:
+    """Return the matrix A with the column `last` appended; a number is repeated."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)

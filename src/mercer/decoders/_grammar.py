@@ -61,7 +61,9 @@ class Grammar:
         self.by_label: dict[Hashable, list[int]] = {}
         for p, rule in enumerate(self.productions):
             self.by_label.setdefault(rule.label, []).append(p)
-        pairs = [pair_hashes(self._hash[p], place, self._hash[q]) for p, place, q in self.below]
+        pairs = [
+            pair_hashes(self._hash[p], position, self._hash[q]) for p, position, q in self.below
+        ]
         self._keys = np.array([*self._hash, *pairs], dtype=np.uint64)
         self._order = np.argsort(self._keys)
         width = len(self.productions)
@@ -81,9 +83,9 @@ class Grammar:
             if p == len(self._hash):
                 self._hash.append(int(hashes[i]))
             bag[int(p)] += 1
-            for place, child in enumerate(children):
+            for position, child in enumerate(children):
                 if number[child] >= 0:
-                    below = int(p), place, int(number[child])
+                    below = int(p), position, int(number[child])
                     self.below.setdefault(below, len(self.below))
                     bag[below] += 1
         return int(number[-1]), len(hashes), bag
@@ -121,7 +123,10 @@ class Grammar:
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
-        """Return the feature counts of a tree, and the sum of squared counts of unseen pairs."""
+        """Return the feature counts of a tree, and the sum of squared counts of unknown features.
+
+        The unknown ones are pairs of productions that do not occur in the training trees.
+        """
         bag: Counter = Counter()
         waiting: list[Any] = [(tree, None)]
         while waiting:
@@ -131,7 +136,7 @@ class Grammar:
                 bag[p] += 1
                 if above is not None:
                     bag[*above, p] += 1
-                waiting.extend((child, (p, place)) for place, child in enumerate(node[1:]))
+                waiting.extend((child, (p, position)) for position, child in enumerate(node[1:]))
         counts, others = np.zeros(len(self._keys)), 0.0
         for f, c in bag.items():
             at = self.feature(f)
@@ -168,7 +173,7 @@ class Rules:
         self.largest = int(grammar.sizes[rows].max(initial=0))
         self._allowed = set(self.productions)
         seen = zip(grammar.below, known[width:], strict=True)
-        self._seen = {(p, place, self._kind(q)) for (p, place, q), fine in seen if fine}
+        self._seen = {(p, position, self._kind(q)) for (p, position, q), fine in seen if fine}
 
     def _kind(self, p: int) -> Any:
         """Return the label of production p if all its children are leaves, else its number p.
@@ -178,15 +183,15 @@ class Rules:
         rule = self.grammar.productions[p]
         return rule.label if rule.only_leaves else p
 
-    def below(self, p: int, place: int, only_seen: bool) -> list[int]:
-        """Return the productions that may be child number `place` of production p.
+    def below(self, p: int, position: int, only_seen: bool) -> list[int]:
+        """Return the productions that may be child `position` of production p.
 
         With `only_seen` these are the kinds seen there in a training tree, else all productions
         with the label of the child.
         """
-        label = self.grammar.productions[p].children[place][1]
+        label = self.grammar.productions[p].children[position][1]
         allowed = [q for q in self.grammar.by_label.get(label, []) if q in self._allowed]
-        return [q for q in allowed if not only_seen or (p, place, self._kind(q)) in self._seen]
+        return [q for q in allowed if not only_seen or (p, position, self._kind(q)) in self._seen]
 
 
 def is_inner(node: Any) -> bool:
@@ -221,5 +226,5 @@ def as_brackets(node: Any) -> str:
 
 
 def as_lists(node: Any) -> Any:
-    """Return a nested tree with lists in place of tuples."""
+    """Return a nested tree with lists instead of tuples."""
     return [as_lists(child) for child in node] if isinstance(node, tuple) else node

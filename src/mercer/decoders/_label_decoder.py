@@ -15,7 +15,7 @@ from .base import Decoder, unsuited_kernel
 class LabelDecoder(Decoder):
     """A decoder that selects labels by their scores, the coordinates of a predicted point."""
 
-    def fit(self, kernel: Kernel, y: Items) -> Any:
+    def fit(self, kernel: Kernel, y: Items) -> LabelDecoder:
         """Store one training output, whose form (array or list) predictions will have."""
         core = kernel.multiple.kernel
         on_labels = isinstance(core, Labels)

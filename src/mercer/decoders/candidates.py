@@ -22,7 +22,7 @@ from .._base.from_file import Reducible
 from .._base.parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
-from ._faiss import FaissIndex, with_column
+from ._faiss import FaissIndex, append_column
 from ._scan import CANDIDATES, Change, best_of_blocks, score_blocks
 from .base import Decoder, Ranked
 from .own_candidates import OwnCandidates, collected, sole_groups
@@ -173,9 +173,9 @@ class Candidates(Reducible, Decoder):
         def coordinates(columns: slice) -> Array:
             # The norm of a candidate is one more coordinate: no second pass.
             some = points.frame.evaluate(part(self.outputs_, columns))
-            return with_column(some, excess[columns])
+            return append_column(some, excess[columns])
 
-        C = with_column(2.0 * points.coordinates, -1.0)
+        C = append_column(2.0 * points.coordinates, -1.0)
         changes = [*self._left_out_changes(points), *prior]
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 

@@ -10,18 +10,20 @@ from .base import Ranked
 
 
 class ExpectedF1(LabelDecoder):
-    """The label set of the largest expected F1, for label sets under a linear output kernel.
+    r"""The label set of the largest expected F1, for label sets under a linear output kernel.
 
-    The coordinates of g(x) are read as probabilities of the labels, independent of each other, and
-    the set is that of the largest E[2|y ∩ ŷ| / (|y| + |ŷ|)]: exact, over all sets. The number of
-    labels then varies with how sure the model is, where `Threshold` has one level for all inputs.
+    The coordinates of g(x) are taken as probabilities of independent labels, and the set
+    :math:`\hat y` has the largest :math:`E[2 \lvert y \cap \hat y \rvert / (\lvert y \rvert +
+    \lvert \hat y \rvert)]` of all sets. The number of predicted labels varies with how sure the
+    model is, while `Threshold` has one threshold for all inputs.
 
     Notes
     -----
-    Labels are independent, so the best set of s labels is that of the largest probabilities, and
-    its expected F1 is Σ_k 2k P(k of its labels are true) E[1 / (s + k + number of other true
-    labels)]. Both factors follow from those of one label more or less: quadratic in the number of
-    labels (Ye, Chai, Lee and Chieu 2012).
+    Labels are independent, so that the best set of s labels has the s largest probabilities. Its
+    expected F1 is :math:`\sum_k 2k\, P(k)\, E[1 / (s + k + m)]`, with :math:`P(k)` the probability
+    that k of its labels are true, and m the number of true labels outside the set. Both factors
+    are computed recursively, one label after the other, in quadratic time (Ye, Chai, Lee and Chieu
+    2012).
 
     Examples
     --------

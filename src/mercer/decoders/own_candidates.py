@@ -1,4 +1,4 @@
-"""Candidates that each input has for itself."""
+"""Candidates that are given for each input separately."""
 
 from __future__ import annotations
 
@@ -127,12 +127,12 @@ def _in_features(points: Embedding) -> np.ndarray | None:
     return host(weights) @ F if complete and small else None
 
 
-def _sparse_products(T: np.ndarray, F: Any, of: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return the inner products of rows T[of[i]] and sparse rows F[own[i]], for every i."""
-    rows = F[own]
-    owner = np.repeat(np.arange(len(own)), np.diff(rows.indptr))
-    terms = rows.data * T[of[owner], rows.indices]
-    return np.bincount(owner, terms, minlength=len(own))
+def _sparse_products(T: np.ndarray, F: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the inner products of rows T[left[i]] and sparse rows F[right[i]], for every i."""
+    rows = F[right]
+    owner = np.repeat(np.arange(len(right)), np.diff(rows.indptr))
+    terms = rows.data * T[left[owner], rows.indices]
+    return np.bincount(owner, terms, minlength=len(right))
 
 
 def _check_list(row: Any, t: int) -> list:
@@ -164,9 +164,9 @@ class OwnCandidates:
     known: Sequence[Hashable]
 
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best of each point's own candidates, with their scores.
+        """Return the `k` best candidates in the list of each point, with their scores.
 
-        Warn where some lists hold outputs that were trained on and others hold none.
+        Warn if some lists contain training outputs and others do not.
         """
         if points.inputs is None:
             raise ValueError("candidates named by a function of x need points that know their x.")

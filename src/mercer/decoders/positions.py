@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.arrays import Items, object_array
+from .._base.arrays import Array, Items, object_array
 from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..embedding import Embedding
@@ -56,8 +56,8 @@ class PositionDecoder(Decoder):
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:
         """Return the best sequences for scores of shape (points, positions, symbols).
 
-        The sequences have the lengths `fixed`, or free lengths if it is None; `value` is the value
-        of the parameter that may be calibrated.
+        The sequences have the lengths `fixed`; lengths are free if it is None. `value` is the bonus
+        per symbol (`PerPosition`) or the weight of transitions (`Viterbi`).
         """
         raise NotImplementedError
 
@@ -195,7 +195,7 @@ class Viterbi(PositionDecoder):
         return (() if self.transitions is not None else ("the transitions",)) + super().constants
 
     order: int = 1
-    transitions: Any = None
+    transitions: Array | None = None
     weight: float | str = "auto"
     length: str | Callable[[Any], int] | None = None
     bonus: float = 0.0

@@ -149,7 +149,7 @@ class Threshold(LabelDecoder):
         return self._as_label_sets(chosen)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` label sets with the largest Σ (score - threshold) at each point."""
+        """Return the `k` label sets of the largest sums of score minus threshold at each point."""
         return [
             [
                 (self._as_label_sets(chosen[None, :])[0], score)

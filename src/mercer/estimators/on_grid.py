@@ -118,7 +118,7 @@ def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
         ):
             if not known.periodic[axis]:
                 at[:, axis] = np.clip(at[:, axis], start, start + (n - 1) * h)
-    return interpolated(values, *known.between(at))
+    return interpolated(values, *known.interpolation_weights(at))
 
 
 def _as_fields(values: Array, grid: Grid) -> Array:

@@ -72,7 +72,7 @@ class TrainingPairs:
             except ValueError:
                 fitted = clone(kernel).fit(items)
         map = None
-        if features is not None and features.weighs and self.weights is not None:
+        if features is not None and features.uses_sample_weight and self.weights is not None:
             weighted: Any = clone(features)
             every = np.arange(count(items)) if self.sample is None else self.sample
             map = weighted.fit(fitted, take(items, every), self.weights[every])

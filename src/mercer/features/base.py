@@ -13,7 +13,7 @@ from ..kernels import Kernel
 
 
 class FeatureMap(BaseEstimator):
-    """Map to finite coordinates such that transform(A) @ transform(B).T ≈ kernel(A, B).
+    """Map to finite coordinates: transform(A) @ transform(B).T approximates kernel(A, B).
 
     A custom map implements `fit` and `transform`; `mercer.testing.check_feature_map` checks it.
 
@@ -36,7 +36,7 @@ class FeatureMap(BaseEstimator):
     """Whether the coordinates are those of Φ minus its mean."""
     depends_on_data: Any = True
     """Whether the coordinates change with the items that the map is fitted on."""
-    weighs = False
+    uses_sample_weight = False
     """Whether `fit` takes a `sample_weight`, on which the coordinates depend."""
     rank: Any = None
     """The requested number of coordinates; None where the map or the tolerance determines it."""
@@ -58,7 +58,10 @@ class FeatureMap(BaseEstimator):
         return self.fit(kernel, A).transform(A)
 
     def sqnorms(self, A: Items) -> Array:
-        """Return ‖Φ(a)‖² of each item; if the map projects, the squared norm of its coordinates."""
+        r"""Return :math:`\lVert \Phi(a) \rVert^2` of each item.
+
+        If the map `projects`, this is the squared norm of the item's coordinates.
+        """
         if not self.projects:
             return self.kernel_.diag(A)
         U = self.transform(A)
@@ -82,7 +85,7 @@ class FeatureMap(BaseEstimator):
         return None
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights W and items such that Σ_j W_ij Φ(item_j) has the coordinates C_i."""
+        r"""Return W and items such that :math:`\sum_j W_{ij} \Phi(a_j)` has coordinates C[i]."""
         raise NotSupported(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
             "this decoder or these weights need: use features built on items, such as Nystroem."

@@ -111,12 +111,14 @@ def _orthogonal_directions(random: np.random.RandomState, shape: tuple[int, int]
 
 
 class RandomOperatorFourier(FeatureMap):
-    """Ψ(x)_s = u_r(s)(x) a_s: finite features of a shift-invariant operator-valued kernel.
+    r"""Random Fourier features of a shift-invariant operator-valued kernel.
 
-    u(x) are cosines and sines of random phases ⟨ω_r, x⟩, and the vectors a_s are the directions in
-    which a wave of frequency ω_r may point, such that K(x, x') ≈ Ψ(x)ᵀ Ψ(x'). For `CurlFree` a wave
-    points along its frequency, for `DivergenceFree` across it; for k B it points along the rows of
-    B^{1/2}.
+    :math:`\Psi(x)_s = u_{r(s)}(x)\, a_s` with :math:`K(x, x') \approx \Psi(x)^\top \Psi(x')`. The
+    coordinates :math:`u(x)` are cosines and sines of random phases
+    :math:`\langle \omega_r, x \rangle`, and the vectors :math:`a_s` are the directions in which a
+    wave of frequency :math:`\omega_r` may point. For `CurlFree` a wave points along its frequency,
+    for `DivergenceFree` in a direction orthogonal to it, and for :math:`k B` along the rows of
+    :math:`B^{1/2}`.
 
     Parameters
     ----------
@@ -130,19 +132,21 @@ class RandomOperatorFourier(FeatureMap):
     operator_kernel_
         The kernel, fitted.
     frequencies_
-        The ω_r.
+        The frequencies :math:`\omega_r`, one per row.
     source_, along_
-        The coordinate u that each feature is made of, and its vector a_s.
+        The coordinate :math:`r(s)` of each feature s, and its vector :math:`a_s`.
 
     Notes
     -----
-    g(x) = Ψ(x)ᵀθ is linear in the plain coordinates u(x): row r of its coefficients is
-    Σ_s θ_s a_s over the s of r. The normal equations (Σ_i Ψ_iΨ_iᵀ + αI) θ = Σ_i Ψ_i v_i are
+    :math:`g(x) = \Psi(x)^\top \theta` is linear in the coordinates :math:`u(x)`: row r of its
+    coefficients is :math:`\sum_s \theta_s a_s` over the features s with :math:`r(s) = r`. The
+    normal equations :math:`(\sum_i \Psi_i \Psi_i^\top + \alpha I) \theta = \sum_i \Psi_i v_i` are
 
-        (S_uu[source, source] ∘ A Aᵀ + αI) θ = Σ_c S_uv[source, c] ∘ A[:, c],
+    .. math:: (S_{uu}[r, r] \circ A A^\top + \alpha I) \theta = \sum_c S_{uv}[r, c] \circ A_c,
 
-    so all that is needed of the data are the ordinary moments of u and v, which add over blocks
-    of rows: a stream costs a curl-free model no more than a scalar one.
+    where r is the array `source_` and A the array `along_` with the columns :math:`A_c`. They
+    need only the moments of u and v, which are sums over rows: a curl-free model on a stream is
+    as fast as a scalar one.
 
     References
     ----------
@@ -192,7 +196,7 @@ class RandomOperatorFourier(FeatureMap):
         return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
-        """Return coef (p, q) of the ridge model g(x) = u(x) @ coef; uu = UᵀU, vu = VᵀU."""
+        """Return coef (p, q) of the ridge model g(x) = u(x) @ coef; uu = U.T @ U, vu = V.T @ U."""
         N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
         gather = (
@@ -203,18 +207,18 @@ class RandomOperatorFourier(FeatureMap):
         return gather @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
-        """Return Σ_i Ψ_iΨ_iᵀ over items, computed from the moment uu of the coordinates."""
+        r"""Return :math:`\sum_i \Psi_i \Psi_i^\top` over items, given the moment uu = U.T @ U."""
         along = like(self.along_, uu)
         N = take(take(uu, self.source_).T, self.source_).T
         N *= along @ along.T
         return N
 
     def features(self, U: Array) -> Array:
-        """Return the features Ψ (n, q, number of features) from the coordinates U (n, p)."""
+        r"""Return the features :math:`\Psi`, (n, q, features), given the coordinates U, (n, p)."""
         return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
-        """Return Σ_i Ψ_i v_i over items, computed from the moment vu of outputs and coordinates."""
+        r"""Return :math:`\sum_i \Psi_i v_i` over items, given the moment vu = V.T @ U."""
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._base.arrays import Array, Items, count, dense, like, namespace
@@ -15,7 +13,7 @@ from .base import FeatureMap
 FEW = 256
 """Number of items used to decide how moments are summed; moments are taken about their mean."""
 STEADY = 1e3
-"""Largest allowed magnification of rounding errors by the weights: 1e3 ε ≈ 2e-13."""
+"""Largest allowed magnification of rounding errors by the weights, which gives errors of 2e-13."""
 
 
 class LandmarkMap(FeatureMap):
@@ -101,8 +99,8 @@ class KernelPCA(LandmarkMap):
     """
 
     projects = True
-    weighs = True
-    shares_: Array | None = None
+    uses_sample_weight = True
+    mean_weights_: Array | None = None
     """Weight of each item in the mean, with sum one; None for equal weights."""
 
     def __init__(self, rank: int | None = None, center: bool = False):
@@ -111,7 +109,7 @@ class KernelPCA(LandmarkMap):
 
     centered = property(lambda self: self.center)
 
-    def fit(self, kernel: Kernel, A: Items, sample_weight: Any = None) -> KernelPCA:
+    def fit(self, kernel: Kernel, A: Items, sample_weight: Array | None = None) -> KernelPCA:
         """Compute the leading eigenvectors of the (centred, weighted) Gram matrix."""
         check_rank(self.rank)
         K = kernel.checked_gram(A)
@@ -132,12 +130,12 @@ class KernelPCA(LandmarkMap):
         self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")
         self.weights_ = roots * P[:, top] / xp.sqrt(s[top])
         self.mean_ = means @ self.weights_ if self.center else 0.0
-        self.shares_ = None if sample_weight is None else shares
+        self.mean_weights_ = None if sample_weight is None else shares
         self.trace_error_ = 1.0 - float(xp.sum(s[top]) / xp.sum(s))
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return the principal components of Φ(a), or of Φ(a) - mean if centred."""
+        r"""Return the principal components of :math:`\Phi(a)`, minus its mean if centred."""
         return super().transform(A) - self.mean_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
@@ -153,7 +151,9 @@ class KernelPCA(LandmarkMap):
         weights, items = super().expansion(C)
         if not self.center:
             return weights, items
-        return weights + (1.0 / count(items) if self.shares_ is None else self.shares_), items
+        return weights + (
+            1.0 / count(items) if self.mean_weights_ is None else self.mean_weights_
+        ), items
 
 
 def check_rank(rank: int | None) -> None:

@@ -59,7 +59,7 @@ class Nystroem(LandmarkMap):
     depends_on_data = property(lambda self: self.landmarks is None)
 
     def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        """Choose the landmarks, and compute the trace error tr(K - UUᵀ) / tr K."""
+        r"""Choose the landmarks, and compute the trace error :math:`tr(K - UU^\top) / tr(K)`."""
         A, trace = self._choose_landmarks(kernel, A)
         if not (kernel.on_vectors and isinstance(A, np.ndarray)):
             self._set_trace_error(trace, _total_square(self.transform(A)))

@@ -48,8 +48,8 @@ class FlatTree:
         inner = np.flatnonzero(degree)
         # A leaf and an inner node with the same label differ.
         kinds = np.where(degree == 0, scramble(self.label, seed=15), self.label)
-        place = scramble(self._child_positions().astype(np.uint64), seed=12)
-        children = scramble(kinds[self.child] ^ place, seed=13)
+        position = scramble(self._child_positions().astype(np.uint64), seed=12)
+        children = scramble(kinds[self.child] ^ position, seed=13)
         out = np.zeros(len(self.label), dtype=np.uint64)
         if len(inner):
             with np.errstate(over="ignore"):  # positions are mixed in before the sum
@@ -77,11 +77,13 @@ class FlatTree:
         return subtree_hashes(scramble(self.label, seed=16), self.pointer, self.child)
 
 
-def pair_hashes(parent: Any, place: Any, child: Any) -> Any:
+def pair_hashes(parent: Any, position: Any, child: Any) -> Any:
     """Return hashes of (production of a parent, position of a child, production of the child)."""
-    parent, place, child = (np.asarray(part, dtype=np.uint64) for part in (parent, place, child))
+    parent, position, child = (
+        np.asarray(part, dtype=np.uint64) for part in (parent, position, child)
+    )
     with np.errstate(over="ignore"):
-        return scramble(parent, seed=19) + scramble(child ^ scramble(place, 17), seed=18)
+        return scramble(parent, seed=19) + scramble(child ^ scramble(position, 17), seed=18)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
@@ -151,10 +153,10 @@ def _parsed(text: str, name: str) -> Any:
         return tokens[0]
     root: list[Any] = []
     open_nodes = [root]
-    for place, token in enumerate(tokens):
+    for i, token in enumerate(tokens):
         if len(open_nodes) == 1 and (token != "(" or root):
             raise ValueError(
-                f"{name} has {_describe_token(tokens, place)} outside its brackets: {text!r:.80}."
+                f"{name} has {_describe_token(tokens, i)} outside its brackets: {text!r:.80}."
             )
         if token == "(":
             node: list[Any] = []
@@ -172,7 +174,7 @@ def _parsed(text: str, name: str) -> Any:
     return root[0]
 
 
-def _describe_token(tokens: list[str], place: int) -> str:
-    """Return a description of tokens[place] for an error message."""
-    closing = "unbalanced brackets: a ')'" if tokens[place] == ")" else repr(tokens[place])
-    return f"{closing} (token {place})"
+def _describe_token(tokens: list[str], position: int) -> str:
+    """Return a description of tokens[position] for an error message."""
+    closing = "unbalanced brackets: a ')'" if tokens[position] == ")" else repr(tokens[position])
+    return f"{closing} (token {position})"

@@ -176,7 +176,7 @@ class Sum(Pair):
 class Product(Pair):
     """Product of two kernels, k(a, b) = left(a, b) right(a, b).
 
-    It has no finite features: they would be as many as the product of both numbers.
+    It has no finite features: their number would be the product of the numbers of both kernels.
 
     Parameters
     ----------

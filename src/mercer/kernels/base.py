@@ -307,7 +307,7 @@ class Linear(VectorKernel):
     )
     """The vectors themselves."""
     item_gradient = ItemGradient(lambda A, B, C: C @ B, lambda A, c: 2.0 * c[:, None] * A)
-    """Σ_j C_ij b_j, and 2 c_i a_i."""
+    """The gradients of Σ_ij C_ij ⟨a_i, b_j⟩ and of Σ_i c_i ⟨a_i, a_i⟩ with respect to the a_i."""
 
 
 KERNELS = {

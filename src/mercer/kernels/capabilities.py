@@ -1,7 +1,8 @@
 """Optional abilities of a kernel: each an object, or None.
 
 The parameters of an unfitted kernel determine whether the object exists; using it before a fit
-raises an error if it needs data. Kernels made of other kernels derive their objects from theirs.
+raises an error if it needs data. Kernels made of other kernels derive their abilities from those of
+their parts.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ class Features:
             then(self.transform, forward), then(self.sparse, forward), then(backward, self.inverse)
         )
 
-    def before(self, made: Function, undo: Function | None = None) -> Features:
-        """Return the feature map A ↦ features(made(A)); `undo` is the inverse of `made`."""
+    def before(self, function: Function, undo: Function | None = None) -> Features:
+        """Return the feature map A ↦ features(function(A)); `undo` is the inverse of `function`."""
         return Features(
-            then(made, self.transform), then(made, self.sparse), then(self.inverse, undo)
+            then(function, self.transform), then(function, self.sparse), then(self.inverse, undo)
         )
 
     def scaled(self, scale: float) -> Features:

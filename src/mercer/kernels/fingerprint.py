@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items
-from .._base.checks import Limits, bounded, is_whole
+from .._base.checks import Limits, bounded, is_integer
 from .._base.errors import require
 from .._base.parameters import parameters
 from ..spaces import Molecules
@@ -113,7 +113,7 @@ class Fingerprint(Kernel):
             if value not in known:
                 raise ValueError(f"{name} must be one of {known}, got {value!r}.")
         for number, name, least in ((self.radius, "radius", 0), (self.size, "size", 1)):
-            if number is not None and not (is_whole(number) and number >= least):
+            if number is not None and not (is_integer(number) and number >= least):
                 raise ValueError(f"{name} must be an integer ≥ {least}, got {number!r}.")
 
 

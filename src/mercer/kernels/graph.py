@@ -158,7 +158,7 @@ class ShortestPath(GraphKernel):
         self.edge_label = edge_label
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return the counts of (label, path, label) over the pairs of nodes of each graph."""
+        """Return the counts of (start label, shortest paths, end label) of node pairs, by graph."""
         from ._paths import path_features
 
         u = union

@@ -158,9 +158,10 @@ class LaplacianRegularized(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in gamma and in the inner kernel, with the graph held fixed.
+        r"""Derivatives in gamma and in the inner kernel, with the graph held fixed.
 
-        With T = (I + γLK)⁻¹γL: dT = -T dK T, and ∂T/∂γ = (I - TK) L (I - KT).
+        With :math:`T = (I + \gamma L K)^{-1} \gamma L` they are :math:`dT = -T\, dK\, T` and
+        :math:`\partial T / \partial \gamma = (I - TK) L (I - KT)`.
         """
         inner = self.inner.parameter_gradient.under("kernel")
         if self._fitted_correction() is None:

@@ -218,7 +218,7 @@ class ArrayTransformer:
             bounded(self.state.get("_n_out_full"), "_n_out_full", 0, columns)
 
     @cached_property
-    def made(self) -> Any:
+    def transformer(self) -> Any:
         """The rebuilt transformer, whose class must be one of `TRANSFORMERS`."""
         transformer = getattr(import_module(str(_module_of(self.name))), self.name)()
         transformer.__dict__.update({k: _rebuilt(value) for k, value in self.state.items()})
@@ -232,7 +232,7 @@ def _module_of(name: str) -> str | None:
 
 def _rebuilt(function: Any) -> Any:
     """Return the transformer that an `ArrayTransformer` describes; other objects are unchanged."""
-    return function.made if isinstance(function, ArrayTransformer) else function
+    return function.transformer if isinstance(function, ArrayTransformer) else function
 
 
 def _as_array_transformer(function: Any) -> Any:

@@ -12,14 +12,14 @@ from .capabilities import ItemGradient
 from .gradients import analytic
 
 DIGITS = 1e-2
-"""Rounding errors from this fraction of the terms of the highest degree on call for a warning."""
+"""A warning is issued if rounding errors exceed this fraction of the terms of highest degree."""
 
 
 class Polynomial(VectorKernel):
     r"""Polynomial kernel, :math:`(\gamma \langle a, b \rangle + \text{coef0})^{\text{degree}}`.
 
-    Inputs that lie many spreads from zero have nearly equal values, of which rounding leaves few
-    digits: `fit` warns then. ``Standardized(Polynomial())`` subtracts their mean.
+    Inputs that lie many standard deviations from zero have nearly equal values, so that rounding
+    hides their differences: `fit` then warns. ``Standardized(Polynomial())`` subtracts the mean.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class Polynomial(VectorKernel):
     def fit(self, A: Items) -> Polynomial:
         """Warn if the items are so far from zero that rounding hides their differences."""
         A = self.check(A, "A")
-        level = self._affine(0.0) / self.gamma
-        warn_if_far(self, A, int(self.degree), level)
+        constant = self._affine(0.0) / self.gamma
+        warn_if_far(self, A, int(self.degree), constant)
         return self
 
     def _affine(self, inner: Array) -> Array:
@@ -86,10 +86,10 @@ class Polynomial(VectorKernel):
         return (2.0 * self.degree * self.gamma) * (c * base)[:, None] * A
 
 
-def warn_if_far(kernel: Kernel, A: Array, degree: int, level: float = 0.0) -> None:
-    """Warn if rounding hides the differences of the rows of A in (⟨a, b⟩ + level)^degree."""
+def warn_if_far(kernel: Kernel, A: Array, degree: int, constant: float = 0.0) -> None:
+    """Warn if rounding hides the differences of the rows of A in (⟨a, b⟩ + constant)^degree."""
     size, spread = _size_and_spread(A)
-    near = spread / max(size + level, np.finfo(float).tiny)
+    near = spread / max(size + constant, np.finfo(float).tiny)
     if spread > 0 and np.finfo(float).eps > DIGITS * near**degree:
         warnings.warn(
             f"{kernel} loses its digits: the items lie {np.sqrt(size / spread):.0e} times their "

@@ -196,7 +196,7 @@ class Positions(Kernel):
         codes = self._codes(self.check(A, "A"), "A")
         return count_matrix(_one_hot(codes, len(self.alphabet_), self.longest_))
 
-    def spell(self, codes: np.ndarray, like: Any) -> Any:
+    def spell(self, codes: np.ndarray, like: Sequence[Any] | np.ndarray) -> Sequence[Any]:
         """Convert symbol numbers to a sequence in a container of the type of `like`."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
 

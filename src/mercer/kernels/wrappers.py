@@ -180,7 +180,7 @@ def _sqrt(A: Any) -> Array:
 def _has_few_features(kernel: Kernel, A: Items) -> bool:
     """Return whether distances are best computed from features, which are precise far from zero.
 
-    Not by those of products, which are many.
+    The features of a product of kernels are too many for that.
     """
     if kernel.features is None or not kernel.on_vectors:
         return False

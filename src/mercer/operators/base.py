@@ -20,8 +20,8 @@ from .moments import Moments, Terms
 class Operator(BaseEstimator):
     """Symmetric positive semidefinite operator on the output feature space that couples outputs.
 
-    ``kernel * operator`` is the operator-valued kernel K(x, x') = k(x, x') B. A custom operator
-    implements `matrix`; `mercer.testing.check_operator` checks it.
+    ``kernel * operator`` is the operator-valued kernel :math:`K(x, x') = k(x, x') B`. A custom
+    operator implements `matrix`; `mercer.testing.check_operator` checks it.
 
     Examples
     --------
@@ -69,7 +69,10 @@ class Operator(BaseEstimator):
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative of ⟨G, B⟩ in the Gram matrix of the inputs; no terms by default."""
+        r"""Return the derivative of :math:`\langle G, B \rangle` in the Gram matrix of the inputs.
+
+        By default it is zero, an empty list of terms.
+        """
         return []
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
@@ -77,7 +80,10 @@ class Operator(BaseEstimator):
         return self
 
     def unit(self, square: float) -> float:
-        """Return the natural ridge over that of the identity, given the outputs' mean square."""
+        """Return the factor that converts relative ridges of the identity to this operator.
+
+        `square` is the mean square of the outputs. It is 1 unless B is learnt.
+        """
         return 1.0
 
     def __add__(self, other: Any) -> Operator:

@@ -12,10 +12,14 @@ from .slots import Slots
 
 
 class BlockGram:
-    """The Gram matrix of an operator-valued kernel as a linear map of (m, q) to (n, q) arrays.
+    r"""The Gram matrix of an operator-valued kernel as a linear map of (m, q) to (n, q) arrays.
 
-    ``gram @ C`` is Σ_j K(a_i, b_j) c_j. A custom Gram matrix implements `apply`. The other methods
-    use it; override `matrix` if the dense matrix can be computed faster than by products.
+    Row i of ``gram @ C`` is :math:`\sum_j K(a_i, b_j) c_j`. A custom Gram matrix implements
+    `apply`. The other methods use it; override `matrix` if the dense matrix can be computed faster
+    than by products.
+
+    A slot is a group of output components of one item that the kernel treats alike, see `Slots`;
+    for most kernels every component is a slot.
 
     Attributes
     ----------
@@ -33,17 +37,23 @@ class BlockGram:
     """Whether the dense matrix is stored at any size, because each product would recompute it."""
 
     def apply(self, D: Array) -> Array:
-        """Return the matrix over slots times D, (columns.size, any) to (rows.size, any)."""
+        """Return the Gram matrix times D, one row per slot (a group of output components).
+
+        The shape of D is (columns.size, any), that of the result (rows.size, any).
+        """
         raise NotImplementedError(f"{type(self).__name__} must implement apply(D)")
 
     def matrix(self) -> Array:
-        """Return the Gram matrix over slots, (rows.size, columns.size)."""
+        """Return the dense Gram matrix, one row per slot (a group of output components).
+
+        Its shape is (rows.size, columns.size).
+        """
         return self.apply(np.eye(self.columns.size))
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return (slots, matrix) of each diagonal block, whose slots couple with no others.
+        """Return the slots (groups of output components) and the matrix of each diagonal block.
 
-        By default, one block with all slots.
+        The slots of a block couple with no others. By default, there is one block with all slots.
         """
         return [(np.arange(self.rows.size), self.matrix())]
 
@@ -66,7 +76,7 @@ class BlockGram:
         return self @ put(C, [j], d[None, :])
 
     def joint(self, V: Array) -> Array:
-        """Return ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], where v_c and v_d are rows of V."""
+        r"""Return :math:`\langle K(a_i, b_j) v_d, v_c \rangle` at [i, c, j, d], v the rows of V."""
         xp = namespace(V)
         every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
         columns = [self.column(j, V[d, :]) @ V.T for j, d in every]
@@ -74,7 +84,10 @@ class BlockGram:
         return xp.reshape(xp.stack(columns, axis=-1), shape)
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), v_i and w_j rows of V and W."""
+        r"""Return :math:`\langle K(a_i, b_j) w_j, v_i \rangle` for all pairs, (n, m).
+
+        The vectors v and w are the rows of V and W.
+        """
         V, W = self.rows.split(V), self.columns.split(W)
         P = self.matrix() * (V @ W.T)
         left = np.equal.outer(np.arange(self.rows.n), self.rows.owners)

@@ -17,7 +17,7 @@ class ComponentGram(BlockGram):
     """K(a_i, b_j) = diag(k_1(a_i, b_j), …, k_q(a_i, b_j)): a scalar kernel for each component.
 
     Components that share a scalar kernel have the same label, and its matrix is computed once;
-    (nq)² numbers are never in memory.
+    the dense matrix of n · q rows is never in memory.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class ComponentGram(BlockGram):
         return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
     def joint(self, V: Array) -> Array:
-        """Return ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], where v_c and v_d are rows of V."""
+        r"""Return :math:`\langle K(a_i, b_j) v_d, v_c \rangle` at [i, c, j, d], v the rows of V."""
         xp, m = namespace(V), int(V.shape[0])
         own = [take(V.T, columns) for columns, _ in self.by_scalar()]
         S = xp.stack([part.T @ part for part in own])
@@ -82,7 +82,10 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(J, (1, 3, 0, 2))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), v_i and w_j rows of V and W."""
+        r"""Return :math:`\langle K(a_i, b_j) w_j, v_i \rangle` for all pairs, (n, m).
+
+        The vectors v and w are the rows of V and W.
+        """
         total: Array = 0.0
         for own, K in self.by_scalar():
             total = total + K * (take(V.T, own).T @ take(W.T, own))
@@ -188,7 +191,7 @@ class Pointwise(ComponentKernel):
         return self
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return the Gram matrix scale · A[:, c] B[:, c]ᵀ for each component c."""
+        """Return the Gram matrix scale * outer(A[:, c], B[:, c]) for each component c."""
         A = self.inputs.check(A, "A")
         B = A if B is None else self.inputs.check(B, "B")
 

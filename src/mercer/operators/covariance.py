@@ -40,7 +40,7 @@ class Covariance(Operator):
 
     @property
     def unexplained_at(self) -> float | None:  # type: ignore[override]
-        """The ε at which B = `moments.unexplained(ε)` / n: infinity if power is 1, else None."""
+        """Infinity if `power` is 1, because B is then `moments.unexplained(inf) / n`; else None."""
         return inf if self.power == 1 else None
 
     def matrix(self, moments: Moments) -> Array:
@@ -94,11 +94,11 @@ class ConditionalCovariance(Operator):
 
     @property
     def unexplained_at(self) -> float:  # type: ignore[override]
-        """The ε at which B = `moments.unexplained(ε)` / n."""
+        """The parameter `epsilon`: B is `moments.unexplained(epsilon) / n`."""
         return positive(self.epsilon, "epsilon")
 
     def matrix(self, moments: Moments) -> Array:
-        """Return (S_vv - S_vu (S_uu + nεI)⁻¹ S_uv) / n, a Schur complement."""
+        r"""Return :math:`(S_{vv} - S_{vu} (S_{uu} + n \varepsilon I)^{-1} S_{uv}) / n`."""
         return moments.unexplained(self.unexplained_at) / moments.n
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
@@ -107,8 +107,9 @@ class ConditionalCovariance(Operator):
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the term -ε W G Wᵀ, W = (K + nεI)⁻¹V, of the derivative of ⟨G, B⟩ in K.
+        r"""Return the derivative of :math:`\langle G, B \rangle` in the input Gram matrix K.
 
-        The derivative follows from B = ε Vᵀ(K + nεI)⁻¹V.
+        It is :math:`-\varepsilon W G W^\top` with :math:`W = (K + n \varepsilon I)^{-1} V`, because
+        :math:`B = \varepsilon V^\top (K + n \varepsilon I)^{-1} V`.
         """
         return [(moments.n * self.epsilon, -self.epsilon * G)]

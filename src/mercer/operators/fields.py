@@ -46,9 +46,9 @@ class FieldKernel(CoupledKernel):
         self._check_dimensions(int(X.shape[1]))
         self.potential_ = self.inputs_
         self.scale_ = 1.0
-        level, bend = self._parts(like([[0.0]], dense(X)))
-        level = level * bend if isinstance(level, float) else level
-        self.scale_ = 1.0 / float(level[0, 0])
+        isotropic, outer = self._parts(like([[0.0]], dense(X)))
+        isotropic = isotropic * outer if isinstance(isotropic, float) else isotropic
+        self.scale_ = 1.0 / float(isotropic[0, 0])
         return self
 
     def _check_dimensions(self, d: int) -> None:
@@ -62,7 +62,7 @@ class FieldKernel(CoupledKernel):
     def _parts(self, D2: Array) -> tuple[Array | float, Array]:
         """Return the coefficients of I and of δδᵀ in K(x, x'), δ = x - x', given D2 = ‖δ‖².
 
-        The first may be a number: what it is of the second.
+        If the first coefficient is a constant multiple of the second, it is given by this number.
         """
         raise NotImplementedError
 
@@ -130,9 +130,9 @@ class CurlFree(FieldKernel):
         """Return the coefficients of I and of δδᵀ in minus the Hessian of φ, given D2 = ‖δ‖²."""
         radial = self.potential_.radial
         if radial.bending is not None:  # of one matrix, φ
-            bend = radial.slope(D2)
-            bend *= -4.0 * radial.bending() * self.scale_
-            return -0.5 / radial.bending(), bend
+            outer = radial.slope(D2)
+            outer *= -4.0 * radial.bending() * self.scale_
+            return -0.5 / radial.bending(), outer
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,11 +190,11 @@ class DivergenceFree(FieldKernel):
         """Return the coefficients of I and of δδᵀ in the Hessian minus the Laplacian of φ."""
         radial = self.potential_.radial
         slope = radial.slope(D2)
-        bend = radial.curvature(D2) if radial.bending is None else slope * radial.bending()
-        bend *= 4.0 * self.scale_
+        outer = radial.curvature(D2) if radial.bending is None else slope * radial.bending()
+        outer *= 4.0 * self.scale_
         slope *= 2.0 * (self.width_ - 1) * self.scale_
-        slope -= D2 * bend
-        return slope, bend
+        slope -= D2 * outer
+        return slope, outer
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return d - 1 waves for each frequency ω, in directions orthogonal to ω.
@@ -214,30 +214,30 @@ EXPANDED = 6
 
 
 class FieldGram(BlockGram):
-    """The block Gram matrix K(a_i, b_j) = level_ij I + bend_ij δδᵀ with δ = a_i - b_j.
+    """The block Gram matrix K(a_i, b_j) = isotropic_ij I + outer_ij δδᵀ with δ = a_i - b_j.
 
     Parameters
     ----------
     A, B : array
         The points, moved so that the mean of B is zero: only differences count.
-    level : array of shape (n, m) or float
-        The factor of I; a number is that multiple of `bend`.
-    bend : array of shape (n, m)
+    isotropic : array of shape (n, m) or float
+        The factor of I; a number is that multiple of `outer`.
+    outer : array of shape (n, m)
         The factor of δδᵀ.
 
     Notes
     -----
-    With s_j = ⟨b_j, c_j⟩ and T = bend ∘ (A Cᵀ - 1sᵀ) the product is
+    With s_j = ⟨b_j, c_j⟩ and T = outer ∘ (A Cᵀ - 1sᵀ) the product is
 
-        Σ_j K(a_i, b_j) c_j = (level C)_i + (T 1)_i a_i - (T B)_i,
+        Σ_j K(a_i, b_j) c_j = (isotropic C)_i + (T 1)_i a_i - (T B)_i,
 
     O(n m d) for n and m points in d dimensions, where the matrix written out has n m d² entries.
     In few dimensions T is expanded, and all of it is one product with the columns of
-    C, s, s ∘ B and C ⊗ B, which reads `bend` once.
+    C, s, s ∘ B and C ⊗ B, which reads `outer` once.
     """
 
-    def __init__(self, A: Array, B: Array, level: Array | float, bend: Array):
-        self.A, self.B, self.level, self.bend = A, B, level, bend
+    def __init__(self, A: Array, B: Array, isotropic: Array | float, outer: Array):
+        self.A, self.B, self.isotropic, self.outer = A, B, isotropic, outer
         width = int(A.shape[1])
         self.rows, self.columns = Slots(int(A.shape[0]), width), Slots(int(B.shape[0]), width)
 
@@ -254,11 +254,11 @@ class FieldGram(BlockGram):
         xp, (m, d), A = namespace(C), C.shape, self.A
         s = xp.sum(self.B * C, axis=1)[:, None]
         pairs = xp.reshape(self.B[:, :, None] * C[:, None, :], (m, d * d))
-        M = self.bend @ xp.concat([C, s, s * self.B, pairs], axis=1)
-        bent, pulled = M[:, :d], M[:, d + 1 : 2 * d + 1]
+        M = self.outer @ xp.concat([C, s, s * self.B, pairs], axis=1)
+        weighted, pulled = M[:, :d], M[:, d + 1 : 2 * d + 1]
         turned = xp.reshape(M[:, 2 * d + 1 :], (-1, d, d)) @ A[:, :, None]
-        along = xp.sum(A * bent, axis=1)[:, None] - M[:, d : d + 1]
-        return self._level_times(C, bent) + along * A + pulled - turned[:, :, 0]
+        along = xp.sum(A * weighted, axis=1)[:, None] - M[:, d : d + 1]
+        return self._isotropic_times(C, weighted) + along * A + pulled - turned[:, :, 0]
 
     def _blocked(self, C: Array) -> Array:
         """Return the Gram matrix times C by blocks of rows; fast in many dimensions."""
@@ -269,29 +269,31 @@ class FieldGram(BlockGram):
             A = self.A[rows, :]
             T = A @ Ct
             T -= s
-            T *= self.bend[rows, :]
+            T *= self.outer[rows, :]
             out.append(xp.sum(T, axis=1)[:, None] * A - T @ self.B)
-        return self._level_times(C, None) + xp.concat(out)
+        return self._isotropic_times(C, None) + xp.concat(out)
 
-    def _level_times(self, C: Array, bent: Array | None) -> Array:
-        """Return the coefficients of I times C; `bent` is the matrix `bend` times C, if known.
+    def _isotropic_times(self, C: Array, weighted: Array | None) -> Array:
+        """Return the coefficients of I times C; `weighted` is the matrix `outer` times C, if known.
 
-        A `level` that is a number stands for the matrix level · bend.
+        A `isotropic` that is a number stands for the matrix isotropic · outer.
         """
-        if not isinstance(self.level, float):
-            return self.level @ C
-        return self.level * (self.bend @ C if bent is None else bent)
+        if not isinstance(self.isotropic, float):
+            return self.isotropic @ C
+        return self.isotropic * (self.outer @ C if weighted is None else weighted)
 
     def matrix(self) -> Array:
         """Return the dense Gram matrix, filled one pair of dimensions at a time."""
         n, m, d = self.rows.n, self.columns.n, self.rows.width
-        G = like(np.empty((n, d, m, d)), self.bend)
+        G = like(np.empty((n, d, m, d)), self.outer)
         for p in range(d):
-            bent = self.bend * self._differences(p)
+            weighted = self.outer * self._differences(p)
             for r in range(p, d):
-                G[:, p, :, r] = bent * self._differences(r)
+                G[:, p, :, r] = weighted * self._differences(r)
                 G[:, r, :, p] = G[:, p, :, r]
-            G[:, p, :, p] += self.level * self.bend if isinstance(self.level, float) else self.level
+            G[:, p, :, p] += (
+                self.isotropic * self.outer if isinstance(self.isotropic, float) else self.isotropic
+            )
         return namespace(G).reshape(G, (n * d, m * d))
 
     def _differences(self, p: int) -> Array:
@@ -300,19 +302,23 @@ class FieldGram(BlockGram):
 
     def landmarks(self, number: int) -> np.ndarray:
         """Return the indices of `number` points far from each other, chosen one after the other."""
-        xp, chosen = namespace(self.bend), [0]
-        nearest = xp.abs(self.bend[0, :])
+        xp, chosen = namespace(self.outer), [0]
+        nearest = xp.abs(self.outer[0, :])
         while len(chosen) < number:
             chosen.append(int(xp.argmin(nearest)))
-            nearest = xp.maximum(nearest, xp.abs(self.bend[chosen[-1], :]))
+            nearest = xp.maximum(nearest, xp.abs(self.outer[chosen[-1], :]))
         return np.unique(chosen)
 
     def some_columns(self, index: np.ndarray) -> Array:
         """Return the columns `index` of the Gram matrix."""
         d = self.columns.width
         points, number = np.unique(np.asarray(index) // d, return_inverse=True)
-        level = self.level if isinstance(self.level, float) else take_columns(self.level, points)
-        part = FieldGram(self.A, take(self.B, points), level, take_columns(self.bend, points))
+        isotropic = (
+            self.isotropic
+            if isinstance(self.isotropic, float)
+            else take_columns(self.isotropic, points)
+        )
+        part = FieldGram(self.A, take(self.B, points), isotropic, take_columns(self.outer, points))
         G = part.matrix()
         wanted = number * d + np.asarray(index) % d
         return G if np.array_equal(wanted, np.arange(G.shape[1])) else take_columns(G, wanted)

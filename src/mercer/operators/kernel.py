@@ -104,9 +104,9 @@ class OperatorKernel(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+        r"""Return :math:`\langle K(a_i, b_j) \Phi(u_j), \Phi(y_i) \rangle` for all pairs, (n, m).
 
-        The outputs y and u come in coordinates V and W, and with all their inner products L.
+        The outputs y and u are given by their coordinates V and W, and by all inner products L.
         """
         return self.gram(A, B).pairings(V, W)
 
@@ -116,17 +116,19 @@ class OperatorKernel(BaseEstimator):
 
     @property
     def component_gradient(self) -> ParameterGradient:
-        """Derivatives of the fitted kernel in its parameters, if it is `differentiable`.
+        r"""Derivatives of the fitted kernel in its parameters, if it is `differentiable`.
 
-        Its `vjp` takes (X, the number of a scalar kernel, C) to Σ_ij C_ij ∂k(x_i, x_j)/∂θ.
+        Its `vjp` is a function of inputs X, the number of a scalar kernel k and a matrix C, which
+        returns :math:`\sum_{ij} C_{ij}\, \partial k(x_i, x_j) / \partial \theta`.
         """
         raise NotSupported(f"{type(self).__name__} has no derivatives in its parameters")
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random waves whose mean is the kernel, if it is `spectral`.
+        r"""Draw random waves whose mean is the kernel, if it is `spectral`.
 
-        Frequencies ω_r (number, width), vectors a_s (any number, q) and the frequency r(s) that
-        each belongs to, with E Σ_s cos⟨ω_r(s), x - x'⟩ a_s a_sᵀ = K(x, x').
+        Return frequencies :math:`\omega_r`, (number, width), the frequency :math:`r(s)` of each
+        wave s, and its vector :math:`a_s`, (waves, q), such that
+        :math:`E \sum_s \cos \langle \omega_{r(s)}, x - x' \rangle\, a_s a_s^\top = K(x, x')`.
         """
         raise NotSupported(f"{type(self).__name__} has no spectrum")
 

@@ -119,13 +119,14 @@ class LearnedOperator(Operator):
         return learnt
 
     def unit(self, square: float) -> float:
-        """Return the ridge α = k(x, x) B over k(x, x), given the outputs' mean square."""
+        """Return the typical size of B, given the mean square of the outputs."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
     def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
         """Yield B and the objective of each round, starting at a multiple of the identity.
 
-        The multiple is the B of a C that explains all outputs, so that units change nothing.
+        The multiple is the best B for coefficients that explain all outputs, so that the result
+        does not depend on the units of the outputs.
         """
         xp = namespace(moments.vu)
         s, P = eigh(moments.uu, "input moment", drop=False)

@@ -221,7 +221,7 @@ class Local(ComponentKernel):
     @property
     def component_gradient(self) -> ParameterGradient:
         """Derivatives in the parameters of the kernel on neighbourhoods, in width and in floor."""
-        inner, own = self.kernel_.parameter_gradient.under("kernel"), self._own_parameters()
+        inner, own = self.kernel_.parameter_gradient.under("kernel"), self._weight_parameters()
 
         def vjp(X: Array, label: int, C: Array) -> Values:
             flat = self._flat(X)
@@ -235,7 +235,7 @@ class Local(ComponentKernel):
 
         return ParameterGradient(own | inner.values, vjp, most=inner.most)
 
-    def _own_parameters(self) -> Values:
+    def _weight_parameters(self) -> Values:
         """Return `width` and `floor` by name, as far as they are positive and in use."""
         if self.roots_ is None or self.width is None:
             return {}

@@ -52,10 +52,11 @@ class Matrix(Operator):
 
     @classmethod
     def mean_regularized(cls, tasks: int, share: float = 0.5) -> Matrix:
-        """Return B = share · 11ᵀ + (1 - share) I, which draws tasks to their mean.
+        r"""Return :math:`B = s 1 1^\top + (1 - s) I`, s = `share`, which draws tasks to their mean.
 
-        The penalty is Σ_t‖g_t - ḡ‖² / (1 - share) + q‖ḡ‖² / (1 - share + q · share), with ḡ the
-        mean of the q tasks: 0 keeps them apart, 1 makes them one.
+        The penalty is :math:`\sum_t \lVert g_t - \bar g \rVert^2 / (1 - s) + q \lVert \bar g
+        \rVert^2 / (1 - s + q s)`, with :math:`\bar g` the mean of the q tasks. At 0 the tasks
+        are separate, at 1 they are one task.
         """
         q = integer(tasks, "tasks")
         if not 0 <= share <= 1:
@@ -64,9 +65,10 @@ class Matrix(Operator):
 
     @classmethod
     def graph(cls, adjacency: Array, ridge: float = 1.0) -> Matrix:
-        """Return B = (L + ridge · I)⁻¹ of a Laplacian L, which draws tasks to neighbours.
+        r"""Return B as the inverse of a graph Laplacian plus a ridge, for tasks like neighbours.
 
-        The penalty is Σ_{s<t} A_st ‖g_s - g_t‖² + ridge · Σ_t ‖g_t‖². Loops have no effect.
+        The penalty is :math:`\sum_{s<t} A_{st} \lVert g_s - g_t \rVert^2 + \text{ridge} \sum_t
+        \lVert g_t \rVert^2` with the adjacency matrix A. Loops have no effect.
         """
         A = _weights(adjacency, "adjacency")
         L = np.diag(A.sum(axis=1)) - A
@@ -75,11 +77,13 @@ class Matrix(Operator):
 
     @classmethod
     def similarity(cls, S: Array) -> Matrix:
-        """Return B = L⁺ with L = diag(Σ_t S_st + S_ss) - S, which draws pairs of tasks together.
+        r"""Return B for a matrix S of similarities of pairs of tasks, with ridges on its diagonal.
 
-        The penalty is ½ Σ_st S_st ‖g_s - g_t‖² + Σ_t S_tt ‖g_t‖²: as `graph`, with a ridge for
-        each task on the diagonal. Where connected tasks have no ridge at all, their common part
-        is not penalised but dropped: the pseudo-inverse leaves it out.
+        :math:`B = L^+` with :math:`L_{ss} = \sum_t S_{st}` and :math:`L_{st} = -S_{st}`. The
+        penalty is :math:`\frac12 \sum_{st} S_{st} \lVert g_s - g_t \rVert^2 + \sum_t S_{tt}
+        \lVert g_t \rVert^2`, that of `graph` with a ridge for each task. If connected tasks have
+        no ridge at all, their common part is predicted as zero, because it is in the null space
+        of the pseudo-inverse.
         """
         S = _weights(S, "similarity")
         L = np.diag(S.sum(axis=1) + S.diagonal()) - S

@@ -16,7 +16,7 @@ Terms = list[tuple[float, Array]]
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over the data that are enough for the ridge equation and the operators.
+    r"""Sums over the data that are enough for the ridge equation and the operators.
 
     The moments of several blocks of rows are added, on a stream or on a cluster. A row with sample
     weight w counts w times.
@@ -26,8 +26,9 @@ class Moments:
     n : float
         The number of pairs, or the sum of their weights.
     uu, vu, vv : array
-        S_uu = UᵀU, (p, p); S_vu = VᵀU, (q, p); S_vv = VᵀV, (q, q). S_uu and S_vv may be the
-        diagonals of diagonal matrices.
+        The moments :math:`S_{uu} = U^\top U`, (p, p), :math:`S_{vu} = V^\top U`, (q, p), and
+        :math:`S_{vv} = V^\top V`, (q, q), of input coordinates U and output coordinates V. If
+        `uu` or `vv` is diagonal, it may be given as its diagonal.
     u, v : array or None
         The sums of the rows of U and of V, where the means matter.
 
@@ -82,9 +83,10 @@ class Moments:
         return self.u / self.n, self.v / self.n
 
     def about(self, a: Array, b: Array) -> Moments:
-        """Return the moments of the rows u - a and v - b, centred if a and b are the means.
+        r"""Return the moments of the rows u - a and v - b, centred if a and b are the means.
 
-        Σ(u - a)(u - a)ᵀ = S_uu - u aᵀ - a uᵀ + n a aᵀ, with u the sum of the rows.
+        :math:`\sum_i (u_i - a)(u_i - a)^\top = S_{uu} - u a^\top - a u^\top + n a a^\top`, with u
+        the sum of the rows.
         """
         n, (u, v) = self.n, (self.u, self.v)
         uu = full(self.uu) - _outer(u, a) - _outer(a, u - n * a)
@@ -93,13 +95,16 @@ class Moments:
         return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
-        """Return the moments of the rows Mᵀu and v, for other input coordinates."""
+        """Return the moments after the change of input coordinates from U to U @ M."""
         uu = congruent(full(self.uu), M)
         u = None if self.u is None else self.u @ M
         return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
     def unexplained(self, epsilon: float) -> Array:
-        """Return S_vv - S_vu (S_uu + nεI)⁻¹ S_uv, the part that inputs do not explain."""
+        r"""Return :math:`S_{vv} - S_{vu} (S_{uu} + n \varepsilon I)^{-1} S_{uv}`.
+
+        It is the part of the output moments that the inputs do not explain by a ridge regression.
+        """
         s, P = eigh(self.uu, "input moment", drop=False)
         xp = namespace(s)
         R = (self.vu if P is None else self.vu @ P) / xp.sqrt(s + self.n * epsilon)

@@ -16,7 +16,7 @@ class Patchwise(Local):
     :math:`J((x, y), (x', y')) = \sum_p k(x_p, x'_p) \langle y_p, y'_p \rangle` over patches
     :math:`p`.
 
-    As an operator-valued kernel it is diagonal: a pixel of the output sees the patches of the input
+    As an operator-valued kernel it is diagonal: an output pixel depends on the input patches
     that it lies in, :math:`K(x, x')_{cc} = \sum_{p \ni c} k(x_p, x'_p)`, as in `Local` with
     `Boxes`. Pixels that lie in the same patches share one scalar kernel, so a fit is one ridge
     regression for each such set of pixels (64 of them for 32 × 32 pixels), never an equation over

@@ -99,7 +99,7 @@ class Separable(OperatorKernel):
         return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, (n, m).
+        r"""Return :math:`\langle K(a_i, b_j) \Phi(u_j), \Phi(y_i) \rangle` for all pairs, (n, m).
 
         The outputs y and u are given in coordinates V and W. If the operator is a multiple of the
         identity, their inner products L are used instead.
@@ -158,7 +158,7 @@ class SpectralMoments:
 
     @property
     def uu(self) -> Array:
-        """The diagonal of the input moments S_uu."""
+        """The diagonal of the input moments UᵀU, with U the input coordinates of all pairs."""
         return self._spectrum[0]
 
     @property
@@ -169,13 +169,13 @@ class SpectralMoments:
 
     @cached_property
     def vu(self) -> Array:
-        """The cross moments S_vu of outputs and inputs."""
+        """The cross moments VᵀU of output coordinates V and input coordinates U."""
         s, EV = self._spectrum
         return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
     def vv(self) -> Array:
-        """The output moments S_vv."""
+        """The output moments VᵀV, with V the output coordinates of all pairs."""
         return self.EV.T @ self.EV
 
     @property

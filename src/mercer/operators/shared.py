@@ -23,9 +23,9 @@ from .slots import Slots
 from .windows import field_grids, proximity, window_offsets
 
 SINGLE = 2**31
-"""Multiplications of a fit from which distances of windows are taken in float32.
+"""Fits of more multiplications than this compute the distances of windows in float32.
 
-Kernel values are then right to about 1e-6 of the largest; moments are always summed in float64.
+Kernel values then have errors of about 1e-6 of the largest; moments are always sums in float64.
 """
 AUTO = "auto"
 

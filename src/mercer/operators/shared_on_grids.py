@@ -112,11 +112,11 @@ class SharedOnGrids:
 
     def draw(self, X: Array, number: int, salt: int = 0) -> LandmarkWindows:
         """Draw `number` windows of the fields X at random; `salt` is added to the seed."""
-        drawn, points = self.drawn(count(X), number, salt), len(self.positions)
-        return self.landmark_windows(X, drawn // points, drawn % points)
+        drawn_windows, points = self.drawn_windows(count(X), number, salt), len(self.positions)
+        return self.landmark_windows(X, drawn_windows // points, drawn_windows % points)
 
-    def drawn(self, n: int, number: int, salt: int = 0) -> np.ndarray:
-        """Draw `number` of all windows of n fields, which are numbered field by field."""
+    def drawn_windows(self, n: int, number: int, salt: int = 0) -> np.ndarray:
+        """Draw `number` numbers of windows; the windows of n fields are numbered field by field."""
         seed, total = self.kernel.random_state, n * len(self.positions)
         random = check_random_state(seed + salt if isinstance(seed, int) else seed)
         return random.choice(total, size=min(number, total), replace=False)

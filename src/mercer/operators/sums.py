@@ -114,7 +114,7 @@ class OperatorSum(OperatorKernel):
         return SumGram(*(term.gram(A, B) for term in self.terms), scale=self.scale)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs, summed over all terms."""
+        r"""Return :math:`\langle K(a_i, b_j) \Phi(u_j), \Phi(y_i) \rangle` for all pairs."""
         return self.scale * reduce(add, [term.pairings(A, V, B, W, L) for term in self.terms])
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:

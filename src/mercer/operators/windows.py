@@ -71,7 +71,10 @@ def window_offsets(
         lines = [inputs.step * np.arange(-steps, steps + 1)] * len(inputs.axes)
         relative[:] = True
     else:
-        lines = [_line(inputs, axis, radius, bool(relative[axis])) for axis in range(len(relative))]
+        lines = [
+            _axis_offsets(inputs, axis, radius, bool(relative[axis]))
+            for axis in range(len(relative))
+        ]
     offsets = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, len(lines))
     if radius is not None:
         far = (offsets[:, relative] ** 2).sum(axis=1)
@@ -79,7 +82,7 @@ def window_offsets(
     return offsets, relative
 
 
-def _line(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
+def _axis_offsets(inputs: Grid, axis: int, radius: float | None, relative: bool) -> np.ndarray:
     """Return the offsets of a window along one axis; all coordinates if not `relative`."""
     n, h, start = inputs.shape[axis], inputs.spacing[axis], inputs.origin[axis]
     if not relative:
@@ -133,7 +136,7 @@ class Windows:
         centres, centre = np.unique(at.round(12), axis=0, return_inverse=True)
         points = np.zeros((len(centres), len(offsets), len(inputs.axes))) + offsets
         points[:, :, relative] += centres[:, None, :]
-        index, weight = inputs.between(points)
+        index, weight = inputs.interpolation_weights(points)
         return cls(index, weight, centre.reshape(-1))
 
     @cached_property
@@ -159,15 +162,16 @@ class Windows:
 
 
 KEPT = 4
-"""Windows that are cached: a choice needs the same ones again and again."""
+"""The number of cached `Windows` objects: a choice of parameters uses the same ones often."""
 _LAST: dict[str, Windows] = {}
 
 
 def interpolated(A: Array, index: np.ndarray, weight: np.ndarray) -> Array:
     """Return the values of fields (n, size, channels) at or between grid points.
 
-    Each value is a sum over corners of a cell of the grid, which `Grid.between` returns as arrays
-    (…, corners) of grid points and weights. The shape of the result is (n, …, channels).
+    Each value is a sum over the corners of a grid cell. `index` has the grid points of the corners
+    and `weight` their weights, both (…, corners), as `Grid.interpolation_weights` returns them. The
+    shape of the result is (n, …, channels).
     """
     xp = namespace(A)
     corners = take_columns(A, index.reshape(-1))

@@ -14,6 +14,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from .._base.checks import DamagedModel, Limits, must
 from .._base.files import replacing
 from .archive import FORMAT, TREE, Archive, RefusedModel, write_archive
@@ -23,6 +25,8 @@ from .writer import Writer
 
 __all__ = ["FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
 
+Module = Any
+"""A `torch.nn.Module`; PyTorch is optional and is not imported here."""
 UNLIMITED = Limits(
     nodes=2**62, depth=10_000, parts=2**62, size=2**62, steps=2**62, memory=float("inf")
 )
@@ -33,21 +37,22 @@ _WAY_OUT = (
 )
 
 
-def save(model: Any, path: str | os.PathLike, *, variance: bool = False) -> Path:
+def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = False) -> Path:
     """Write a fitted model (or a kernel, an operator, any part) to a file.
 
     Parameters
     ----------
     model : estimator
-        What to save. Functions cannot be saved, and are refused by name; neither can custom
-        classes that were not registered (`mercer.register`). A PyTorch network is saved as its
-        arrays: `load` needs a module with the same layers.
+        The model or part to save. Functions, and objects of custom classes that were not registered
+        (`mercer.register`), cannot be saved: an error names them. A PyTorch network is saved as its
+        arrays, and `load` needs a module with the same layers.
     path : str or Path
-        The file. It is replaced only after the new one was read back. A link stays, and the file
-        that it leads to is replaced.
+        The file. An existing file is replaced only after the new file was read back. If the path
+        is a link, the file that it points to is replaced.
     variance : bool, default=False
-        Whether ``embed(X).variance()`` is to work on the loaded model. That keeps the spectra of
-        the inputs: without low-rank features as many numbers as the square of the training inputs.
+        Whether ``embed(X).variance()`` works on the loaded model. The file then contains the
+        spectrum of the inputs: without low-rank features, the square of the number of training
+        inputs in numbers.
 
     Examples
     --------
@@ -94,7 +99,12 @@ def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
         ) from problem
 
 
-def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any = None) -> Any:
+def load(
+    path: str | os.PathLike,
+    *,
+    limits: Limits | None = None,
+    network: Module | list[Module] | None = None,
+) -> Any:
     """Read a model from a file that `save` wrote, without running code from the file.
 
     Parameters
@@ -103,7 +113,7 @@ def load(path: str | os.PathLike, *, limits: Limits | None = None, network: Any 
         The file. `DamagedModel` says what is wrong with one that cannot be read.
     limits : Limits, default=None
         Limits to the content of the file; None for `Limits()`. Raise a limit for a large
-        model of your own that is refused.
+        model of your own that exceeds it.
     network : torch.nn.Module, default=None
         For a model with a PyTorch network: a module with the layers that it had (or a list of
         modules, in the order of the kernels). A copy gets the saved arrays.

@@ -15,20 +15,20 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._base.checks import DamagedModel, Limits, is_whole, must
+from .._base.checks import DamagedModel, Limits, is_integer, must
 from .._base.memory import available
 
 FORMAT = 2
 """The only format that is read and written; raised when the meaning of a file changes."""
 TREE = "model.json"
 SMALL, RATIO = 2**28, 50
-"""Bytes that any file may unpack to, and those for each byte that it has on disk."""
+"""A file may unpack to SMALL bytes, or to RATIO bytes for each byte on disk if that is more."""
 PER_BYTE = 4
-"""Values in a tree for each byte that it has on disk, beyond those that any file may have."""
+"""A tree may have this many values for each byte on disk, in addition to the limit of values."""
 SIGNS = 4
-"""Brackets and commas in a tree for each value."""
+"""The largest mean number of brackets and commas of a tree for each value."""
 TEXT = 64
-"""Bytes of a tree for each value."""
+"""The largest mean number of bytes of a tree for each value."""
 
 
 class RefusedModel(DamagedModel):
@@ -104,8 +104,8 @@ class Archive:
 def _check_format(tree: dict) -> None:
     """Raise an error unless the tree has the format version of this release."""
     number = tree["format"]
-    if not is_whole(number) or number != FORMAT:
-        newer = is_whole(number) and number > FORMAT
+    if not is_integer(number) or number != FORMAT:
+        newer = is_integer(number) and number > FORMAT
         way_out = "upgrade mercer" if newer else "fit the model again and save it"
         raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
 

@@ -1,4 +1,4 @@
-"""Parts made of the attributes in a file, without calling their code."""
+"""Creation of parts from the attributes in a file, without calling the code of the parts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from typing import (
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._base.checks import Limits, is_whole, must
+from .._base.checks import Limits, is_integer, must
 
 UNBOUNDED = {
     "blocks", "n", "n_", "n_iter_", "n_passes_", "n_seen_", "random_state", "rows_", "seed",
 }  # fmt: skip
-"""Seeds, and counts of what was seen: their size takes neither time nor memory."""
+"""Names of integers that may be large, seeds and counts, because they take no time or memory."""
 
 
 @runtime_checkable
@@ -47,11 +47,11 @@ def make_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
     parameters, hints = defaults(kind), _hints(kind)
     for name, value in state.items():
         _check_name(kind, name)
-        if is_whole(value) and name not in UNBOUNDED:
+        if is_integer(value) and name not in UNBOUNDED:
             most = limits.size if name in parameters else limits.size // 16
             must(abs(value) <= most, f"{name} is larger than {most}")
         elif name in hints and name not in parameters:
-            must(_fits(value, hints[name]), f"{name} is {type(value).__name__}")
+            must(_has_type(value, hints[name]), f"{name} is {type(value).__name__}")
     absent = _required_names(kind) - state.keys()
     must(not absent, f"{sorted(absent)} is missing")
     part: Any = object.__new__(kind)
@@ -99,11 +99,11 @@ def _hints(kind: type) -> dict[str, Any]:
         return {}
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _has_type(value: Any, hint: Any) -> bool:
     """Return whether a value has the annotated type `hint`; True if that cannot be decided."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        return any(_fits(value, choice) for choice in get_args(hint))
+        return any(_has_type(value, choice) for choice in get_args(hint))
     if hint in (int, float, bool):
         boolean = isinstance(value, bool | np.bool_)
         number = isinstance(value, Integral if hint is int else Real)

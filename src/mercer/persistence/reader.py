@@ -19,9 +19,9 @@ from .making import make_part
 from .parts import part_type
 
 BITS = 1024
-"""Bits of the integers in a file, such as labels that are UUIDs."""
+"""The largest number of bits of an integer in a file, such as a label that is a UUID."""
 WIDEST = 2**16
-"""Bytes of one element of a dtype that a file names."""
+"""The largest number of bytes of one element of a dtype that a file names."""
 
 
 class Reader:

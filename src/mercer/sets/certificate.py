@@ -9,7 +9,7 @@ import numpy as np
 
 from ..estimators.ridge import RidgeEstimator
 from .scores import Score
-from .weights import largest_fraction
+from .weights import fraction_upper_bound
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def pool_certificate(
     outside = np.isinf(scores)
     if not score.lists or (score.complete and not outside.any()):
         return Certificate(level)
-    left = max(0.0, level - largest_fraction(outside, labels))
+    left = max(0.0, level - fraction_upper_bound(outside, labels))
     if not outside.any():
         return Certificate(left, "the pool of candidates may lack an output")
     return Certificate(
@@ -59,7 +59,7 @@ def jackknife_certificate(
 
     `unproven` has the reasons why score and scale do, empty strings if they do not.
     """
-    reasons = [reason for reason in reasons_left_out_was_seen(model) + unproven if reason]
+    reasons = [reason for reason in reasons_for_dependence(model) + unproven if reason]
     if not reasons:
         return stated
     return Certificate(
@@ -93,11 +93,11 @@ def note_if_too_few_groups(coverage: float, groups: float) -> str:
     )
 
 
-def reasons_left_out_was_seen(model: RidgeEstimator) -> list[str]:
+def reasons_for_dependence(model: RidgeEstimator) -> list[str]:
     """Return the reasons why left-out models still depend on the data that were left out.
 
-    Left-out models hold kernels, operator, ridge and landmarks fixed. The theorem of jackknife+
-    needs models that have not seen the example through them either.
+    Left-out models keep the kernels, the operator, the ridge and the landmarks of the model. The
+    theorem of jackknife+ needs models in which these do not depend on the left-out example either.
     """
     problem = model.fitted_.problem
     kernel, maps = problem.kernel, (model.features, model.output_features)

@@ -324,10 +324,12 @@ class ConformalSets(FromFile, BaseEstimator):
         if name == "residual":
             own = np.unique(labels, return_inverse=True)[1]
             errors = left_out_errors(clone(self.model), view, score, X, y, own)
-            usual = score.usual_errors(points(), view.outputs_)
-            return residual_scale(view, errors, X, own, self.level_, usual)
+            typical = score.typical_errors(points(), view.outputs_)
+            return residual_scale(view, errors, X, own, self.level_, typical)
         shaped = name == "auto" and isinstance(score, BandScore) and score.joint
-        return ResidualScale(view, score.usual_errors(points(), view.outputs_)) if shaped else None
+        return (
+            ResidualScale(view, score.typical_errors(points(), view.outputs_)) if shaped else None
+        )
 
     def _label_probabilities(self, points: Any, y: Items) -> Probabilities | None:
         """Calibrate probabilities of labels on points and label sets y; None for other outputs."""

@@ -172,9 +172,10 @@ class JackknifeRadii(Reducible):
     def _half_widths(self, sizes: np.ndarray, unit: np.ndarray | None) -> np.ndarray:
         """Return for each input the half-width of a set that contains its jackknife+ set.
 
-        By the triangle inequality, at each location of a band apart: an output of the jackknife+
-        set is within (score · unit + move) of the prediction for more than 1 - level of the
-        left-out models, the same ones everywhere. An upper bound, not the smallest such set.
+        By the triangle inequality, applied to each location of a band: an output of the jackknife+
+        set is within score · unit + ‖change of the prediction‖ of the prediction for more than
+        1 - level of the left-out models, the same ones at all locations. The half-width is an upper
+        bound, not the smallest possible one.
         """
         joint = sizes.ndim == 3 and self.scores.ndim == 1  # one score for all locations
         scores = self.scores[:, None] if joint else self.scores

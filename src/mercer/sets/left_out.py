@@ -100,7 +100,7 @@ class LeftOutSets:
             score = CandidateScore(kernel, y, labels=_left_out_groups(points))
             return cls(None, score, score.scores(points, y), weights)
         band = BandScore.of(kernel, y)
-        unit, each = band.usual_errors(points, y), band.errors(points, y)
+        unit, each = band.typical_errors(points, y), band.errors(points, y)
         scores = (each / unit).max(axis=1)
         return cls(None, band, scores, weights, unit, each if intervals else None)
 

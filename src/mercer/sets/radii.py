@@ -110,15 +110,15 @@ class ShiftedRadii:
     ----------
     shift
         The density ratio of inputs.
-    scores, reached
-        The sorted calibration scores, and the weight of the rows up to each of them.
+    scores, cumulative
+        The sorted calibration scores, and the cumulative weights of their rows.
     level
         The coverage.
     """
 
     shift: Callable[[Items], Any]
     scores: np.ndarray
-    reached: np.ndarray
+    cumulative: np.ndarray
     level: float
     one: ClassVar[float] = float("nan")
 
@@ -138,8 +138,10 @@ class ShiftedRadii:
 
     def at(self, X: Items) -> np.ndarray:
         """Return the quantile of scores for each input, whose own score counts as infinite."""
-        needed = self.level * (self.reached[-1] + density_ratios(self.shift, X))
-        return np.append(self.scores, np.inf)[np.searchsorted(self.reached, needed * (1 - 1e-12))]
+        needed = self.level * (self.cumulative[-1] + density_ratios(self.shift, X))
+        return np.append(self.scores, np.inf)[
+            np.searchsorted(self.cumulative, needed * (1 - 1e-12))
+        ]
 
 
 def categories(by: Callable[[Items], Any], X: Items) -> list:

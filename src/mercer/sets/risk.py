@@ -38,7 +38,7 @@ def as_loss(loss: Any) -> Losses:
 def loss_steps(
     score: ListScore, points: Any, y: Items, loss: Losses
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return for each point the radii at which its list grows, and the least loss from there on."""
+    """Return for each point the radii at which its list grows, and the least loss in each list."""
     return [
         (gaps, np.minimum.accumulate(_losses_of(loss, one(y, i), outputs)))
         for i, (gaps, outputs) in enumerate(score.ranked(points))
@@ -56,30 +56,31 @@ def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
     return values
 
 
-def risk_at(found: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
-    """Return for each example of `loss_steps` the least loss in its list at a radius."""
+def risk_at(steps: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
+    """Return the least loss in the list of each example at a radius, given its `loss_steps`."""
     return np.array(
-        [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in found]
+        [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in steps]
     )
 
 
 def controlled_radius(
-    found: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray, bound: float
+    steps: list[tuple[np.ndarray, np.ndarray]], weights: np.ndarray, bound: float
 ) -> float:
-    """Return the least radius at which the weighted mean of `risk_at` is at most the bound.
+    """Return the least radius at which the expected loss of the best listed output is ≤ bound.
 
-    The new example has a loss of 1. The radius is infinite if no radius is within the bound. The
-    risk falls as lists grow, so that bisection finds it.
+    `steps` has the `loss_steps` of the calibration examples, and `weights` their weights. The new
+    example, which has the remaining weight, has a loss of 1. The radius is infinite if the bound
+    cannot be reached. The risk falls as lists grow, so that bisection finds the radius.
 
     References
     ----------
     Angelopoulos, Bates, Fisch, Lei, Schuster: Conformal risk control (ICLR 2024).
     """
-    radii = np.unique(np.concatenate([gaps[np.isfinite(gaps)] for gaps, _ in found]))
+    radii = np.unique(np.concatenate([gaps[np.isfinite(gaps)] for gaps, _ in steps]))
     spare = 1.0 - float(weights.sum())
 
     def within(radius: float) -> bool:
-        return float(weights @ risk_at(found, radius)) + spare <= bound + 1e-12
+        return float(weights @ risk_at(steps, radius)) + spare <= bound + 1e-12
 
     least = bisect_left(radii, True, key=within)
     return float(radii[least]) if least < len(radii) else np.inf

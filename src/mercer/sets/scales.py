@@ -20,13 +20,13 @@ from .views import ModelView
 from .weights import row_weights, weighted_quantile
 
 POWERS = (0.0, 0.25, 0.5, 0.75)
-"""Powers of the usual residual at a location that the width of a band may be proportional to."""
-TRUSTS = tuple(np.linspace(0.5, 1.3, 9))
-"""Powers of the expected size of a residual that radii may be proportional to."""
+"""The width of a band may be proportional to these powers of the typical residual at a location."""
+EXPONENTS = tuple(np.linspace(0.5, 1.3, 9))
+"""Radii may be proportional to these powers of the expected size of a residual."""
 FOLDS = 5
-"""Folds of left-out residuals of models that do not have left-out predictions."""
+"""The number of folds for left-out residuals of models without left-out predictions."""
 MARGIN = 7.0
-"""The residual model is used if it narrows sets by more than this over the number of groups."""
+"""The residual model is used if it narrows sets by a fraction of more than MARGIN / groups."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PosteriorScale:
 
 @dataclass(frozen=True)
 class ResidualScale:
-    """The size of residuals at each location, times exp(trust · h(x)) if h is known.
+    """The size of residuals at each location, times exp(exponent · h(x)) if h is given.
 
     Attributes
     ----------
@@ -65,14 +65,14 @@ class ResidualScale:
     model
         h, a model of the logarithm of the size of left-out residuals; None for the same size at
         all inputs.
-    trust
-        How far radii follow h.
+    exponent
+        The exponent of the expected size in the radius: 0 ignores h.
     """
 
     view: ModelView
     shape: np.ndarray
     model: Any = None
-    trust: float = 0.0
+    exponent: float = 0.0
 
     unproven: ClassVar[str] = (
         "the scale of the sets or the shape of the bands is made of left-out residuals"
@@ -82,7 +82,7 @@ class ResidualScale:
         """Return the factor for each input, or one for each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
-            size = np.exp(self.trust * host(self.model.predict(self.view.inputs(X))))
+            size = np.exp(self.exponent * host(self.model.predict(self.view.inputs(X))))
         return np.reshape(size, (-1,) + (1,) * self.shape.ndim) * self.shape
 
 
@@ -92,13 +92,14 @@ def residual_scale(
     X: Items,
     labels: np.ndarray,
     level: float,
-    usual: np.ndarray,
+    typical: np.ndarray,
 ) -> ResidualScale:
-    """Learn the size of residuals from left-out `errors`, and how far radii should follow it.
+    """Return the scale of radii with the narrowest sets, learnt from left-out `errors`.
 
-    The shape of bands is the power of `usual` with the least mean width on the left-out residuals.
-    The model of residuals is followed only where it makes sets narrower by more than chance would,
-    7 / groups, and as far as the pinball loss of the requested quantile of residuals is least.
+    The shape of bands is the power of `typical` with the least mean width on left-out residuals. A
+    model of the size of residuals is used only if it makes sets narrower by a fraction of more than
+    7 / groups, which may be chance. Radii are then proportional to a power of the expected size,
+    the one with the least pinball loss of the requested quantile of residuals.
 
     Parameters
     ----------
@@ -110,14 +111,14 @@ def residual_scale(
         Its training inputs and their groups.
     level
         The coverage that widths are compared at.
-    usual
-        The usual size of residuals at each location of an output; one number for balls.
+    typical
+        The typical size of residuals at each location of an output; one number for balls.
     """
-    inputs, powers = view.inputs(X), POWERS if np.ptp(usual) > 0 else (0.0,)
+    inputs, powers = view.inputs(X), POWERS if np.ptp(typical) > 0 else (0.0,)
     trials = (
         trial
         for power in powers
-        for trial in _trials(view, errors, np.asarray(usual**power), inputs, labels, level)
+        for trial in _trials(view, errors, np.asarray(typical**power), inputs, labels, level)
     )
     return min(trials, key=lambda trial: trial[0])[1]
 
@@ -139,11 +140,11 @@ def _trials(
     if model is None:
         return
     expected = host(model.loo_predict())
-    trust = _best_exponent(largest, expected, weights, level)
-    factors = np.exp(trust * expected)
+    exponent = _best_exponent(largest, expected, weights, level)
+    factors = np.exp(exponent * expected)
     width = shape.mean() * factors.mean() * _smoothed_quantile(largest / factors, weights, level)
     margin = 1.0 + MARGIN / len(np.unique(labels))
-    yield margin * width, ResidualScale(view, shape, model, trust)
+    yield margin * width, ResidualScale(view, shape, model, exponent)
 
 
 def _sizes(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,8 +159,8 @@ def _best_exponent(
     largest: np.ndarray, expected: np.ndarray, weights: np.ndarray, level: float
 ) -> float:
     """Return the exponent of the expected size that predicts `largest` with least pinball loss."""
-    losses = [_pinball_loss(np.log(largest) - t * expected, weights, level) for t in TRUSTS]
-    return float(TRUSTS[int(np.argmin(losses))])
+    losses = [_pinball_loss(np.log(largest) - t * expected, weights, level) for t in EXPONENTS]
+    return float(EXPONENTS[int(np.argmin(losses))])
 
 
 def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
@@ -179,7 +180,7 @@ def _pinball_loss(logs: np.ndarray, weights: np.ndarray, level: float) -> float:
 def left_out_errors(
     model: Any, view: ModelView, score: AroundScore, X: Items, y: Items, labels: np.ndarray
 ) -> np.ndarray:
-    """Return the errors of left-out predictions of the training pairs (X, y), as `score` has them.
+    """Return the errors of left-out predictions of the training pairs (X, y), by `score.errors`.
 
     Models without left-out predictions are fitted again on folds; `model` is not fitted.
     """

@@ -66,8 +66,8 @@ class AroundScore(Score):
         """Return the score for a fitted output kernel that predicts directly, and outputs y."""
         return cls(Direct().fit(kernel, y), **details)
 
-    def usual_errors(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return the usual size of errors at each location, which gives sets their shape."""
+    def typical_errors(self, points: Embedding, y: Items) -> np.ndarray:
+        """Return the typical size of errors at each location, which gives sets their shape."""
         raise NotImplementedError
 
     def errors(self, points: Embedding, y: Items) -> np.ndarray:
@@ -75,7 +75,10 @@ class AroundScore(Score):
         raise NotImplementedError
 
     def move_sizes(self, move: np.ndarray, points: Embedding) -> np.ndarray:
-        """Return the sizes of moves of points, (inputs, rows, coordinates), as errors have them."""
+        """Return the sizes of the changes `move` of the points, measured like `errors`.
+
+        The shape of `move` is (inputs, rows, coordinates).
+        """
         raise NotImplementedError
 
     def predictions(self, points: Embedding) -> np.ndarray:
@@ -87,7 +90,7 @@ class AroundScore(Score):
 class BallScore(AroundScore):
     """The distance ‖g(x) - Φ(y)‖; its sets are balls in the output feature space."""
 
-    def usual_errors(self, points: Embedding, y: Items) -> np.ndarray:
+    def typical_errors(self, points: Embedding, y: Items) -> np.ndarray:
         """Return one: a ball has a single radius."""
         return np.ones(())
 
@@ -96,17 +99,17 @@ class BallScore(AroundScore):
         return np.sqrt(host(points.sqdistances_to(y)))
 
     def move_sizes(self, move: np.ndarray, points: Embedding) -> np.ndarray:
-        """Return the lengths of moves, (inputs, rows)."""
+        """Return the lengths of the changes `move` of the points, (inputs, rows)."""
         return np.sqrt((move * move).sum(axis=-1))
 
     def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return ‖g(x) - Φ(y)‖ / unit for each pair of a point and an output."""
+        """Return the distance ‖g(x) - Φ(y)‖ of each point and output, over `unit` if given."""
         return self.errors(points, y) / (1.0 if unit is None else unit)
 
     def sets(
         self, points: Embedding, radii: np.ndarray, unit: np.ndarray | None = None
     ) -> list[Ball]:
-        """Return a ball of radius `radii` · `unit` around each prediction."""
+        """Return a ball around each prediction, of radius `radii` times `unit` (None: 1)."""
         radii = radii if unit is None else radii * unit
         pairs = zip(self.predictions(points), radii, strict=True)
         return [Ball(center, float(radius), self.direct.kernel_) for center, radius in pairs]
@@ -132,7 +135,7 @@ class BandScore(AroundScore):
         """Return outputs minus predictions, (outputs, locations)."""
         return (host(y) - self.predictions(points)).reshape(len(points), -1)
 
-    def usual_errors(self, points: Embedding, y: Items) -> np.ndarray:
+    def typical_errors(self, points: Embedding, y: Items) -> np.ndarray:
         """Return the standard deviation of residuals at each location; ones for intervals."""
         residuals = self.residuals(points, y)
         if not self.joint:
@@ -144,7 +147,7 @@ class BandScore(AroundScore):
         return np.abs(self.residuals(points, y))
 
     def move_sizes(self, move: np.ndarray, points: Embedding) -> np.ndarray:
-        """Return the absolute values of moves at each location, (inputs, rows, locations)."""
+        """Return the absolute changes of the points at each location, (inputs, rows, locations)."""
         inputs, rows, _ = move.shape
         flat = like(move.reshape(inputs * rows, -1), points.coordinates)
         features = points.frame.kernel_features(flat)
@@ -157,7 +160,7 @@ class BandScore(AroundScore):
         return sizes.max(axis=1) if self.joint else sizes
 
     def sets(self, points: Embedding, radii: np.ndarray, unit: np.ndarray | None = None) -> Bands:
-        """Return bands of half-width `radii` · `unit` around the predictions."""
+        """Return bands around the predictions, of half-width `radii` times `unit` (None: 1)."""
         middle = self.predictions(points)
         half = radii.reshape(len(middle), -1) * (1.0 if unit is None else unit)
         half = np.broadcast_to(half, (len(middle), middle[0].size)).reshape(middle.shape)

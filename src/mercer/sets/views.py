@@ -1,4 +1,4 @@
-"""Views of fitted models, as prediction sets see them: with points, or with ranked lists."""
+"""The interface of fitted models that prediction sets use: predicted points, or ranked lists."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def fit_model(
 ) -> Any:
     """Fit a clone of the model; if `left_out`, prepare it for left-out predictions.
 
-    A model that calibrates itself on folds says how to do without: it is then fitted once.
+    A model that would calibrate itself on folds is fitted once, with its `parameters_for_sets`.
     """
     grouped = labels if len(np.unique(labels)) < len(labels) else None
     fresh, given = clone(model), fit_parameters(model, grouped, context)

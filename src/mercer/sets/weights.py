@@ -45,7 +45,7 @@ def fewest_groups(names: list | None, labels: np.ndarray) -> float:
 def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
     """Return the smallest score such that scores up to it have at least `level` of the weight.
 
-    Along the last axis. Infinite where all scores together weigh less than that.
+    The quantile is taken along the last axis. It is infinite if the total weight is below `level`.
     """
     order = np.argsort(scores, axis=-1)
     ranked = np.take_along_axis(scores, order, axis=-1)
@@ -61,10 +61,13 @@ def column_quantiles(scores: np.ndarray, weights: np.ndarray, level: float) -> n
     return weighted_quantile(np.moveaxis(scores, 0, -1), weights, level)
 
 
-def largest_fraction(outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95) -> float:
+def fraction_upper_bound(
+    outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95
+) -> float:
     """Return an upper confidence bound on the probability that `outside` is True.
 
-    By Clopper and Pearson, over groups; a group counts if one of its rows does.
+    It is the bound of Clopper and Pearson over groups; a group counts as outside if one of its rows
+    is. `labels` are the groups of the rows.
     """
     from scipy.stats import beta  # slow to import, not always needed
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._base.arrays import Array
 from .._base.parameters import integer
 from ..kernels import Kernel
 from .blocks import Expected, Step
@@ -94,7 +95,7 @@ class Source:
         """
         raise NotImplementedError
 
-    def weighted(self, weights: Any) -> Source:
+    def weighted(self, weights: Array) -> Source:
         """Return a source of the same pairs with one sample weight for each pair."""
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import host, like
-from .._base.files import NO_ARCHIVE
+from .._base.files import ARCHIVE_ERRORS
 from .._base.parameters import integer
 from ..operators import Moments
 from .contents import Progress, content_hash
@@ -28,7 +28,7 @@ FORMAT = "mercer stream 3"
 PARTS = ("n", "uu", "vu", "vv", "u", "v")
 """The sums that moments consist of."""
 SAME = 1e-9
-"""The largest relative difference of the coordinates of a few pairs in the same run."""
+"""A checkpoint is of the same run if the coordinates of a few pairs differ by less than this."""
 
 
 class BadCheckpoint(ValueError):
@@ -46,12 +46,12 @@ class BadCheckpoint(ValueError):
 class Checkpoint:
     """A file that the moments of a stream are saved to after every `every` blocks.
 
-    The new file is complete on disk before it takes the place of the last one, which is kept
-    next to it as ``NAME.mercer-previous``. Nothing in it is ever executed: numbers, and a header
-    in JSON. What has to match on resuming is all that moments depend on: kernels, feature maps,
-    intercept, and the blocks that were read, by their hashes. Alpha, operator and decoder are
-    free. One process at a time holds the file, by a lock on ``NAME.mercer-lock`` where the system
-    has such locks.
+    The new file is complete on disk before it replaces the last one, which is kept next to it as
+    ``NAME.mercer-previous``. The file has numbers and a JSON header, and no code. A run can resume
+    from it if everything that moments depend on is the same: kernels, feature maps, intercept, and
+    the blocks that were read, which are compared by their hashes. Alpha, operator and decoder may
+    differ. Only one process at a time can use the file: it locks ``NAME.mercer-lock`` if the
+    system supports that.
     """
 
     path: Path
@@ -126,7 +126,7 @@ class Checkpoint:
                 return self._restored({name: file[name] for name in file.files}, gatherings)
         except BadCheckpoint:
             raise
-        except NO_ARCHIVE as error:
+        except ARCHIVE_ERRORS as error:
             way = "delete it to start over"
             if path == self.path and previous.exists():
                 way = f"move {previous}, which is kept, in its place"
@@ -146,9 +146,11 @@ class Checkpoint:
         if done.blocks < 1:
             raise ValueError("it stands for no block")
         if header["models"] != len(gatherings):
-            raise self.foreign(f"it holds {header['models']} kernels, not {len(gatherings)}")
+            raise self.other_run_error(
+                f"it holds {header['models']} kernels, not {len(gatherings)}"
+            )
         if header["center"] != gatherings[0].center:
-            raise self.foreign(f"it was written with fit_intercept={header['center']}")
+            raise self.other_run_error(f"it was written with fit_intercept={header['center']}")
         return done, [self._moments(arrays, i, one) for i, one in enumerate(gatherings)]
 
     def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
@@ -161,12 +163,12 @@ class Checkpoint:
     def _require_equal(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
         """Raise an error if a saved array differs from the array of this run."""
         if there.shape != here.shape:
-            raise self.foreign(f"its {name} have coordinates of shape {there.shape[1:]}")
+            raise self.other_run_error(f"its {name} have coordinates of shape {there.shape[1:]}")
         scale = max(1.0, float(np.abs(here).max(initial=0.0)))
         if not np.allclose(there, here, rtol=0, atol=SAME * scale):
-            raise self.foreign(f"the same pairs have other coordinates of their {name}")
+            raise self.other_run_error(f"the same pairs have other coordinates of their {name}")
 
-    def foreign(self, why: str) -> BadCheckpoint:
+    def other_run_error(self, why: str) -> BadCheckpoint:
         """Return the error to raise for a checkpoint that another run wrote."""
         return BadCheckpoint(
             f"the checkpoint {self.path} is of another run: {why}. Kernels, feature maps (with "

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from .._base.arrays import Items
+from .._base.arrays import Array, Items
 from .._base.errors import require
 from ..kernels import Kernel
 from .base import Source
@@ -58,7 +58,7 @@ class DaskStream(Source):
         X: Any,
         y: Any = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: Array | None = None,
         sample: int | None = None,
         random_state: int = 0,
         precision: str = "float64",
@@ -69,7 +69,7 @@ class DaskStream(Source):
         if sample_weight is not None:
             self._add_weights(sample_weight)
 
-    def weighted(self, weights: Any) -> DaskStream:
+    def weighted(self, weights: Array) -> DaskStream:
         """Return a stream of the same pairs with one sample weight for each pair."""
         other = copy.copy(self)
         other._add_weights(weights)

@@ -25,36 +25,38 @@ PROBE = 16
 
 @dataclass(frozen=True)
 class Gathering:
-    """Sums of moments of pairs, in the coordinates of two fitted feature maps.
+    r"""Sums of moments of pairs, in the coordinates of two fitted feature maps.
 
     Attributes
     ----------
     inputs, outputs
-        Fitted maps.
+        The fitted feature maps of inputs and outputs.
     center
-        Whether means matter: moments are then taken about the mean of some pairs, which is near
-        that of all, so that nothing cancels when the mean is subtracted in the end.
+        Whether the model has an intercept. Moments are then computed about the mean of some pairs,
+        which is near that of all pairs, so that digits are not lost when the mean is subtracted.
     precision
-        Of the products of a block, "float64" or "float32"; their sums are float64.
+        The precision of products within a block, "float64" or "float32"; sums are float64.
     bare, weights
-        The input map without the matrix that it applies last, and that matrix; None where every
+        The input map without the matrix that it applies last, and this matrix; None if every
         block is multiplied by it.
     origin
-        What the rows of both sides are taken about; None for zero.
+        The input and output coordinates that are subtracted from all rows; None for zero.
     probe
-        The coordinates of a few pairs and their mean: of another run they would differ.
+        The coordinates of a few pairs and their mean, which identify a run.
     raw
-        The moments so far, of bare kernel values about the origin; None before the first pair.
+        The moments so far, of kernel values minus the origin; None before the first pair.
 
     Notes
     -----
-    Where the input map ends in a matrix W (`FeatureMap.unweighted`), moments are gathered of the
-    kernel values k = k(x, Z) alone and multiplied by W once, at the end: for m landmarks that saves
-    2m² of the 3m² multiplications that a pair costs. The price is digits. The moments are summed
-    to a relative ε, and W multiplies what is lost: the moment of u = Wᵀk, of length one at most,
-    is off by ε‖C‖‖W‖², with C the second moment of what is summed. Summed about a mean, C is the
-    covariance of kernel values, small where they are all alike, which is where ‖W‖ is large; the
-    mean is multiplied on its own. Where ‖C‖‖W‖² is still above STEADY, every block is multiplied.
+    If the input map ends in a matrix W (`FeatureMap.unweighted`), the moments of the kernel values
+    :math:`k = k(x, Z)` are summed, and are multiplied by W once at the end. For m landmarks this
+    saves :math:`2m^2` of the :math:`3m^2` multiplications for each pair, but it magnifies rounding
+    errors: with machine precision :math:`\varepsilon` and the second moment C of the summed rows,
+    the moment of :math:`u = W^\top k` has an error of about
+    :math:`\varepsilon \lVert C \rVert \lVert W \rVert^2`. With the mean subtracted, C is the
+    covariance of kernel values. It is small if all values are nearly equal, which is the case in
+    which :math:`\lVert W \rVert` is large. If :math:`\lVert C \rVert \lVert W \rVert^2` still
+    exceeds `STEADY`, every block is multiplied by W.
     """
 
     inputs: FeatureMap

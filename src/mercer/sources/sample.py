@@ -17,14 +17,14 @@ SIZE = 4096
 class Sample:
     """A uniform random sample: the `size` pairs with the smallest random keys.
 
-    The key of a pair is a function of the seed and of its place alone, so that samples of parts
-    add up to the sample of the whole in any order and under any cut. Data no longer than `size`
-    are their own sample, in order. Pairs of weight zero are left out.
+    The key of a pair depends on the seed and on the number of the pair only. The sum of the samples
+    of all blocks is therefore the sample of all data, however the data are divided into blocks. Of
+    at most `size` pairs all are in the sample, in order. Pairs of weight zero are left out.
 
     Attributes
     ----------
-    keys, places
-        The random keys of the pairs that were kept, and their places in the whole.
+    keys, numbers
+        The random keys of the pairs in the sample, and their numbers in the data.
     X, y
         The pairs, in order; None before the first.
     w
@@ -48,7 +48,7 @@ class Sample:
     size: int
     seed: int = 0
     keys: np.ndarray | None = None
-    places: np.ndarray | None = None
+    numbers: np.ndarray | None = None
     X: Items = None
     y: Items = None
     w: np.ndarray | None = None
@@ -68,14 +68,14 @@ class Sample:
         if self.keys is None or other.keys is None:
             return self if other.keys is None else other
         keys = np.concatenate([self.keys, other.keys])
-        places = np.concatenate([self.places, other.places])
+        numbers = np.concatenate([self.numbers, other.numbers])
         best = positions_of_smallest(keys, self.size)
-        best = best[np.argsort(places[best])]
+        best = best[np.argsort(numbers[best])]
         X, y = (take(concatenated([a, b]), best) for a, b in ((self.X, other.X), (self.y, other.y)))
         w = None
         if self.w is not None or other.w is not None:
             w = np.concatenate([_weights(self), _weights(other)])[best]
-        return Sample(self.size, self.seed, keys[best], places[best], X, y, w)
+        return Sample(self.size, self.seed, keys[best], numbers[best], X, y, w)
 
 
 def sample_size(*maps: Any) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._base.arrays import Items, blocks, count, object_array, part
 from .._base.errors import require
-from .._base.files import NO_ARCHIVE
+from .._base.files import ARCHIVE_ERRORS
 
 BLOCK = 8192
 """The number of rows of a block."""
@@ -117,7 +117,7 @@ def _archive_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             known = file.files
             found = {name: file[name] for name in names if name in known}
-    except NO_ARCHIVE as error:
+    except ARCHIVE_ERRORS as error:
         raise ValueError(f"{path} is damaged or holds more than arrays ({error}).") from error
     missing = [name for name in names if not isinstance(found.get(name), np.ndarray)]
     if missing:

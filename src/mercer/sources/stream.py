@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, count, is_array, own_copy
+from .._base.arrays import Array, Items, count, is_array, own_copy
 from .._base.parameters import integer
 from ..kernels import Kernel
 from .base import Source
@@ -22,7 +22,7 @@ from .sample import Sample
 from .shards import BLOCK, RowBlocks, Shards
 
 EVERY = 64
-"""Blocks between two checkpoints."""
+"""The default number of blocks between two checkpoints."""
 REMEDY = (
     "give blocks that stay, a function that returns fresh ones at every call, or a generator, "
     "which is read once."
@@ -83,10 +83,10 @@ class Stream(Source):
 
     def __init__(
         self,
-        source: Any,
+        source: Items | Iterable | Callable[[], Iterable],
         y: Items = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: Array | None = None,
         block: int = BLOCK,
         sample: int | None = None,
         random_state: int = 0,
@@ -101,7 +101,7 @@ class Stream(Source):
         self.weights = sample_weight
         self.rest = None if self.repeats else self._read()
 
-    def weighted(self, weights: Any) -> Stream:
+    def weighted(self, weights: Array) -> Stream:
         """Return a stream of the same pairs with one sample weight for each pair."""
         if self.weights is not None:
             raise ValueError("the stream has sample weights already: leave sample_weight out.")
@@ -126,7 +126,7 @@ class Stream(Source):
         found: list[Any] = []
         blocks = self._blocks()
         for block in blocks:
-            found.append(_own_copy(block))
+            found.append(_copied_block(block))
             if sum(map(number_of_pairs, found)) >= pairs:
                 break
         if not self.repeats:
@@ -194,12 +194,14 @@ class Stream(Source):
                 total = more if total is None else merge(total, more)
             at = at.plus(block, objects=saved is not None)
             if saved and at.blocks == kept.blocks and at != kept:
-                raise saved.foreign(f"its first {at.blocks} blocks hold other pairs")
+                raise saved.other_run_error(f"its first {at.blocks} blocks hold other pairs")
             if saved and total and at.blocks > kept.blocks and at.blocks % saved.every == 0:
                 saved.save(at, total, resumable)
         self._require_same_reading(at)
         if saved and at.blocks < kept.blocks:
-            raise saved.foreign(f"it stands for {kept.blocks} blocks, and there are {at.blocks}")
+            raise saved.other_run_error(
+                f"it stands for {kept.blocks} blocks, and there are {at.blocks}"
+            )
         if saved and total:
             saved.save(at, total, resumable)  # what is solved with them may still be refused
         return total
@@ -221,12 +223,12 @@ class Stream(Source):
         return self.checkpoint.running() if self.checkpoint else super().running()
 
 
-def _own_copy(block: Any) -> Any:
+def _copied_block(block: Any) -> Any:
     """Return a block with copied arrays, because a generator may reuse its buffers."""
     return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
 
 
-def as_source(X: Any, y: Items = None, weights: Any = None) -> Source | None:
+def as_source(X: Items | Source, y: Items = None, weights: Array | None = None) -> Source | None:
     """Return the source for the arguments of `fit`; None if the data are in memory.
 
     Examples

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from .._base.arrays import Array, Items, is_foreign
-from ..spaces.resample import as_grid, on_grid, other_grid, refuse_unusable
+from ..spaces.resample import as_grid, on_grid, require_complete_rows, wrong_length_message
 from .base import Space
 from .vectors import Vectors
 
@@ -33,13 +33,13 @@ class Curves(Vectors):
         if getattr(rows, "ndim", 2) > 2:
             raise ValueError(_not_curves_message(name, rows.shape, owner))
         if not is_foreign(rows):
-            refuse_unusable(rows, grid, name)
+            require_complete_rows(rows, grid, name)
         rows = super().check(rows, name, owner)
         width = int(rows.shape[1])
         if width < 2:
             raise ValueError(_not_curves_message(name, rows.shape, owner))
         if grid is not None and width != len(grid):
-            raise ValueError(other_grid(name, 0, width, len(grid)))
+            raise ValueError(wrong_length_message(name, 0, width, len(grid)))
         return rows
 
     def join(self, other: Space) -> Space:

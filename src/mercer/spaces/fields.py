@@ -140,7 +140,7 @@ def _one_per_axis(value: Any, number: int, name: str, positive: bool = False) ->
 
 
 ON_GRID = 1e-9
-"""A distance from a grid point, in units of the spacing, that is rounding."""
+"""Distances from a grid point up to this fraction of the spacing are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -235,12 +235,13 @@ class Grid:
             values = take_columns(values, number)
         return xp.reshape(values, (values.shape[0], -1))
 
-    def between(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and weights of the grid points that interpolate to points (…, dimensions).
+    def interpolation_weights(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the grid points around each point of `at`, and their weights for interpolation.
 
-        The shape of both is (…, corners). Interpolation is multilinear on a grid; among scattered
-        points, the nearest ones are weighted by inverse distance. Weights are zero for points
-        outside, and for those with a masked grid point among their corners.
+        `at` has the shape (…, dimensions), the results have the shape (…, corners). Interpolation
+        is multilinear on a grid; among scattered points, the nearest ones are weighted by inverse
+        distance. Weights are zero for points outside the grid, and for points next to a masked
+        grid point.
         """
         index, weight = self._scattered(at) if self.points is not None else self._corners(at)
         if self.mask is not None:

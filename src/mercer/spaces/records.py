@@ -95,14 +95,14 @@ def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarra
     The mask `known`, of shape (records, fields), says which values are known.
     """
     columns = {
-        name: _fill_in_turn(column_of(records, name), known_rows)
+        name: _fill_cyclically(column_of(records, name), known_rows)
         for name, known_rows in zip(names, known.T, strict=True)
     }
     return from_columns(columns)
 
 
-def _fill_in_turn(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return values where each unknown one is replaced by a known one, cycling through those."""
+def _fill_cyclically(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return values with the unknown ones replaced by the known ones, used one after the other."""
     result, unknown = values.copy(), np.flatnonzero(~known)
     result[unknown] = values[np.resize(np.flatnonzero(known), len(unknown))]
     return result

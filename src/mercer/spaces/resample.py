@@ -48,7 +48,7 @@ class Resample(TransformerMixin, BaseEstimator):
         self.grid = grid
         self.penalty = penalty
 
-    def fit(self, X: Items, y: Any = None) -> Resample:
+    def fit(self, X: Items, y: Items | None = None) -> Resample:
         """Check the parameters; the curves are not used."""
         as_grid(self.grid)
         self._interpolator()
@@ -101,7 +101,7 @@ def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np
     rows = [np.asarray(row, dtype=np.float64).reshape(-1) for row in np.asarray(A, dtype=object)]
     for i, row in enumerate(rows):
         if len(row) != len(grid):
-            raise ValueError(other_grid(name, i, len(row), len(grid)))
+            raise ValueError(wrong_length_message(name, i, len(row), len(grid)))
     return [(grid, row) for row in rows]
 
 
@@ -119,7 +119,7 @@ def as_grid(grid: Any) -> np.ndarray:
     return t
 
 
-def other_grid(name: str, i: int, got: int, wanted: int) -> str:
+def wrong_length_message(name: str, i: int, got: int, wanted: int) -> str:
     """Return the error message for curve i with `got` values where the grid has `wanted`."""
     return (
         f"curve {i} of {name} has {got} values, the grid {wanted} points: pass a curve on other "
@@ -127,14 +127,14 @@ def other_grid(name: str, i: int, got: int, wanted: int) -> str:
     )
 
 
-def refuse_unusable(rows: Items, grid: np.ndarray | None, name: str) -> None:
+def require_complete_rows(rows: Items, grid: np.ndarray | None, name: str) -> None:
     """Raise an error for rows of different lengths or with missing values."""
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
         wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
         for i, length in enumerate(lengths):
             if length != wanted:
-                raise ValueError(other_grid(name, i, length, wanted))
+                raise ValueError(wrong_length_message(name, i, length, wanted))
     values = np.asarray(rows) if isinstance(rows, list | tuple | np.ndarray) else np.empty(0)
     if values.ndim == 2 and values.dtype.kind == "f" and np.isnan(values).any():
         i = int(np.isnan(values).any(axis=1).argmax())

@@ -11,7 +11,7 @@ from .._base.arrays import Array, like, namespace, take_columns
 from .fields import Fields, Grid
 
 MOST = 4096
-"""The largest group."""
+"""The largest number of elements of a symmetry group."""
 KINDS = ("transpose", "mirror", "rotate", "shift")
 
 

@@ -20,7 +20,7 @@ from .._base.arrays import (
 from .base import Space
 
 NUMBERS = "fiub"
-"""The kinds of numeric dtypes; arrays of other kinds have more checks than scikit-learn's."""
+"""The kinds of numeric dtypes; arrays of other kinds get checks beyond those of scikit-learn."""
 
 
 class Vectors(Space):

@@ -16,7 +16,7 @@ from ..kernels.gradients import Values, with_parameters
 from .claims import IDENTITY, ROOT, claim, close, near, pick
 
 FREQUENCIES = 4000
-"""Draws of a spectral measure: their mean is right to six over the root of this."""
+"""The number of draws of a spectral measure; the tolerance of their mean is 6 / √FREQUENCIES."""
 
 
 def check_kernel(kernel: Kernel, items: Items) -> None:

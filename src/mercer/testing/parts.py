@@ -93,7 +93,7 @@ def check_feature_map(
 
 
 def check_decoder(decoder: Decoder, kernel: Kernel, outputs: Items) -> None:
-    """Check that a decoder recovers every training output y from its own point Φ(y).
+    r"""Check that a decoder recovers every training output y from its point :math:`\Phi(y)`.
 
     Parameters
     ----------

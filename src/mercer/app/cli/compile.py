@@ -9,7 +9,7 @@ import click
 from .terminal import one_sentence
 
 
-def _transducer() -> None:
+def _fit_transducers() -> None:
     """Fit transducers on a few pairs, without and with context."""
     from ...sequences import SequenceTransducer
 
@@ -19,7 +19,7 @@ def _transducer() -> None:
     SequenceTransducer().fit(X, y, context=labels).predict(X, context=labels)
 
 
-def _chains() -> None:
+def _fit_chain_model() -> None:
     """Fit a chain model on three short sequences."""
     from ...sequences import MaxMarginMarkovNetwork
 
@@ -27,7 +27,7 @@ def _chains() -> None:
     MaxMarginMarkovNetwork().fit(X, [[0, 1], [1, 0, 1], [0, 0]]).predict(X)
 
 
-def _string_kernels() -> None:
+def _evaluate_string_kernels() -> None:
     """Evaluate the string kernels, and decode strings by n-grams."""
     from ... import KernelDependency
     from ...decoders import NGramPath
@@ -40,7 +40,7 @@ def _string_kernels() -> None:
     KernelDependency(kernel, kernel, decoder=NGramPath(bonus=0.1)).fit(X, y).predict(X)
 
 
-def _rankings() -> None:
+def _decode_rankings() -> None:
     """Fit and decode rankings of nine labels."""
     import numpy as np
 
@@ -53,12 +53,12 @@ def _rankings() -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "strings to strings": _transducer,
-    "chains": _chains,
-    "string kernels": _string_kernels,
-    "rankings": _rankings,
+    "strings to strings": _fit_transducers,
+    "chains": _fit_chain_model,
+    "string kernels": _evaluate_string_kernels,
+    "rankings": _decode_rankings,
 }
-"""Small fits that compile the loops of each part."""
+"""Functions with small fits that compile the loops of each part, by the name of the part."""
 
 
 @click.command("compile")

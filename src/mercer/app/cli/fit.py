@@ -15,7 +15,7 @@ from .out import STDOUT, check_model_out, check_report_out, write_file
 from .terminal import facts_of, one_sentence, show_columns, show_facts, to_stdout, verdict
 
 LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
-"""Options that are parameters of `AutoDependency`."""
+"""Options that are passed on to `AutoDependency` as parameters."""
 
 
 @click.command()

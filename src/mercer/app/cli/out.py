@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..._base.errors import require
-from ..._base.files import NO_ARCHIVE
+from ..._base.files import ARCHIVE_ERRORS
 
 STDOUT = Path("-")
 REPORT = b"<title>mercer"
@@ -107,7 +107,7 @@ def _is_model(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as file:
             return TREE in file.namelist()
-    except NO_ARCHIVE:
+    except ARCHIVE_ERRORS:
         return False
 
 

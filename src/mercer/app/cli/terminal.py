@@ -129,7 +129,7 @@ def to_stdout(data: bytes, binary: bool = False) -> None:
 
 
 MOST = 20
-"""Columns that are listed one by one."""
+"""The largest number of columns that are listed."""
 
 
 def facts_of(model: Any, as_json: bool = False) -> dict[str, Any]:

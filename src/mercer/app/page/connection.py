@@ -1,4 +1,4 @@
-"""Connections that end: uvicorn waits for a request, and for its reader, without a limit."""
+"""Connections with time limits: by default, uvicorn waits for requests and readers without end."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import asyncio
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATIENCE = 10.0
-"""Seconds in which a request must arrive, and in which its answer must be read."""
+"""The largest number of seconds for a request to arrive, and for its answer to be read."""
 CONNECTIONS = 512
-"""Connections that may be open at once; the oldest one without a request makes room."""
+"""The largest number of open connections; beyond it the oldest idle one is closed."""
 
 
 class Connection(H11Protocol):

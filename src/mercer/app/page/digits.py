@@ -16,7 +16,7 @@ from ...solvers import Cache
 from ...solvers.exact import spectral
 
 KNOWN = 400
-"""Digits that are learnt from; the others can be picked."""
+"""The number of training digits; the others are test digits that the user can select."""
 FIRST = 418
 """The digit that the page shows first: a five whose upper half determines the lower one."""
 ALPHAS = tuple(np.logspace(-6, 1, 29))

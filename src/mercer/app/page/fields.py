@@ -12,18 +12,18 @@ from ...kernels import L2, RBF
 from ...operators import Covariance, Identity
 
 POINTS = 40
-"""Cells of the bar."""
+"""The number of cells of the simulated bar."""
 RUNS = 300
-"""Simulations in the training data, a quarter of them to calibrate the band."""
+"""The number of simulations for training; a quarter of them calibrates the band."""
 LOW, HIGH = 0.2, 5.0
-"""Conductivities that can be drawn."""
+"""The smallest and the largest conductivity that the user can draw."""
 COVERAGE = 0.9
 
 
 def solve(conductivity: np.ndarray) -> np.ndarray:
     """Solve -(a u')' = 1 on [0, 1], u = 0 at both ends, by finite volumes, at the cell centres.
 
-    Neighbouring cells exchange by the harmonic mean of their conductivities.
+    The flow between two cells is proportional to the harmonic mean of their conductivities.
     """
     h = 1.0 / len(conductivity)
     inner = 2.0 / (1.0 / conductivity[1:] + 1.0 / conductivity[:-1])

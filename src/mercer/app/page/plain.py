@@ -1,4 +1,4 @@
-"""Values as JSON has them."""
+"""Conversion of values to types that JSON supports."""
 
 from __future__ import annotations
 

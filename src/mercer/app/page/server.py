@@ -1,4 +1,4 @@
-"""The page on starlette and uvicorn: questions of its tabs, downloads, files; loopback only."""
+"""The web server of the page (starlette, uvicorn): requests of its tabs, downloads and files."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .table import Tables
 from .words import WordsTab
 
 LARGEST = 2**22
-"""Bytes of a request."""
+"""The largest number of bytes of a request."""
 WAITING = 8
-"""Costly requests that may be in progress or wait; further ones are refused."""
+"""The largest number of costly requests in progress or waiting; others are refused."""
 COSTLY = {
     "/digits/complete", "/words/read", "/strings/learn", "/strings/answer", "/fields/predict",
     "/table/predict",
 }  # fmt: skip
-"""Questions that fit models: they are answered one at a time."""
+"""Requests that fit models and are answered one at a time."""
 HEADERS = [
     ("Content-Security-Policy",
      "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -50,7 +50,7 @@ INERT = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
     "img-src data:"
 }
-"""Additional policy of a report: it shows cells of any table, and must not run anything."""
+"""Headers that forbid scripts in a report, which shows cells of any table."""
 
 
 class SameOrigin:

@@ -6,10 +6,10 @@ from ... import SequenceTransducer
 
 PAIRS = 5000
 LETTERS = 200
-"""Letters of a string, at most."""
+"""The largest number of letters of a string."""
 CELLS = 2_000_000
-"""Letters of the input times letters of the output, summed over all pairs, at most: time and
-memory grow with this number."""
+"""The largest sum over pairs of input letters times output letters, on which time and memory
+depend."""
 
 
 class Strings:

@@ -19,15 +19,15 @@ from ...tables import BadTable, Table, read
 from .plain import plain
 
 SECONDS = 60.0
-"""Time limit of a fit on the page."""
+"""The time limit of a fit on the page, in seconds."""
 COVERAGE = 0.9
 FEWEST = 20
-"""Rows from which on prediction sets are computed: with fewer they are too wide to be useful."""
+"""The smallest number of rows for prediction sets; with fewer rows, sets are too wide to help."""
 COLUMNS = 300
 CHOICES = 50
-"""Values of a category that the form lists."""
+"""The largest number of values of a category that the form lists."""
 LISTED = 12
-"""Members of a prediction set that are listed; of the others the page shows the number."""
+"""The largest number of outputs of a prediction set that are listed; others are counted."""
 
 
 class Fit:

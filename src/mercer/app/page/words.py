@@ -15,9 +15,9 @@ from ...decoders import Lexicon, PerPosition
 from ...kernels import Normalized, Polynomial, Positions
 
 NUMBERS, COPIES = 60, 6
-"""Distinct numbers where there are no words, and how often each of them is written."""
+"""The number of distinct numbers in the data if there are no words, and of images of each."""
 WIDTH = 8
-"""Pixels of a row of a letter."""
+"""The width of the image of a letter in pixels."""
 
 
 class WordsTab:

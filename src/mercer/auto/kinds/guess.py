@@ -1,4 +1,4 @@
-"""The kind of a column, guessed from its cells, in one place."""
+"""Guesses of the kind of a column from its cells."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .labels import label_separator
 from .rankings import BETTER, labels_by_rank, rank_same_labels, separator_of
 
 LOOK = 200
-"""Rows that a guess examines, spread over the table."""
+"""The number of rows that a guess examines, evenly spaced in the table."""
 SMOOTH = 0.8
-"""Neighbouring values of a curve correlate at least this much."""
+"""The smallest correlation of neighbouring columns that are values of a curve."""
 CATEGORIES = 50
 """A column of text with at most this many values, each of them several times, is a category."""
 SENTENCE = 1.5
 """Texts with more blanks than this on average are not categories, even if they repeat."""
 FEW = 20
-"""Distinct integers or words up to which one output column is a class."""
+"""An output column with at most this many distinct integers or words is a class."""
 INPUTS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
 OUTPUTS = (
     "number", "curve", "image", "labels", "class", "ranking", "text", "smiles", "graph",

@@ -14,9 +14,9 @@ from ..tables.table import Name, Table
 from .cells import Cells
 
 SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
-"""Separators of labels, and the fraction of cells that have one; commas occur in other texts."""
+"""Separators of labels, and the smallest fraction of cells with one; commas are in other texts."""
 MOVING = 0.2
-"""The fraction of repeated labels at several positions where a comma separates labels."""
+"""A comma separates labels if at least this fraction of repeated labels changes its position."""
 ON, OFF = ("1", "1.0", "true"), ("0", "0.0", "false")
 
 
@@ -109,7 +109,7 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
     Labels must be short, and must repeat. `certain` says that the cells hold labels,
     which do not contain "|" or ";".
 
-    A comma separates labels only if they move: in "New York, NY" the state always comes second.
+    A comma separates labels only if their order varies: the state in "New York, NY" is always last.
     """
     for separator, share in SEPARATORS.items():
         having = sum(separator in text for text in texts)

@@ -19,9 +19,9 @@ from .cells import Cells
 FIRST_DAY, LAST_DAY = -719_162, 2_932_895
 """The range of Python's dates, in days since 1970."""
 NANOSECONDS = 106_000
-"""Days around 1970 that an array of nanoseconds holds."""
+"""The largest distance from 1970, in days, that an array of nanoseconds can represent."""
 SECONDS = 86_400
-"""Of a day."""
+"""The number of seconds of a day."""
 
 
 class NumberCells(Cells):
@@ -36,7 +36,7 @@ class NumberCells(Cells):
     forms_
         How dates and durations come back, by column: the type of an array, "text", "clock" (8:30),
         "date", "datetime", "time", "timedelta", or a unit and a time zone, such as "us Asia/Tokyo".
-    moments_
+    has_times_
         Whether a column of dates has times of the day.
     """
 
@@ -58,7 +58,7 @@ class NumberCells(Cells):
         self.notations_ = [Column.of(table, name).notation() for name in names]
         rows = self.read(table)
         self.forms_ = [_date_form(table.columns[name]) for name in names]
-        self.moments_ = [
+        self.has_times_ = [
             is_date(notation) and _has_times(table.columns[name], values)
             for name, notation, values in zip(names, self.notations_, rows.T, strict=False)
         ]
@@ -94,7 +94,7 @@ class NumberCells(Cells):
         if notation == DURATION:
             return write_durations(values, self.forms_[j])
         if is_date(notation):
-            return write_dates(values, self.forms_[j], self.moments_[j])
+            return write_dates(values, self.forms_[j], self.has_times_[j])
         return values
 
 
@@ -127,30 +127,30 @@ def _has_times(cells: Any, values: np.ndarray) -> bool:
     return any(cell.timetz().replace(tzinfo=None) != datetime.min.time() for cell in cells)
 
 
-def write_dates(values: np.ndarray, form: str, moments: bool) -> Any:
-    """Convert days since 1970 to dates of type `form`, to the second if `moments`, or to the day.
+def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
+    """Convert days since 1970 to dates of type `form`, to the second if `with_times`, else days.
 
     `form` is a result of `_date_form`.
     """
     bounded = np.clip(np.nan_to_num(values), FIRST_DAY, LAST_DAY)
     if form.startswith(("<M8", ">M8")):
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
-        return _rounded_seconds(near, moments).astype("M8[s]").astype(form)
+        return _rounded_seconds(near, with_times).astype("M8[s]").astype(form)
     if form == "text":
-        found = _rounded_seconds(bounded, moments).astype("M8[s]")
-        return [str(value) for value in (found if moments else found.astype("M8[D]"))]
+        found = _rounded_seconds(bounded, with_times).astype("M8[s]")
+        return [str(value) for value in (found if with_times else found.astype("M8[D]"))]
     if form in ("date", "datetime"):
-        found = _rounded_seconds(bounded, moments).astype("M8[s]").tolist()
+        found = _rounded_seconds(bounded, with_times).astype("M8[s]").tolist()
         return [when.date() for when in found] if form == "date" else found
     unit, _, zone = form.partition(" ")
     found = pd.DatetimeIndex(_rounded_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(unit)
     local = found.tz_convert(zone)
-    return list(local if moments else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
+    return list(local if with_times else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
 
 
-def _rounded_seconds(days: np.ndarray, moments: bool) -> np.ndarray:
-    """Convert days since 1970 to seconds; round to seconds if `moments`, else to days."""
-    whole = np.round(days * SECONDS) if moments else np.round(days) * SECONDS
+def _rounded_seconds(days: np.ndarray, with_times: bool) -> np.ndarray:
+    """Convert days since 1970 to seconds; round to seconds if `with_times`, else to days."""
+    whole = np.round(days * SECONDS) if with_times else np.round(days) * SECONDS
     return whole.astype("int64")
 
 

@@ -1,4 +1,4 @@
-"""Rankings as cells: ranks, orders such as ``pear > fig = plum``, lists, or a column per place."""
+"""Rankings as cells: ranks, orders such as ``pear > fig = plum``, lists, or a column per rank."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..tables.values import numbers
 from .cells import Cells
 
 BETTER = (">", "≻")
-BETWEEN = (*BETTER, ";", "|", ",", " ")
-"""What may separate labels in order, best first."""
+SEPARATORS = (*BETTER, ";", "|", ",", " ")
+"""Signs that may separate the labels of a ranking, best label first."""
 Order = list[list[str]]
 """Labels, best first, those of equal rank together."""
 
@@ -28,7 +28,7 @@ class RankingCells(Cells):
     ----------
     labels_
         The labels; None where cells hold ranks.
-    between_
+    separator_
         What separates labels in a cell, if anything.
     first_
         The best rank: 0 or 1.
@@ -48,14 +48,16 @@ class RankingCells(Cells):
         self.columns_ = list(names)
         self.labels_: list[str] | None = None
         cells = table.columns[names[0]]
-        self.between_ = separator_of(cells) if len(names) == 1 else None
+        self.separator_ = separator_of(cells) if len(names) == 1 else None
         by_place = labels_by_rank(table, names)
         if by_place is not None:
             self.labels_ = sorted(by_place[0])
         elif len(names) == 1 and not isinstance(cells, np.ndarray):
-            self.between_ = self.between_ or next((b for b in BETTER if b in str(cells[0])), None)
+            self.separator_ = self.separator_ or next(
+                (b for b in BETTER if b in str(cells[0])), None
+            )
             labels = self._known_labels(table, names[0])
-            if self.between_ in BETTER or not all(label.isdecimal() for label in labels):
+            if self.separator_ in BETTER or not all(label.isdecimal() for label in labels):
                 self.labels_ = labels
         if self.labels_ is None:
             ranks = self._ranks(table)
@@ -70,7 +72,7 @@ class RankingCells(Cells):
         """Return all labels that occur in a column of rankings, in alphabetical order."""
         labels: set[str] = set()
         for i, cell in enumerate(table.columns[name]):
-            order = order_of(cell, self.between_)
+            order = order_of(cell, self.separator_)
             if order is None:
                 raise _not_a_ranking(table, i, name, cell)
             labels |= {label for tied in order for label in tied}
@@ -79,10 +81,10 @@ class RankingCells(Cells):
     def _ranks(self, table: Table) -> np.ndarray:
         """Return the ranks, (rows, labels), of columns that hold ranks rather than labels."""
         names = table.names(self.columns_)
-        if self.between_ in (None, " "):
+        if self.separator_ in (None, " "):
             return numbers(table, names)
         cells = table.columns[names[0]]
-        orders = [order_of(cell, self.between_) or [] for cell in cells]
+        orders = [order_of(cell, self.separator_) or [] for cell in cells]
         rows = [[float(a) for (a,) in order if a.isdecimal()] for order in orders]
         bad = [i for i, row in enumerate(rows) if not row or len(row) != len(rows[0])]
         if bad:
@@ -109,7 +111,7 @@ class RankingCells(Cells):
         rows = []
         for i, row in enumerate(zip(*cells, strict=True)):
             order = [[str(a).strip()] for a in row] if len(names) > 1 else None
-            order = order or order_of(row[0], self.between_)
+            order = order or order_of(row[0], self.separator_)
             if order is None:
                 raise _not_a_ranking(table, i, names[0], row[0])
             ranks = ranks_of_labels(order, labels)
@@ -126,7 +128,7 @@ class RankingCells(Cells):
             rows = np.where(rows < 0, -1, rows + self.first_)
             if len(self.columns_) > 1:
                 return {n: rows[:, j] for j, n in enumerate(self.columns_)}
-            joined = [self.between_.join(map(str, r)) for r in rows] if self.between_ else None
+            joined = [self.separator_.join(map(str, r)) for r in rows] if self.separator_ else None
             return {self.columns_[0]: joined or list(rows)}
         orders = [self.order(row) for row in rows]
         if len(self.columns_) > 1:
@@ -147,20 +149,20 @@ class RankingCells(Cells):
 
     def _write_cell(self, order: Order) -> Any:
         """Return an order of labels as one cell: a text with separators, or a list."""
-        if self.between_ in BETTER:
-            return f" {self.between_} ".join(" = ".join(tied) for tied in order)
+        if self.separator_ in BETTER:
+            return f" {self.separator_} ".join(" = ".join(tied) for tied in order)
         flat = [label for tied in order for label in tied]
-        return self.between_.join(flat) if self.between_ else flat
+        return self.separator_.join(flat) if self.separator_ else flat
 
 
-def order_of(cell: Any, between: str | None) -> Order | None:
+def order_of(cell: Any, separator: str | None) -> Order | None:
     """Parse a cell into lists of tied labels, best first; None if it is not a ranking.
 
     Parameters
     ----------
     cell
         A text, a list of labels, or a JSON list of them.
-    between
+    separator
         What separates labels in a text.
     """
     if isinstance(cell, str) and cell.lstrip().startswith("["):
@@ -169,8 +171,8 @@ def order_of(cell: Any, between: str | None) -> Order | None:
         except (ValueError, RecursionError):
             return None
     if isinstance(cell, str):
-        parts = cell.split(between) if between and between != " " else cell.split()
-        ties = between in BETTER
+        parts = cell.split(separator) if separator and separator != " " else cell.split()
+        ties = separator in BETTER
         order = [[one.strip() for one in (p.split("=") if ties else [p])] for p in parts]
     elif isinstance(cell, list | tuple) and all(isinstance(a, str | int) for a in cell):
         order = [[str(label).strip()] for label in cell]
@@ -185,27 +187,27 @@ def separator_of(cells: Sequence[Any]) -> str | None:
     texts = [cell for cell in cells if isinstance(cell, str)]
     if any(text.lstrip().startswith("[") for text in texts):
         return None
-    for between in BETWEEN:
+    for separator in SEPARATORS:
         if (
             texts
-            and all(between in text.strip() for text in texts)
-            and rank_same_labels(cells, between)
+            and all(separator in text.strip() for text in texts)
+            and rank_same_labels(cells, separator)
         ):
-            return between
+            return separator
     return None
 
 
-def rank_same_labels(cells: Sequence[Any], between: str | None) -> bool:
-    """Return whether all cells are rankings of one set of labels, with separator `between`.
+def rank_same_labels(cells: Sequence[Any], separator: str | None) -> bool:
+    """Return whether all cells are rankings of one set of labels, separated by `separator`.
 
     Unless the separator is a sign such as ">", there must be three labels or more, and two
     different orders.
     """
-    orders = [order_of(cell, between) for cell in cells]
+    orders = [order_of(cell, separator) for cell in cells]
     sets = {frozenset(a for tied in order for a in tied) for order in orders if order is not None}
     if None in orders or len(sets) != 1:
         return False
-    if between in BETTER:
+    if separator in BETTER:
         return True
     return len(next(iter(sets))) > 2 and len({repr(order) for order in orders}) > 1
 

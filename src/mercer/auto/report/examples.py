@@ -13,9 +13,9 @@ from .pictures import Picture
 
 FIGURES, EXAMPLES = 6, 4
 COLUMNS = 6
-"""Columns of numbers that are drawn one by one."""
+"""The largest number of output columns that have a separate plot."""
 INPUTS = 6
-"""Input columns that an example shows."""
+"""The largest number of input columns that an example shows."""
 CLASSES = 20
 COVERAGE = 0.9
 LABELS = 20

@@ -26,8 +26,8 @@ CAPTIONS = {
 }
 """What the pictures of a kind of output show."""
 
-MATTERING = 15
-"""Columns whose importance is shown."""
+SHOWN_IMPORTANCES = 15
+"""The largest number of columns whose importance is shown."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _baselines(model: Any) -> list[dict[str, Any]]:
 
 def _importances(model: Any) -> list[dict[str, Any]]:
     """Return the table of the most important input columns."""
-    falls = model.importances_[:MATTERING]
+    falls = model.importances_[:SHOWN_IMPORTANCES]
     largest = max(float(falls.max()), 1e-9) if len(falls) else 1.0
     return [
         {"column": str(name), f"fall of {model.metric_name_}": fall, "": _bar(fall / largest)}

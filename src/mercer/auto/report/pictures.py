@@ -13,7 +13,7 @@ import numpy as np
 
 INK, SOFT, BLUE, BAD, BAND = "#1c2733", "#8a97a5", "#2f6db5", "#b3452f", "#dbe7f5"
 SHOWN = 600
-"""Points that a chart contains."""
+"""The largest number of points of a chart."""
 STYLE: Any = {
     "svg.fonttype": "none", "svg.hashsalt": "mercer", "font.size": 8, "axes.edgecolor": "#dde3ea",
     "axes.labelcolor": SOFT, "xtick.color": SOFT, "ytick.color": SOFT, "axes.grid": True,

@@ -95,7 +95,7 @@ def _size(metadata: Any) -> int:
 
 
 LONGEST = 32_767
-"""Letters of a cell; openpyxl would cut the rest off."""
+"""The largest number of characters of a cell; openpyxl would drop the others."""
 MOST_ROWS = 2**20
 MOST_CELLS = 2**26
 

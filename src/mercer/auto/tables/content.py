@@ -14,7 +14,7 @@ from ..._base.memory import available
 from .table import BadTable
 
 SHARE = 8
-"""A file may take this fraction of the free memory: its cells take several times as much."""
+"""A file may have 1 / SHARE of the free memory, because its cells take several times as much."""
 SMALL, RATIO = 2**26, 50
 """A packed file may unpack to `SMALL` bytes, or to `RATIO` times its size if that is more."""
 PIECE = 2**20

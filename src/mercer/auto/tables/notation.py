@@ -20,7 +20,7 @@ import pandas as pd
 from ...spaces.graphs import is_networkx
 
 LOOK = 200
-"""Cells that are examined to find the notation of a column."""
+"""The number of cells that are examined to find the notation of a column."""
 ISO = "iso"
 DURATION = "duration"
 DATES = (
@@ -36,14 +36,14 @@ THOUSANDS = {".": ",", ",": "."}
 MONEY, UNITS = "[$€£¥₹]", "%$€£¥₹"
 MONEY_SIGN = re.compile(MONEY)
 ACCOUNTED = re.compile(r"[$€£¥₹%.,]")
-"""What a number in brackets contains if they mean a minus: (2020) is a year, and (1) a note."""
+"""Signs in a number whose brackets mean a minus, as in ($5); (2020) is a year, and (1) a note."""
 SPAN = re.compile(
     r"(?:(?P<days>-?\d+) days?(?:,? \+?(?P<rest>\d.*))?|(?P<sign>-?)(?P<clock>\d+:[0-5]\d.*)"
     r"|(?P<iso>-?P(?=.)(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?))"
 )
 CLOCK = re.compile(r"(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 PLAIN = {str, int, float, bool, np.float64}
-"""Types of cells that `float` reads in one pass."""
+"""The types of cells that `float` can convert."""
 
 
 def _pattern(mark: str, blank: str) -> re.Pattern:

@@ -17,7 +17,7 @@ from .values import decimal_mark
 GUESS = "cp1252"
 """The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
 LETTERS, FEWEST_LETTERS = 10_000, 8
-"""Characters that are examined to see whether the guess fits, and letters that it takes."""
+"""The number of characters that are examined to check the guess, and the fewest letters."""
 _NO_ROWS = dict.fromkeys(
     ("csv", "tsv", "xlsx"),
     "a header and no rows: add rows, or pass header=False if that line is data",
@@ -92,7 +92,7 @@ def read(
         }
         table = readers[format]()
         if encoding is None and found == GUESS:
-            _refuse_other_script(text, name)
+            _refuse_wrong_guess(text, name)
             table = replace(table, read_as=f"{table.read_as}, encoding {GUESS}")
     if not len(table):
         raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
@@ -131,8 +131,8 @@ def _text(data: bytes, name: str, encoding: str) -> str:
     return text
 
 
-def _refuse_other_script(text: str, name: str) -> None:
-    """Raise an error if most letters are accented: the guessed encoding is wrong."""
+def _refuse_wrong_guess(text: str, name: str) -> None:
+    """Raise an error if most letters are accented, as after a wrong guess of the encoding."""
     letters = [character for character in text[:LETTERS] if character.isalpha()]
     accented = sum(not character.isascii() for character in letters)
     if len(letters) >= FEWEST_LETTERS and accented > len(letters) / 2:

@@ -9,7 +9,7 @@ from .content import check_room
 from .table import BadTable, Table
 
 BYTES = 30
-"""Memory that a byte of JSON takes at most, as an empty object does."""
+"""The largest number of bytes of memory for a byte of JSON, that of empty objects."""
 
 
 def read_json_lines(text: str, name: str) -> Table:

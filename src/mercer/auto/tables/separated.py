@@ -14,9 +14,9 @@ from .notation import ISO, day, number
 from .table import BadTable, Table, check_names
 
 LOOK = 100
-"""Rows that are examined to find the separator and whether the first row is a header."""
+"""The number of rows that are examined to find the separator and the header."""
 BYTES = 100
-"""Memory that a cell takes, with its part of a row."""
+"""The approximate number of bytes of memory for a cell."""
 SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "
 
@@ -85,7 +85,7 @@ def _separator(text: str) -> str:
     """
     even = [s for s in SEPARATORS if _has_equal_rows(text, s)]
     if even:  # with decimal commas both "," and ";" may be: cells that are values decide
-        return max(even, key=lambda s: _share_of_values(text, s))
+        return max(even, key=lambda s: _fraction_of_values(text, s))
     first = text.lstrip().split("\n", 1)[0]
     others = [s for s in SEPARATORS[:3] if s in first]
     return others[0] if others else BLANK if _has_numbers_between_blanks(text) else ","
@@ -121,7 +121,7 @@ def _has_equal_rows(text: str, separator: str) -> bool:
     return len(widths) == 1 and max(widths) > 1
 
 
-def _share_of_values(text: str, separator: str) -> float:
+def _fraction_of_values(text: str, separator: str) -> float:
     """Return the fraction of numbers and dates among the cells of the first rows."""
     cells = [cell for row in _head(text, separator)[1:] for cell in row]
     return sum(is_value(cell) for cell in cells) / max(len(cells), 1)
@@ -159,8 +159,8 @@ def _counts_columns(first: list[str], below: list[list[str]]) -> bool:
 
     Some columns may have names.
 
-    An empty first name is that of an index. Without one, rows that hold only such counts are
-    rankings, or zeros and ones, and so is the first row; and a name occurs only once.
+    An empty first name is the name of an index. Without an index, the first row is not a header if
+    the rows below have only such numbers, as rankings and indicators do, or if a name repeats.
     """
     index = not first[0].strip()
     cells = [cell.strip() for cell in first[index:]]

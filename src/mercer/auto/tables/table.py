@@ -12,13 +12,13 @@ MISSING = (
     "", "na", "n/a", "#n/a", "<na>", "nan", "null", "none",
     "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!",
 )  # fmt: skip
-"""Text that means an empty cell by default, in lower case; errors of a spreadsheet are among it."""
+"""Texts that mean an empty cell by default, in lower case, with error values of spreadsheets."""
 Name = Hashable
 """The name of a column: a text, or a number where an array has no names."""
 
 
 class BadTable(ValueError):
-    """Error for a table that cannot be used; the message names the place and a remedy.
+    """Error for a table that cannot be used; the message names the location and a remedy.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Table:
     read_as: str = ""
     unit: str = "line"
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What was computed from a column before: every cell is read once."""
+    """Cached results of conversions of columns, so that every cell is read only once."""
 
     def __len__(self) -> int:
         return len(self.lines)

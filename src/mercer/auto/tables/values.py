@@ -23,11 +23,11 @@ from .notation import (
 from .table import Name, Table
 
 MOSTLY = 0.8
-"""A column of which this fraction are numbers is meant to be one of numbers."""
+"""A column in which at least this fraction of cells are numbers should contain only numbers."""
 LARGEST = 1e60
-"""Squares of squares of larger values leave floating point."""
+"""The largest allowed value: fourth powers of larger values may overflow."""
 MICROSECONDS = 86_400e6
-"""Of a day."""
+"""The number of microseconds of a day."""
 
 
 class Column:

@@ -28,11 +28,11 @@ def write(rows: Rows, path: str | Path | None, format: str | None = None) -> str
     Parameters
     ----------
     rows : dict of columns
-        One dictionary a row, all with the same keys.
+        One dictionary per row, all with the same keys.
     path : str or Path
         The file, which is replaced when the new one is complete; or None.
     format : str, default=None
-        The format, in place of the suffix; CSV if there is neither.
+        The format, which overrides the suffix; CSV if there is neither.
 
     Examples
     --------
