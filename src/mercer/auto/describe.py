@@ -148,7 +148,7 @@ def _describe_range(values: np.ndarray, notation: str) -> str:
     """Return the smallest and the largest value as text, as numbers, dates or durations."""
     low, high = float(np.min(values)), float(np.max(values))
     if is_date(notation):
-        first, last = write_dates(np.array([low, high]), "text", moments=False)
+        first, last = write_dates(np.array([low, high]), "text", with_times=False)
         return f"dates from {first} to {last}"
     if notation == DURATION:
         return f"{low:.4g} to {high:.4g} days"

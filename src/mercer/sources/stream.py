@@ -140,6 +140,7 @@ class Stream(Source):
 
     def _with_weights(self, found: Iterator[Any]) -> Iterator[Any]:
         """Yield the blocks with their part of the sample weights added."""
+        assert self.weights is not None
         start = 0
         for number, block in enumerate(found):
             if isinstance(block, tuple | list) and len(block) == 3:
