@@ -207,10 +207,7 @@ def test_intervals_of_columns_are_narrower_than_joint_ones():
     joint, each = model.predict_set(frame), model.predict_set(frame, joint=False)
     assert list(joint.columns) == ["lower y", "upper y", "lower z", "upper z"]
     assert list(joint.index) == list(frame.index) == list(model.loo_predict().index)
-    inside = [
-        frame[n].interpolation_weights(each[f"lower {n}"], each[f"upper {n}"]).mean()
-        for n in ("y", "z")
-    ]
+    inside = [frame[n].between(each[f"lower {n}"], each[f"upper {n}"]).mean() for n in ("y", "z")]
     assert min(inside) > 0.7
     widths = [(sets["upper y"] - sets["lower y"]).mean() for sets in (each, joint)]
     assert widths[0] < widths[1]

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
 from ..estimators.probabilities import has_classes
-from ..estimators.scoring import FixedPredictions, Made, scikit_learn_score
+from ..estimators.scoring import ClassProbabilities, FixedPredictions, scikit_learn_score
 from ..sets import LeftOutSets, RecordSets
 from ..sets.views import ModelView, SupportsSets
 from .importance import importances
@@ -105,7 +105,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return self.outputs_.metric_name if self.scoring is None else "score"
 
     def _metric(
-        self, truth: Items, predicted: Items, class_probabilities: Made | None = None
+        self, truth: Items, predicted: Items, class_probabilities: ClassProbabilities | None = None
     ) -> float:
         """Return the score of predictions by `scoring`, or by the default metric of the outputs.
 

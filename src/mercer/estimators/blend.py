@@ -26,9 +26,9 @@ from .pairs import drop_zero_weights, group_labels
 from .squares import Squares
 
 FOLDS = 10
-"""Folds that the weights of left-out points are chosen without."""
+"""The number of folds; left-out points of a fold have weights chosen on the other folds."""
 FOLDED = 5000
-"""Rows up to which ridge models are compared by the folds of other models."""
+"""With at most this many rows, ridge models are left out by the folds of other models."""
 
 
 @parameters
@@ -221,7 +221,7 @@ class BlendedMap(FeatureMap):
     def weights(self, X: Items, C: Array) -> np.ndarray:
         """Return the weights (inputs, training outputs) of the blended predictions.
 
-        What the model weights lack of one is spread evenly, which is the mean; `C` is unused.
+        Model weights that sum to less than one leave the rest to the mean; `C` is unused.
         """
         W = self._weighted_sum(X, lambda points: host(points.weights))
         return W + (1.0 - float(self.factors.sum())) / W.shape[1]
@@ -238,8 +238,8 @@ class BlendedMap(FeatureMap):
 def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
     """Return the left-out points of a model, left out by `folds` if another model needs folds.
 
-    A model that leaves out single examples knows more than one that leaves out folds: compared so,
-    it would get too much weight. With many rows the difference is small, and takes long.
+    A model that leaves out single examples has more training data than one that leaves out folds,
+    and would get too much weight. With many rows the difference is small and slow to compute.
     """
     many = folds is not None and len(folds) > FOLDED
     return model.loo_embed() if folds is None or many else model._left_out_by(folds)

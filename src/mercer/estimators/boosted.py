@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
 LATER, MORE = 1.5, 10
-"""Other folds have this multiple of the best number of trees of the first fold, and some more."""
+"""Other folds have LATER times the best number of trees of the first fold, plus MORE."""
 MANY = 10_000
-"""Rows from which on several threads grow a tree; below this number they mostly wait."""
+"""From this many rows on, several threads grow a tree; with fewer rows they mostly wait."""
 ROWS = 2000
-"""Rows that are evaluated at once."""
+"""The number of rows that are evaluated at once."""
 Folds = list[tuple[np.ndarray, np.ndarray]]
 """The rows outside and inside of each fold."""
 

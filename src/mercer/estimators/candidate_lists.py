@@ -15,7 +15,7 @@ from ..decoders.own_candidates import CANDIDATES, CandidateLists
 from ..embedding import Embedding
 
 OBJECTS, ENTRIES = 2**14, 2**20
-"""The numbers of distinct and of all candidates at which a batch of lists ends."""
+"""The largest numbers of distinct candidates and of all candidates in a batch of lists."""
 
 RELEASED = (
     "leaving examples out needs the training data, which this model has released, as saved models "

@@ -18,9 +18,9 @@ from ..problem import Problem
 from ..spaces import LabelSets
 
 GRID = 4
-"""The fewest values of a grid whose edge is worth a warning."""
-WORTH = 0.02
-"""The fraction of the outputs' variance by which the edge must be better than its neighbour."""
+"""The smallest number of values of a grid for a warning about its edge."""
+SMALLEST_GAIN = 0.02
+"""Warn if the edge is better than its neighbour by this fraction of the variance of outputs."""
 COPIES = 0.2
 """The fraction of pairs with a copy in another group above which left-out risks mislead."""
 FEWEST, MOST = 20, 20_000
@@ -62,7 +62,7 @@ def _warn_at_end(
     if len(grid) < GRID or chosen not in (values[0], values[-1]):
         return
     end, next_to = (0, 1) if chosen == values[0] else (-1, -2)
-    if grid[next_to][1] - grid[end][1] > WORTH * variance:
+    if grid[next_to][1] - grid[end][1] > SMALLEST_GAIN * variance:
         way = "smaller" if end == 0 else "larger"
         warn(
             f"the choice is at the edge of the {name}, {chosen:.3g}, and was still getting better "

@@ -16,7 +16,7 @@ from ..kernels.base import as_output_kernel
 from ..problem import repeat_by_weight
 
 CHECKED = 5
-"""Training outputs that the frames of two models must agree on."""
+"""The number of training outputs on which the frames of two models must agree."""
 
 
 def with_one_output_kernel(
@@ -74,9 +74,9 @@ def coordinates_in(points: Embedding, frame: Frame) -> np.ndarray:
     return C @ host(frame.evaluate(points.frame.outputs))  # type: ignore[attr-defined]
 
 
-def _convert(C: np.ndarray, own: Frame, other: Frame) -> np.ndarray:
-    """Convert coordinates C to explicit features, if the frame `other` has these and `own` not."""
-    return host(own.kernel_features(C)) if other.explicit and not own.explicit else C
+def _convert(C: np.ndarray, frame: Frame, target: Frame) -> np.ndarray:
+    """Convert coordinates C in a frame to explicit features, if only `target` has these."""
+    return host(frame.kernel_features(C)) if target.explicit and not frame.explicit else C
 
 
 def outputs_in(frame: Frame, y: Items) -> np.ndarray:

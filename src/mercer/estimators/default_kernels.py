@@ -28,11 +28,11 @@ from ..spaces.graphs import is_networkx
 SCALES = (1.0, 3.0, 0.4, 12.0)
 """Length scales in units of the distance between standardised rows, likely ones first."""
 SMOOTH = 0.8
-"""Neighbouring values of a curve correlate at least this much."""
+"""The smallest correlation of neighbouring columns that are values of a curve."""
 POINTS = 8
 """The smallest number of values of a curve."""
 SENTENCE = 2
-"""The median number of blanks in a text from which on words are compared too."""
+"""From this median number of blanks on, texts are also compared by their words."""
 
 
 def default_kernels(X: Items) -> list[Kernel]:

@@ -15,9 +15,9 @@ from .coordinate_model import CoordinateModel
 from .trees import BITS, Forest, LeafMeans, Scaling, memberships
 
 FIRST_TREES = 25
-"""Trees that are grown before the out-of-bag error is examined."""
+"""The number of trees that are grown before the out-of-bag error is examined."""
 DIRECTIONS = 64
-"""Output directions that trees are grown on, at most: the principal ones where there are more."""
+"""The largest number of output directions of trees; of more, the principal ones are used."""
 
 
 @parameters

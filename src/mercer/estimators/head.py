@@ -19,7 +19,7 @@ from .coordinate_model import CoordinateModel, output_problem
 from .trees import features_of
 
 RANK = 128
-"""Principal directions of outputs without finite features, where the user names none."""
+"""The default number of principal directions of outputs without finite features."""
 
 
 @parameters

@@ -22,7 +22,7 @@ from ..solvers import Cache
 from ..solvers.margins import SMALL, JointMargins, PointMargins, margin_ascent
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator, on_fresh_state, warn_if_constant
-from .joint_scores import CandidateFrame, ScoreMap, every_pair
+from .joint_scores import CandidateFrame, ScoreMap, all_pairs
 
 Ascent = Callable[..., Any]
 """`margin_ascent` with its parameters."""
@@ -180,7 +180,7 @@ class JointKernelMap(StructuredEstimator):
                 f"joint= takes the joint kernel of all {n} inputs with all {m} outputs, up to "
                 f"{SMALL} pairs: give an operator-valued kernel, or fewer examples."
             )
-        pairs = every_pair(X, candidates)
+        pairs = all_pairs(X, candidates)
         self.joint_ = clone(as_kernel(joint)).fit(pairs)
         margins = JointMargins(host(self.joint_.checked_gram(pairs)).reshape(n, m, n, m))
         inner = host(self.output_kernel_(y, candidates))

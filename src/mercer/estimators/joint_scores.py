@@ -60,7 +60,7 @@ class ScoreMap(FeatureMap):
 
     def transform(self, A: Items) -> np.ndarray:
         """Return the scores, (inputs, candidates)."""
-        scores = self.joint(every_pair(A, self.candidates), self.pairs) @ self.weights
+        scores = self.joint(all_pairs(A, self.candidates), self.pairs) @ self.weights
         return scores.reshape(count(A), count(self.candidates))
 
     @property
@@ -69,6 +69,6 @@ class ScoreMap(FeatureMap):
         return self.weights
 
 
-def every_pair(X: Items, candidates: Items) -> np.ndarray:
+def all_pairs(X: Items, candidates: Items) -> np.ndarray:
     """Return all pairs (input, candidate), ordered by input."""
     return object_array(list(product(X, candidates)))

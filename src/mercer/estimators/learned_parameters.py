@@ -33,9 +33,9 @@ CRITERIA = ("auto", "evidence", "loo")
 RIDGES = tuple(np.logspace(-8, 2, 21))
 """The ridges that a search starts from, in units of the data."""
 PENALTY = 5.0
-"""The price of the spread of parameters that every feature has one of, in nats."""
+"""The weight of the penalty on differences between parameters of single features, in nats."""
 STEPS = 50
-"""Steps of a search."""
+"""The default number of steps of a search."""
 SPREAD = 1.0
 """The standard deviation of the starts of a search, in logarithms."""
 
@@ -249,8 +249,8 @@ def _resolved_criterion(problem: Problem, criterion: str) -> str:
 def _standardized_outputs(problem: Problem) -> OutputRows:
     """Return output coordinates; columns of plain vectors are scaled to equal deviation.
 
-    Under the identity columns are fitted apart, so that their units would only decide which of
-    them parameters are learnt for.
+    Under the identity operator each column is a separate problem, and without scaling the columns
+    in small units would have no influence on the parameters.
     """
     outputs, kernel = Cache().outputs(problem), problem.outputs.kernel
     plain = kernel.on_vectors and kernel.features is not None and problem.outputs.features is None

@@ -18,7 +18,7 @@ from .probabilities import Probabilities, has_classes, sorted_classes
 class LeftOutPoints(StructuredEstimator):
     """Base class of models with left-out points, and class probabilities calibrated on them.
 
-    `fit` leaves it with `left_out_`: out of the bag, out of folds, or blended.
+    `fit` stores the left-out points in `left_out_`: out-of-bag, out of folds, or blended.
     """
 
     left_out_: Embedding
@@ -90,8 +90,8 @@ class LeftOutPoints(StructuredEstimator):
 
         Returns
         -------
-        One row an input, one column for each of `classes_`. Rows of classes sum to one; labels of
-        a set have probabilities of their own.
+        One row per input, one column for each of `classes_`. Rows of classes sum to one; labels of
+        a set have separate probabilities.
         """
         return self._predict_proba(X)
 

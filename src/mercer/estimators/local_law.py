@@ -39,15 +39,15 @@ from .choice import ridges_of
 from .pairs import group_labels
 
 RIDGES = tuple(np.logspace(-10, -3, 8))
-"""The ridges to choose from, over the number of windows."""
+"""The ridges to choose from, divided by the number of windows."""
 SCORED, CHECKED = 40, 200
 """The numbers of left-out fields for the choice of a ridge, and for the reported errors."""
 BEYOND = 2.0
-"""Solutions are damped from this many times the distance of the farthest training field on."""
+"""Solutions farther from the mean than BEYOND times the farthest training field are damped."""
 LOST, FAR = 1.0, 0.5
-"""The most that one field counts in a choice, and the error from which a field is far off."""
+"""The largest error of a field that counts in a choice, and the error of a field that is wrong."""
 SCALE = 3.0
-"""The default length scale of windows over their median distance."""
+"""The default length scale of windows, in units of their median distance."""
 
 
 @parameters

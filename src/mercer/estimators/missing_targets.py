@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._base.arrays import Array, Items, count, host, take
@@ -62,7 +62,7 @@ class MissingTargets(LeftOutPoints):
     array([[ 0.14, -0.99]])
     """
 
-    estimator: Any
+    estimator: BaseEstimator
     decoder: Decoder | None = None
 
     dropped: ClassVar[dict[str, str]] = {
@@ -73,7 +73,7 @@ class MissingTargets(LeftOutPoints):
 
     @on_fresh_state
     def fit(
-        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Any = None
+        self, X: Items, y: Items, groups: Items | None = None, sample_weight: Array | None = None
     ) -> MissingTargets:
         """Fit a copy of the estimator for each pattern of missing values.
 
@@ -165,7 +165,10 @@ class MissingTargets(LeftOutPoints):
     loo_score_ = float("nan")
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
-        """Return 1 - Σ(g(x) - Φ(y))² / Σ(Φ(y) - mean)² over the known coordinates."""
+        r"""Return the fraction of the variance of the known coordinates that is explained.
+
+        It is :math:`1 - \sum (g(x) - \Phi(y))^2 / \sum (\Phi(y) - \bar\Phi)^2`.
+        """
         check_is_fitted(self)
         y, known = split_missing(y, self.output_kernel_)
         outputs = self.output_kernel_.as_outputs(y)

@@ -13,7 +13,7 @@ from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
 
 BLOCK = 1024
-"""Inputs whose weights are held at once."""
+"""The number of inputs whose weights are in memory at once."""
 
 
 class OutputSpaceMethods:
@@ -30,7 +30,7 @@ class OutputSpaceMethods:
     def coef_(self) -> Array:
         """The coefficients in output coordinates: ``g(x) = k(x, X) @ coef_``, up to an intercept.
 
-        One row a training input (or landmark, or explicit feature of the input). For linear
+        One row per training input (or landmark, or explicit feature of the input). For linear
         outputs under the identity operator these are `KernelRidge`'s dual coefficients.
         """
         check_is_fitted(self)
@@ -52,9 +52,9 @@ class OutputSpaceMethods:
         Parameters
         ----------
         predicted
-            One row of coordinates a point, from any model.
+            One row of coordinates per point, from any model.
         inputs
-            The inputs whose points these are, for decoders that ask them.
+            The inputs of these points, for decoders that use them.
         """
         frame = self._coordinate_frame()
         width = int(frame.evaluate(take(self.outputs_, [0])).shape[1])
@@ -84,10 +84,10 @@ class OutputSpaceMethods:
         return self.points_.frame
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
-        """Return ⟨g(x), g(x')⟩ for all pairs: large if two inputs likely have similar outputs.
+        r"""Return the inner products :math:`\langle g(x), g(x') \rangle` for all pairs of inputs.
 
-        With an output kernel on the nodes of a graph, whether they are linked; no pre-image is
-        needed.
+        They are large if two inputs likely have similar outputs. With an output kernel on the
+        nodes of a graph, they predict whether two nodes are linked, without decoding.
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from scipy.optimize import Bounds
 from .._base.arrays import host
 
 RANGE = log(1e6)
-"""How far the logarithm of a parameter may move from its start."""
+"""The largest change of the logarithm of a parameter from its start."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KINDS = ("outputs", "directions", "total")
 NOISES = ("evidence", "left out")
 SAVED = ("unit", "noise", "noises", "squares", "infinite", "shape")
-"""What a saved posterior knows."""
+"""The names of the attributes that are saved with a posterior."""
 
 
 @dataclass
@@ -143,7 +143,7 @@ class Posterior:
         problem, q = self._fitted_model.problem, self.factorization.outputs.rows.shape[1]
         if problem.outputs.features is not None or q == problem.outputs.width:
             return ""
-        vanishing = problem.separable and vanishes_unseen(problem.kernel.operator)
+        vanishing = problem.separable and is_zero_outside_span(problem.kernel.operator)
         if vanishing and not problem.intercept:
             return ""
         return (
@@ -273,7 +273,7 @@ def require_value(value: np.ndarray | str) -> np.ndarray:
     return value
 
 
-def vanishes_unseen(operator: Operator) -> bool:
+def is_zero_outside_span(operator: Operator) -> bool:
     """Return whether an operator maps directions that no training output has to zero."""
     draw = np.random.default_rng(0).normal
     B = matrix_at(operator, draw(size=(8, 2)), draw(size=(8, 3)) * [1.0, 1.0, 0.0])

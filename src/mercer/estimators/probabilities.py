@@ -16,7 +16,7 @@ from ..kernels import Kernel
 from ..spaces import Classes, LabelSets
 
 EDGE = 0.01
-"""Scores are at least this far from 0 and 1 where their odds are taken."""
+"""Scores are clipped to [EDGE, 1 - EDGE] before their odds are computed."""
 
 
 class Probabilities(BaseEstimator):
@@ -24,7 +24,7 @@ class Probabilities(BaseEstimator):
 
     With s_c = ⟨g(x), Φ(c)⟩ / ‖Φ(c)‖², z_c = a s_c + b log(s_c / (1 - s_c)) + d + e_c is the
     log-odds of a label, or of classes up to a constant; a, b, d and e maximise the likelihood of
-    the left-out scores, with e_c normal around 0 and one made-up row in which all is wrong.
+    the left-out scores, with a normal prior on e_c and one extra row in which every label is wrong.
 
     Parameters
     ----------

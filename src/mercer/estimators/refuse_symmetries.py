@@ -18,9 +18,9 @@ from ..spaces.symmetries import Group, group_of
 from .choice import absolute_ridges, some_rows
 
 PAIRS = 300
-"""Pairs that symmetries are tried on."""
+"""The number of pairs on which symmetries are tested."""
 LEVEL = 0.01
-"""How sure a rise of the left-out error must be for a symmetry to be refused."""
+"""A symmetry is refused if it raises the left-out error with a p-value below this."""
 
 
 def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:

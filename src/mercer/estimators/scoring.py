@@ -16,7 +16,7 @@ from ..spaces import LabelSets, Rankings
 
 AUTO = "auto"
 """The default of `scoring`: the metric of the outputs' space where that is not the risk."""
-Made = Callable[[], tuple[np.ndarray, np.ndarray]]
+ClassProbabilities = Callable[[], tuple[np.ndarray, np.ndarray]]
 """A function that returns the classes and their probabilities."""
 
 
@@ -54,14 +54,16 @@ class FixedPredictions(BaseEstimator):
     ----------
     predictions
         The predictions.
-    made
-        Gives classes and their probabilities when a scorer asks for them; None where outputs are no
+    class_probabilities
+        A function that returns the classes and their probabilities; None if outputs are not
         classes.
     """
 
-    def __init__(self, predictions: Items = None, made: Made | None = None):
+    def __init__(
+        self, predictions: Items = None, class_probabilities: ClassProbabilities | None = None
+    ):
         self.predictions = predictions
-        self.made = made
+        self.class_probabilities = class_probabilities
 
     def fit(self, X: Items, y: Items) -> FixedPredictions:
         """Return the stub unchanged."""
@@ -74,19 +76,19 @@ class FixedPredictions(BaseEstimator):
     @property
     def classes_(self) -> np.ndarray:
         """The classes, one for each column of `predict_proba`."""
-        return self.made()[0]  # type: ignore[misc]
+        return self.class_probabilities()[0]  # type: ignore[misc]
 
-    @available_if(lambda self: self.made is not None)
+    @available_if(lambda self: self.class_probabilities is not None)
     def predict_proba(self, X: Items) -> np.ndarray:
         """Return the fixed class probabilities."""
-        return self.made()[1]  # type: ignore[misc]
+        return self.class_probabilities()[1]  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.estimator_type = "regressor" if self.made is None else "classifier"
+        tags.estimator_type = "regressor" if self.class_probabilities is None else "classifier"
         return tags
 
 

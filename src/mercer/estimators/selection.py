@@ -31,8 +31,8 @@ from .scoring import (
 )
 
 PLAIN = {"each": 0.03, "common": 0.1}
-"""A linear default kernel is taken unless another is better by more than this fraction of the risk
-(more for curves) and by more than the standard error of the difference."""
+"""A linear default kernel is chosen unless the risk of another is smaller by more than this
+fraction (larger for curves) and by more than the standard error of the difference."""
 
 
 @dataclass(frozen=True)

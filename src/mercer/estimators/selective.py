@@ -39,10 +39,10 @@ class ExpectedQuality:
     quality: np.ndarray
 
     def of(self, X: Items) -> np.ndarray:
-        """Return the expected quality of the prediction of each input, greater is better."""
+        """Return the expected quality of the prediction for each input; greater is better."""
         if self.sizes is not None:
             return self.curve.predict(host(self.sizes.predict(X)))
-        return self.curve.predict(nearness(self.model, self.model.embed(X)))
+        return self.curve.predict(negative_distances(self.model, self.model.embed(X)))
 
     def left_out(self, folds: int = 5) -> np.ndarray:
         """Return the expected quality of each left-out prediction, calibrated on other folds."""
@@ -69,7 +69,7 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
     points = model.loo_embed()
     quality = _left_out_quality(model, points, metric)
     sizes = _quality_model(model, quality) if model.output_kernel_.predicts_directly else None
-    certainty = nearness(model, points) if sizes is None else host(sizes.loo_predict())
+    certainty = negative_distances(model, points) if sizes is None else host(sizes.loo_predict())
     return ExpectedQuality(model, sizes, _isotonic(certainty, quality), certainty, quality)
 
 
@@ -115,8 +115,8 @@ def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.nd
     return KernelDependencyCV(own).fit(X, sizes, groups=groups)
 
 
-def nearness(model: Any, points: Embedding) -> np.ndarray:
-    """Return -‖g(x) - Φ(ŷ)‖² for the decoded output ŷ of each point."""
+def negative_distances(model: Any, points: Embedding) -> np.ndarray:
+    """Return -‖g(x) - Φ(ŷ)‖² for each point g(x) and its decoded output ŷ."""
     return -host(points.sqdistances_to(model.decoder_.decode(points)))
 
 

@@ -11,9 +11,9 @@ from .._base.arrays import host
 from ..embedding import Frame
 
 HUBER, STEPS = 1.345, 8
-"""Rows that err by more than this many medians count for less; rounds of reweighting."""
-SHARES, NEAR = np.linspace(0.0, 1.0, 21), 0.95
-"""Fractions of a blend that are tried, and the part of the best sure gain that is enough."""
+"""Rows with errors above HUBER medians have smaller weights, by STEPS rounds of reweighting."""
+FACTORS, NEAR = np.linspace(0.0, 1.0, 21), 0.95
+"""The factors of a blend that are tried, and the fraction of the best certain gain to reach."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Squares:
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return the weights c ≥ 0 that minimise the squared error or, if robust, Huber's loss.
+        """Return the model weights c ≥ 0 with the least squared error or, if robust, Huber loss.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Squares:
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return for each row the weights c ≥ 0 fitted on the rows of other folds."""
+        """Return for each row the model weights c ≥ 0 fitted on the rows of other folds."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
@@ -102,7 +102,7 @@ class Squares:
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """Return the weighted squared error of each row; C is one c, or one row c for each row."""
+        """Return the weighted squared error of each row for model weights C, common or by row."""
         C = np.broadcast_to(C, self.r.shape)
         gained, size = self._products(C)
         return self.v - 2.0 * gained + size
@@ -114,9 +114,9 @@ class Squares:
         and 0 if they may be no better than the mean.
         """
         gained, size = self._products(C)
-        gains = 2.0 * SHARES[:, None] * gained - SHARES[:, None] ** 2 * size
+        gains = 2.0 * FACTORS[:, None] * gained - FACTORS[:, None] ** 2 * size
         sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
-        return float(SHARES[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
+        return float(FACTORS[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
 
     def _products(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rᵀc and cᵀQc of each row, with c the row of C."""

@@ -22,7 +22,7 @@ from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
 SAMPLE = 1000
-"""Items that the kernel after the network is fitted on."""
+"""The number of items on which the kernel after the network is fitted."""
 
 
 def train_network(
@@ -205,7 +205,7 @@ def _left_out_error(
 ) -> tuple[float, float, Array]:
     """Return the mean squared left-out residual, and its derivatives in the log ridge and in K.
 
-    The ridge is `relative` hundredths of the mean diagonal of K, held.
+    The ridge is `relative` hundredths of the mean diagonal of K, which is held fixed.
     """
     xp, n = namespace(K), int(K.shape[0])
     unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))

@@ -29,7 +29,7 @@ splits is taken.
 
 
 BLOCK = 2**17
-"""Rows times trees that are evaluated at once."""
+"""The largest number of rows times trees that are evaluated at once."""
 
 
 @dataclass(frozen=True)

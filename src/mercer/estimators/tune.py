@@ -27,7 +27,7 @@ def tune(
     max_iter: int = STEPS,
     random_state: int | np.random.RandomState | None = 0,
 ) -> KernelDependency:
-    """Learn the ridge and all continuous kernel parameters by gradient, and fit the model.
+    r"""Learn the ridge and all continuous kernel parameters by gradient, and fit the model.
 
     L-BFGS on the logarithms of the parameters, by analytic gradients; a step costs about one
     factorisation, whatever their number.
@@ -43,9 +43,10 @@ def tune(
         "evidence", "loo" for the leave-one-out error (of groups if there are groups), or
         "auto": the evidence, unless there are groups or outputs have no finite features.
     penalty : float
-        The price in nats of the spread of parameters that exist once for each feature: with δ_p
-        the change of the logarithm of the p-th, penalty / 2 · Σ_p (δ_p - mean δ)² is added. At 0
-        many parameters overfit few examples.
+        The weight, in nats, of a penalty on differences between the parameters of single features:
+        :math:`\frac12 \text{penalty} \sum_p (\delta_p - \bar\delta)^2` is added, with
+        :math:`\delta_p` the change of the logarithm of the p-th parameter. With 0, many parameters
+        overfit few examples.
     restarts : int, default=0
         The number of further searches from random parameters; the best result is returned.
     max_iter : int
@@ -60,7 +61,7 @@ def tune(
 
     Notes
     -----
-    Vectors of outputs that are fitted apart (under the identity) count alike, whatever their units.
+    Under the identity operator all columns of the outputs have equal weight, whatever their units.
     The evidence and left-out errors of the result are optimistic, as they chose it: score it on
     other data.
 

@@ -52,7 +52,7 @@ class DualProblem:
     size
         The number of labels.
     C
-        What a unit of missing margin costs.
+        The cost of a unit of missing margin in the objective.
     transitions
         The weight of the label bigrams in the joint kernel.
     """
@@ -94,7 +94,7 @@ class Point:
         return Point(*((1.0 - weight) * a + weight * b for a, b in pairs))
 
     def without_rounding_errors(self, problem: DualProblem) -> Point:
-        """Return the point with W recomputed from A, which removes rounding errors."""
+        """Return the point with W = A.T @ rows computed again, which removes rounding errors."""
         return Point(self.A, self.A.T @ problem.rows, self.edges)
 
     def certificate(self, problem: DualProblem) -> DualityGap:

@@ -1,6 +1,6 @@
 """Compiled local scores, and the search for the best outputs.
 
-Loops are written out in place of numpy functions, because most of those take longer to compile.
+Loops are written out instead of numpy functions, because most of those take longer to compile.
 """
 
 from __future__ import annotations

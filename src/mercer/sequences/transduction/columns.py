@@ -26,7 +26,7 @@ def input_columns(
     """
     codes = inputs.source
     columns = {"symbol": codes.flat, "class": inputs.classes}
-    columns |= place_columns(inputs) | end_columns(inputs, ends, backward)
+    columns |= location_columns(inputs) | end_columns(inputs, ends, backward)
     columns |= context_columns(inputs)
     columns["vowel"] = np.zeros(len(codes.flat), dtype=np.int64)
     if tiers is not None:
@@ -39,7 +39,7 @@ def input_columns(
     return columns
 
 
-def place_columns(inputs: EncodedInputs) -> Columns:
+def location_columns(inputs: EncodedInputs) -> Columns:
     """Return columns with the location of each position: distances to the ends, word and letter.
 
     Column "inside" is 1 for symbols of the input, and absent for end marks and labels.

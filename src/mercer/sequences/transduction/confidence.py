@@ -80,7 +80,7 @@ class Confidence:
 def replace_scores_by_probabilities(
     ranked: list[Ranked], confidence: Confidence, lengths: list[int], closed: bool
 ) -> list[Ranked]:
-    """Return ranked outputs with calibrated probabilities in place of scores.
+    """Return ranked outputs with calibrated probabilities instead of scores.
 
     `lengths` are those of the inputs. If the lists are `closed`, no other output is possible, and
     the probabilities of a list sum to one.

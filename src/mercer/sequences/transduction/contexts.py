@@ -17,7 +17,7 @@ from .inputs import EncodedInputs, preceding_symbols
 from .templates import Templates
 from .tiers import Tiers
 
-REACH = {1: 1, 2: 2, 3: 1}
+COUNTED_SYMBOLS = {1: 1, 2: 2, 3: 1}
 """The number of output symbols that each kind of tier feature counts as, for its weight."""
 MOST = 64
 """The largest `history` and `ends` that a model file may have."""
@@ -120,7 +120,7 @@ class Contexts:
         """The (output history, template) pairs whose products are features, and their weights."""
         last = [(h, h) for h in range(1, self.history + 1)]
         if self.tiers is not None:  # the output tier follows the last symbols
-            last += [(self.history + kind, REACH[kind]) for kind in self.tiers.kinds]
+            last += [(self.history + kind, COUNTED_SYMBOLS[kind]) for kind in self.tiers.kinds]
         kinds = [(h, f, reach) for h, reach in last for f in self.templates.paired]
         table = np.array(kinds, dtype=np.int64).reshape(-1, 3)
         decay = float(self.kernel.decay)

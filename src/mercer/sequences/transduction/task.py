@@ -25,7 +25,7 @@ from .words import has_words, letters_in_words
 HISTORY, ENDS = 2, 3
 """The numbers of last output symbols, and of first and last input symbols, that are features."""
 BYTES = 24.0
-"""Memory for each feature of each position while a model is fitted."""
+"""The bytes of memory for each feature of each position while a model is fitted."""
 
 
 @dataclass(frozen=True)
