@@ -1,12 +1,13 @@
 """A bad block is refused by its number, and what was gathered before it stays."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from mercer import KernelDependency
 from mercer.features import Nystroem
-from mercer.kernels import RBF, Linear, VectorKernel
+from mercer.kernels import RBF, Linear, On, VectorKernel
 from mercer.sources import BadBlock, Stream
 from tolerances import IDENTITY
 
@@ -62,6 +63,34 @@ def test_fit_names_the_block_and_leaves_the_model(name):
     with pytest.raises(BadBlock, match=f"block 1 of the stream: .*({message})"):
         fitted.fit([(X[:30], Y[:30]), (inputs, outputs)])
     assert_allclose(fitted.predict(X), before, rtol=0, atol=0)
+
+
+INPUTS = pd.DataFrame(X, columns=["a", "b", "c"])
+OUTPUTS = pd.DataFrame(Y, columns=["u", "v"])
+NAMES = {
+    "swapped inputs": (INPUTS[["b", "a", "c"]], OUTPUTS, "feature names should match.*'b'.*'a'"),
+    "renamed inputs": (INPUTS.rename(columns={"b": "z"}), OUTPUTS, "feature names.*'z'.*'b'"),
+    "swapped outputs": (INPUTS, OUTPUTS[["v", "u"]], "output names should match.*'v'.*'u'"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_have_the_names_and_order_of_the_first_block(name):
+    inputs, outputs, message = NAMES[name]
+    message = f"block 1 of the stream: .*{message}"
+    with pytest.raises(BadBlock, match=message):
+        model().fit([(INPUTS, OUTPUTS), (inputs, outputs)])
+    for fitted in (model().partial_fit(INPUTS, OUTPUTS), model().fit(INPUTS, OUTPUTS)):
+        with pytest.raises(BadBlock, match=message):
+            fitted.partial_fit(inputs, outputs)
+        fitted.partial_fit(INPUTS, OUTPUTS)
+
+
+def test_kernels_on_columns_find_them_by_name():
+    columns = KernelDependency(On("a", Linear()) + On("b", Linear()), alpha=0.1)
+    swapped = [(INPUTS[:30], Y[:30]), (INPUTS[30:][["b", "a"]], Y[30:])]
+    wanted = columns.fit([(INPUTS, Y)]).predict(INPUTS)
+    assert_allclose(columns.fit(swapped).predict(INPUTS), wanted, atol=IDENTITY * 100)
 
 
 def test_a_generator_is_refused_alike():

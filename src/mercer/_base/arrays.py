@@ -133,6 +133,12 @@ def has_columns(value: Any) -> bool:
     return hasattr(value, "columns")
 
 
+def column_names(value: Any) -> list[str] | None:
+    """Return the column names of a table; None for other values and names that are not text."""
+    names = list(value.columns) if has_columns(value) else []
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
 def is_array(value: Any) -> bool:
     """Return whether a value is an array of any library, a sparse matrix or a table."""
     known = isinstance(value, np.ndarray) or sparse.issparse(value) or is_table(value)

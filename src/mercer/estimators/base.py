@@ -19,6 +19,7 @@ from .._base.arrays import (
     Array,
     Items,
     blocks,
+    column_names,
     concatenated,
     count,
     dtype_name,
@@ -114,6 +115,7 @@ class StructuredEstimator(
     decoder_: Any
     outputs_: Items
     form_: Any = None
+    output_names_: list[str] | None = None
     output_shape_: tuple[int, ...]
     _steps: Steps | None = None  # shows the steps of a fit that is watched
     dropped: ClassVar[dict[str, str]] = {
@@ -180,6 +182,7 @@ class StructuredEstimator(
         single = output_kernel.space.on_vectors and tuple(outputs.shape[1:]) == (1,)
         self.flat_ = single and (y if is_foreign(y) else np.asarray(y)).ndim == 1
         self.form_ = output_kernel.space.form(y)
+        self.output_names_ = column_names(y) if output_kernel.on_vectors else None
         # Outputs are computed on a device and returned to the host.
         self.back_ = is_foreign(outputs) and not is_foreign(y)
         return X, outputs

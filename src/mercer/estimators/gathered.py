@@ -94,6 +94,7 @@ class Gathered:
             for side in (problem.inputs, problem.outputs)
         )
         expected = Expected.of((inputs.kernel,), outputs.kernel, block)
+        expected = replace(expected, names=(expected.names[0], model.output_names_))
         X, y, w = expected.checked(0, block)
         size = sample_size(model.features, model.output_features)
         sample = Sample(size).with_block(0, X, y, w)

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from .._base.arrays import Items, count, dtype_name, is_batch, is_foreign, refuse_scalar
+from .._base.arrays import (
+    Items,
+    column_names,
+    count,
+    dtype_name,
+    is_batch,
+    is_foreign,
+    refuse_scalar,
+)
 from .._base.errors import LocatedError
 from ..kernels import Kernel
 
@@ -42,7 +50,7 @@ class BadBlock(LocatedError):
 
 @dataclass(frozen=True)
 class Expected:
-    """The shape and dtype of the first block, which all other blocks must have.
+    """The shape, dtype and column names of the first block, which all other blocks must have.
 
     Attributes
     ----------
@@ -52,6 +60,8 @@ class Expected:
         Of an input and an output, where they are vectors or arrays.
     X, y
         The first pair, as it was given, as batches of one; None once it was seen.
+    names
+        The column names of inputs and outputs, where they are tables that are read as vectors.
     """
 
     kernels: tuple[Kernel, ...]
@@ -60,6 +70,7 @@ class Expected:
     dtypes: tuple[Any, Any]
     X: Items = None
     y: Items = None
+    names: tuple[Any, Any] = (None, None)
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
@@ -69,7 +80,9 @@ class Expected:
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _item_shape(kernels[0], inputs), _item_shape(output_kernel, outputs)
             dtypes = _dtype_name(X), _dtype_name(y)
-            return cls(kernels, output_kernel, shapes, dtypes, _first_item(X), _first_item(y))
+            names = _names(kernels[0], X), _names(output_kernel, y)
+            first = _first_item(X), _first_item(y)
+            return cls(kernels, output_kernel, shapes, dtypes, *first, names)
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
         """Return inputs, outputs and weights of a block, or raise a `BadBlock` with its number."""
@@ -89,6 +102,8 @@ class Expected:
                 )
             _require_shape(_item_shape(self.kernels[0], inputs), self.shapes[0], "X")
             _require_shape(_item_shape(self.output_kernel, outputs), self.shapes[1], "y")
+            _require_names(_names(self.kernels[0], X), self.names[0], "X")
+            _require_names(_names(self.output_kernel, y), self.names[1], "y")
             return inputs, outputs, None if w is None else _checked_weights(w, count(inputs))
 
     def apply(self, step: Step, number: int, start: int, block: Any) -> Any:
@@ -155,6 +170,22 @@ def _require_shape(got: Any, wanted: Any, name: str) -> None:
             expected = f"it is expecting {wanted[0]} features as input"
             message = f"{message}: X has {got[0]} features, but {expected}"
         raise ValueError(f"{message}.")
+
+
+def _names(kernel: Kernel, items: Items) -> list[str] | None:
+    """Return the column names of a table of vectors; None where columns have no order or names."""
+    return column_names(items) if kernel.on_vectors else None
+
+
+def _require_names(got: list[str] | None, wanted: list[str] | None, name: str) -> None:
+    """Raise an error if the columns of a table are not those of the first block, in order."""
+    side = "feature" if name == "X" else "output"
+    for here, there in zip(got or [], wanted or [], strict=False):
+        if here != there:
+            raise ValueError(
+                f"The {side} names should match those that were passed during fit, in the same "
+                f"order: {name} has the column {here!r} where the first block has {there!r}."
+            )
 
 
 def _dtype_name(items: Items) -> str | None:
