@@ -93,12 +93,12 @@ def find(
     data_home
         The data folder; None for MERCER_DATA or the cache.
     sha256
-        What the content must hash to; None where any file of that form will do.
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
     origin
         Where the file comes from, for the message when it is missing.
     content
-        The `content_hash` of some arrays of an npz, and their names: a file with the same content
-        will do as well.
+        The `content_hash` of some arrays of an npz file, and their names. A file with another
+        SHA-256 hash is accepted if this hash is right.
     """
     path = data_folder(data_home) / name
     if not path.is_file():

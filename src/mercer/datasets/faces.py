@@ -98,8 +98,8 @@ def load_cmu_faces(
 ) -> Faces:
     """Load the CMU faces: 20 people looking forward, left, right and up, 624 images.
 
-    Each in four expressions, with open eyes and with sunglasses, 16 images missing; heads are
-    neither aligned nor cropped.
+    Each person has four expressions, with and without sunglasses; 16 images are missing. Heads
+    are neither aligned nor cropped.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def load_cmu_faces(
     size : str, default="quarter"
         "quarter" for 30 × 32 pixels, "half" for 60 × 64.
     sha256 : str or None
-        What the file must hash to; None for any of that form.
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Examples
     --------

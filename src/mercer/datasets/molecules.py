@@ -58,8 +58,8 @@ def load_massbank(
     -------
     MassBank
         `spectra` (`TandemSpectrum`, up to 100 peaks), `molecules` (SMILES), `formulas`, and
-        `pool`: for each formula the SMILES of all its molecules, the true one among them. Where
-        a record lacks the mass of its precursor, it is that of the protonated formula.
+        `pool`: for each formula the SMILES of all its molecules, the true one among them. If a
+        record has no precursor mass, the mass of the protonated formula is used.
 
     Examples
     --------

@@ -160,7 +160,7 @@ def load_cmudict(
     stress : bool, default=False
         Whether vowels carry the digit of their stress (69 phones); otherwise there are 39.
     sha256 : str or None
-        What the content must hash to; None where any file of that form will do.
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Returns
     -------

@@ -160,7 +160,7 @@ class WeightedSum(Operator):
         return reduce(add, [weight * one.matrix(moments) for weight, one in self._terms()])
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues and eigenvectors of B; those of a single term are only scaled."""
+        """Return the eigenvalues and eigenvectors of the weighted sum B of all operators."""
         (weight, first), *others = self._terms()
         if others:
             return super().eigh(moments)

@@ -96,7 +96,10 @@ class OperatorSum(OperatorKernel):
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs: the common one, that of fields, or the first."""
+        """The scalar kernel that checks inputs.
+
+        It is the scalar kernel that the terms share, else that of a term on fields, else the first.
+        """
         if self.separable:
             return self.separated().inputs
         kernels = [term.inputs for term in self.terms]

@@ -88,7 +88,7 @@ def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = Fals
 
 
 def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
-    """Raise an error if the draft of a file cannot be loaded, before it replaces `path`."""
+    """Raise an error if the new file `draft`, which is to replace `path`, cannot be loaded."""
     try:
         with Archive(draft, UNLIMITED) as archive:
             _read(archive, networks)

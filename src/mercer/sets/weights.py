@@ -15,12 +15,13 @@ def row_mass(labels: np.ndarray) -> np.ndarray:
 def row_weights(labels: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
     """Return the calibration weights of all rows, or of the given rows of one category.
 
-    One over (K + 1) for each of K groups, divided among its rows. What is left, 1 / (K + 1), is
-    the weight of the new group, whose score is unknown.
+    Each of K groups has the weight 1 / (K + 1), divided equally among its rows. The remaining
+    weight 1 / (K + 1) is that of the new group, whose score is unknown.
 
-    A new example is a random row of a new group. Given its category, a group counts in proportion
-    to the fraction of its rows in that category, so that a row weighs one over the size of its
-    whole group. The new group counts as one, the most that it can.
+    A new example is a random row of a new group. Within a category, the weight of a group is
+    proportional to the fraction of its rows in that category, so that the weight of a row is
+    proportional to 1 / (size of its whole group). The new group has weight one, the largest
+    possible weight, before all weights are normalised.
     """
     mass = row_mass(labels)[rows]
     return mass / (mass.sum() + 1.0)
