@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
@@ -52,6 +53,32 @@ def test_data(Model, name):
     inputs, outputs, message = DATA[name]
     with pytest.raises((ValueError, TypeError), match=message):
         Model(RBF(1.0)).fit(inputs, outputs)
+
+
+DAYS = pd.date_range("2020", periods=5)
+DATES = {
+    "index": DAYS,
+    "series": pd.Series(DAYS, index=[2.5, 3.5, 4.5, 5.5, 6.5]),
+    "table": pd.DataFrame({"when": DAYS}),
+    "mixed table": pd.DataFrame({"x": X[:, 0], "when": DAYS}),
+    "array": DAYS.to_numpy(),
+    "list": list(DAYS),
+    "zone": DAYS.tz_localize("UTC"),
+    "datetime": list(DAYS.to_pydatetime()),
+    "objects": np.array(list(DAYS), dtype=object),
+    "durations": DAYS - DAYS[0],
+    "list of durations": list(DAYS - DAYS[0]),
+}
+
+
+@pytest.mark.parametrize("name", DATES)
+def test_dates_are_not_numbers(name):
+    y = DATES[name]
+    with pytest.raises(ValueError, match="y must hold numbers, got dates or durations.*Auto"):
+        KernelDependency(RBF(1.0)).fit(X, y)
+    inputs = y if isinstance(y, pd.DataFrame) else [[value] for value in y]
+    with pytest.raises(ValueError, match="X must hold numbers, got dates or durations"):
+        KernelDependency(RBF(1.0)).fit(inputs, Y)
 
 
 WRONG = {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from .._base.arrays import (
     Array,
     Items,
     canonical,
+    is_array,
     is_foreign,
+    is_table,
     namespace,
     refuse_empty,
     refuse_masked,
@@ -21,6 +24,8 @@ from .base import Space
 
 NUMBERS = "fiub"
 """The kinds of numeric dtypes; arrays of other kinds get checks beyond those of scikit-learn."""
+DATES = (date, timedelta, np.datetime64, np.timedelta64)
+"""The types of dates and durations, of which pandas has subclasses."""
 
 
 class Vectors(Space):
@@ -80,6 +85,7 @@ def _refuse_objects(A: Items, name: str, owner: str) -> None:
             f"{name} must hold numeric vectors of one length for {owner}, got a dictionary. Use a "
             "kernel of columns such as On('price', RBF()), AutoDependency, or an array."
         )
+    _refuse_dates(A, name)
     first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
     ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
     if isinstance(first, str | bytes | dict | set) or ragged:
@@ -88,6 +94,22 @@ def _refuse_objects(A: Items, name: str, owner: str) -> None:
             f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
             "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
         )
+
+
+def _refuse_dates(A: Items, name: str) -> None:
+    """Raise an error for dates and durations, which numpy would convert to numbers silently."""
+    row: Any
+    if is_array(A) or hasattr(type(A), "dtype"):  # as a pandas Index has
+        row = np.asarray(A.iloc[:1] if is_table(A) else A[:1]).ravel()
+    else:
+        row = list(A[:1]) if isinstance(A, Sequence) else []
+        row = list(row[0]) if row and isinstance(row[0], list | tuple) else row
+    for value in row:
+        if isinstance(value, DATES):
+            raise ValueError(
+                f"{name} must hold numbers, got dates or durations ({type(value).__name__}): pass "
+                "numbers, such as the days since a date, or use AutoDependency."
+            )
 
 
 def _is_row(a: Any) -> bool:
