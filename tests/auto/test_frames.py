@@ -143,6 +143,15 @@ def test_a_missing_cell_is_not_a_category():
     assert rows[0].tolist() == [1, 0, 0] and rows[2].tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("kind", [bool, float])
+def test_an_empty_cell_of_two_values_is_their_mean(kind):
+    member = np.arange(N) % 4 > 0
+    model = fitted(pd.DataFrame({"x": x, "member": member.astype(kind), "y": x + 3.0 * member}))
+    new = pd.DataFrame({"x": [0.0], "member": [None]})
+    mean = pd.DataFrame({"x": [0.0], "member": [0.75]})
+    np.testing.assert_allclose(model.predict(new), model.predict(mean))
+
+
 def test_integers_and_floats_are_the_same_categories():
     frame = pd.DataFrame({"zip": np.resize([10, 20, 30], N), "x": x})
     frame["y"] = frame["zip"].map({10: 5.0, 20: -5.0, 30: 0.0}) + 0.1 * x

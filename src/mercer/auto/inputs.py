@@ -93,7 +93,7 @@ class Inputs(BaseEstimator):
             self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0))
             spread, largest = np.nanstd(raw, axis=0), np.nanmax(np.abs(raw), axis=0)
         self.varies_ = spread > 1e-12 * np.nan_to_num(largest)
-        self.spread_ = np.where(self.varies_, spread, 1.0)
+        self.spread_, self.origin_ = np.where(self.varies_, spread, 1.0), self.mean_.copy()
         self._scale_indicators(raw)
         if not self.width_ and not self.texts:
             raise BadTable(
@@ -126,7 +126,7 @@ class Inputs(BaseEstimator):
         low, high = np.nanmin(raw[:, two], axis=0), np.nanmax(raw[:, two], axis=0)
         share = (self.mean_[two] - low) / (high - low)
         common = float(np.sqrt(np.mean(share * (1.0 - share))))
-        self.mean_[two], self.spread_[two] = low, (high - low) * common
+        self.origin_[two], self.spread_[two] = low, (high - low) * common
 
     @property
     def texts(self) -> list[Hashable]:
@@ -182,7 +182,7 @@ class Inputs(BaseEstimator):
         Z = self.scaled_numbers(X)
         n = int(self.varies_.sum())
         return np.hstack(
-            [Z[:, :n] * self.spread_[self.varies_] + self.mean_[self.varies_], Z[:, n:]]
+            [Z[:, :n] * self.spread_[self.varies_] + self.origin_[self.varies_], Z[:, n:]]
         )
 
     def feature_names(self) -> list[str]:
@@ -219,7 +219,7 @@ class Inputs(BaseEstimator):
         return [[label for label in item if label in seen] for item in sets]
 
     def _numbers(self, table: Table) -> np.ndarray:
-        """Return the scaled numbers of a table, (rows, features), with 0 for empty cells.
+        """Return the scaled numbers of a table, (rows, features), with the mean for empty cells.
 
         Further features mark the empty cells, in columns that had some in training.
         """
@@ -230,7 +230,7 @@ class Inputs(BaseEstimator):
                 f"{len(self.mean_)}."
             )
         empty = np.isnan(raw)
-        Z = np.where(empty, 0.0, (raw - self.mean_) / self.spread_)
+        Z = (np.where(empty, self.mean_, raw) - self.origin_) / self.spread_
         return np.hstack([Z[:, self.varies_], empty[:, self.holes_].astype(float)])
 
     def _has_dates(self, table: Table, name: Name) -> bool:
