@@ -191,6 +191,25 @@ def test_a_model_is_saved_whole(tmp_path):
     pandas.testing.assert_frame_equal(again.predict_set(frame), model.predict_set(frame))
 
 
+def saved_and_loaded(inputs, outputs, path):
+    """Return a model that was fitted in a short time, and a copy from a file."""
+    model = auto(preset="fast", time_limit=0.01).fit(inputs, outputs)
+    return model, mercer.load(mercer.save(model, path))
+
+
+def test_intervals_of_many_rows_are_saved(tmp_path):
+    inputs = np.random.default_rng(0).normal(size=(4001, 2))
+    models = saved_and_loaded(inputs, inputs[:, 0], tmp_path / "m")
+    np.testing.assert_allclose(*(m.predict_set(inputs[:5], coverage=0.9) for m in models))
+
+
+def test_a_model_saved_without_sets_says_how_to_get_them(tmp_path):
+    inputs = np.random.default_rng(0).normal(size=(4001, 2))
+    _, again = saved_and_loaded(inputs, (inputs > 0).astype(int), tmp_path / "m")
+    with pytest.raises(ValueError, match=r"AutoDependency\(coverage=0.9\)"):
+        again.predict_set(inputs[:5], coverage=0.9)
+
+
 def test_a_time_limit_is_kept():
     many = RNG.normal(size=(700, 10))
     start = time.perf_counter()

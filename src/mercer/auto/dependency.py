@@ -21,6 +21,7 @@ from .describe import describe_inputs, describe_outputs, notes_on, round_numbers
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
+from .outputs import ARRAYS
 from .pairs import Pairs
 from .presets import PRESETS
 from .progress import Clock
@@ -30,7 +31,9 @@ from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_tabl
 from .tables.table import BadTable, Name, Table
 
 SETS = 4000
-"""With at most this many rows, a model can always predict sets, even if not requested in `fit`."""
+"""With at most this many rows, models of all kinds can predict sets, requested in `fit` or not."""
+QUICK_SETS = {*ARRAYS, "class"}
+"""Kinds whose prediction sets are always calibrated, because that takes under 1 % of a fit."""
 
 
 @parameters
@@ -214,7 +217,8 @@ class AutoDependency(LearntFromTable):
         self.loo_score_ = search.score_of(best)
         self.chosen_ = _describe_choice(best, self.best_estimator_, search)
         self.notes_ += _notes_on_data(search)
-        if self.coverage is not None or pairs.n <= SETS:
+        quick = set(self.outputs_.kinds_.values()) <= QUICK_SETS
+        if self.coverage is not None or quick or pairs.n <= SETS:
             self.sets_ = self._calibrated_sets(pairs)
 
     def _fit_transducer(self, pairs: Pairs) -> None:

@@ -232,6 +232,12 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """Return the prediction sets of model inputs: (lower, upper), or lists of outputs."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
+        if "sets_" not in vars(self) and "training_" not in vars(self):
+            raise ValueError(
+                "this model was saved without prediction sets, because it has many rows and no "
+                "coverage was given. Fit it again with AutoDependency(coverage=0.9), or with "
+                "mercer fit --coverage 0.9."
+            )
         sets = vars(self).get("sets_") or self._calibrated_sets(self.training_.pairs)
         if self.outputs_.kind_ == RECORD:
             return sets.predict(rows, coverage, joint)

@@ -55,7 +55,8 @@ LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
 @click.option(
     "--coverage",
     type=FRACTION,
-    help="Check that there are enough rows for prediction sets with this probability, such as 0.9.",
+    help="Prepare prediction sets, and check that there are enough rows for this probability, such "
+    "as 0.9. Required for over 4000 rows of label sets, rankings or texts.",
 )
 @click.option(
     "--preset",
