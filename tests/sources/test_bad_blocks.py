@@ -146,3 +146,23 @@ def test_a_block_may_happen_to_have_whole_numbers():
     wanted = model().fit(*whole).predict(X)
     assert_allclose(model().fit(pieces).predict(X), wanted, atol=IDENTITY * 100)
     assert_allclose(model().fit(pieces[::-1]).predict(X), wanted, atol=IDENTITY * 100)
+
+
+CHANGED = {
+    "kernel": RBF(3.0),
+    "output_kernel": RBF(3.0),
+    "features": Nystroem(landmarks=X[:12]),
+    "output_features": Nystroem(rank=2),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_moments_of_other_kernels_and_features_are_not_mixed(name):
+    for fitted in (model().partial_fit(X[:30], Y[:30]), model().fit(X[:30], Y[:30])):
+        old = fitted.get_params(deep=False)[name]
+        fitted.set_params(**{name: CHANGED[name]})
+        with pytest.raises(ValueError, match=f"^{name} was changed to .*call fit to start anew"):
+            fitted.partial_fit(X[30:], Y[30:])
+        fitted.set_params(**{name: old}, alpha=0.5).partial_fit(X[30:], Y[30:])
+        wanted = model().set_params(alpha=0.5).fit(X, Y).predict(X)
+        assert_allclose(fitted.predict(X), wanted, atol=IDENTITY * 100)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Items, count
+from .._base.parameters import same
 from .._base.plan import require_moments
 from ..features import Explicit, FeatureMap
 from ..kernels import Kernel
@@ -102,6 +103,23 @@ class Gathered:
         require_moments([gathering.widths])
         gathering = gathering.plus(gathering.moments_of(X, y, w))
         return cls(expected, sample, [gathering], pairs=count(y))
+
+    def require_same_parameters(self, model: Any, choices: Choices) -> None:
+        """Raise an error if the model's kernels or features are not those of the moments."""
+        gathering = self.gatherings[0]
+        parts = {
+            "kernel": (self.expected.kernels[0], choices.kernels[0].inputs),
+            "output_kernel": (self.expected.output_kernel, choices.output_kernels[0]),
+            "features": (gathering.inputs, model.features or Explicit()),
+            "output_features": (gathering.outputs, model.output_features or Explicit()),
+        }
+        for name, (used, given) in parts.items():
+            used = used.inner if isinstance(used, OnDevice) else used
+            if not same(used, given):
+                raise ValueError(
+                    f"{name} was changed to {given!s:.50} after pairs were learnt with another "
+                    f"one, {used!s:.50}: call fit to start anew, or set {name} back."
+                )
 
     def plus(self, block: tuple) -> Gathered:
         """Return a copy with the pairs of one more block added."""

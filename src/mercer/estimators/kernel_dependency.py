@@ -195,7 +195,9 @@ class KernelDependency(RidgeEstimator):
         choices = self._choices()
         self._refuse_in_streams(choices, None, None)
         if "points_" in vars(self):
-            gathered = self._gathered_before().plus(block)
+            before = self._gathered_before()
+            before.require_same_parameters(self, choices)
+            gathered = before.plus(block)
         else:
             gathered = self._gathered(Stream([block]), choices)
         fresh = copy.copy(self)
