@@ -237,11 +237,30 @@ def test_what_is_not_there_is_named(parameters, message):
         auto(**parameters).fit({"a": [1.0, 2.0, 3.0, 5.0], "c": [1.0, 2.0, 3.0, 4.0]})
 
 
+def test_rows_without_an_output_are_left_out():
+    frame = pandas.DataFrame({"x": X[:, 0], "t": 2.0 * X[:, 0]})
+    frame.loc[[0, 5], "t"] = np.nan
+    model = auto(output="t", preset="fast").fit(frame)
+    assert "2 rows without an output are left out." in model.notes_
+    complete = auto(output="t", preset="fast").fit(frame.dropna())
+    pandas.testing.assert_frame_equal(model.predict(frame), complete.predict(frame))
+    assert model.loo_predict().index.equals(frame.dropna().index)
+
+
+def test_a_copy_of_the_output_is_not_an_input():
+    frame = pandas.DataFrame({"x": X[:, 0], "t": X[:, 1]})
+    with pytest.warns(UserWarning, match="also in y are not used as inputs: 't'"):
+        model = auto(preset="fast").fit(frame, frame["t"])
+    assert list(model.inputs_.kinds_) == ["x"]
+    other = auto(preset="fast").fit(frame, (2.0 * frame["t"]).rename("t"))
+    assert list(other.inputs_.kinds_) == ["x", "t"]
+
+
 def test_constant_inputs_and_missing_outputs_are_refused():
     with pytest.raises(ValueError, match="nothing to learn from"):
         auto().fit(np.ones((10, 2)), np.arange(10.0))
     with pytest.raises(ValueError, match="row 0: column 'y' is empty"):
-        auto().fit(X[:10], np.r_[np.nan, np.arange(9.0)])
+        auto().fit(X[:10], np.full(10, np.nan))
 
 
 def test_images_to_images_try_neighbourhoods():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from .outputs import ARRAYS
 from .pairs import Pairs
 from .presets import PRESETS
 from .progress import Clock
-from .records import fitted_outputs
+from .records import fitted_outputs, rows_without_output
 from .search import Search
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
 from .tables.table import BadTable, Name, Table
@@ -159,13 +160,17 @@ class AutoDependency(LearntFromTable):
             (name,) = table.names([self.groups])
             groups = table.columns[name]
         weights, kept = sample_weights(sample_weight, len(table)), None
-        if weights is not None and not weights.all():  # rows of weight zero count for nothing
-            kept = np.flatnonzero(weights)
-            table, known = table.rows(kept), known.rows(kept)
-            groups = None if groups is None else [groups[i] for i in kept]
-            weights = weights[kept]
         outputs = self._output_names(table) if y is None else list(known.columns)
-        names = self._input_names(table, outputs if y is None else [])
+        names = self._input_names(table, outputs if y is None else _copies(table, known))
+        used = np.ones(len(table), bool) if weights is None else weights > 0
+        unknown = rows_without_output(kind, known, outputs)
+        used[unknown] = False
+        if not used.all():  # rows of weight zero and rows without an output count for nothing
+            kept = np.flatnonzero(used)
+            table, known = table.rows(kept), known.rows(kept)
+            check_rows(table, known)
+            groups = None if groups is None else [groups[i] for i in kept]
+            weights = None if weights is None else weights[kept]
         labels = None if groups is None else group_labels(groups, len(table))
         check_enough(self.coverage, len(table) if labels is None else len(np.unique(labels)))
         self.outputs_, read = fitted_outputs(kind, known, outputs)
@@ -174,6 +179,8 @@ class AutoDependency(LearntFromTable):
         self.inputs_ = Inputs(names, kinds).fit(table)
         self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
         self._describe_columns(table, known, read)
+        if unknown:
+            self.notes_.append(f"{len(unknown)} rows without an output are left out.")
         pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
         called = None if groups is None else np.array([str(group) for group in groups])
         self.training_ = Training(table, pairs, called, empty_like(X, kept))
@@ -248,6 +255,32 @@ class AutoDependency(LearntFromTable):
         if both:
             raise BadTable(f"{table.source}: {both[0]!r} cannot be both input and output.")
         return names
+
+
+def _copies(table: Table, known: Table) -> list[Name]:
+    """Return the columns of the inputs that equal the outputs of the same name, with a warning.
+
+    If all input columns are outputs too, as in autoencoders, none is returned.
+    """
+    shared = [name for name in known.columns if name in table.columns]
+    copies = [name for name in shared if _are_equal(table.columns[name], known.columns[name])]
+    if not copies or len(copies) == len(table.columns):
+        return []
+    shown = ", ".join(f"{name!r:.60}" for name in copies[:5])
+    warnings.warn(f"columns of X that are also in y are not used as inputs: {shown}.", stacklevel=5)
+    return copies
+
+
+def _are_equal(cells: Any, others: Any) -> bool:
+    """Return whether two columns have equal cells; empty cells are equal."""
+    if isinstance(cells, np.ndarray) and isinstance(others, np.ndarray):
+        return np.array_equal(cells, others, equal_nan=cells.dtype.kind in "fmM")
+    return type(cells) is type(others) and all(map(_same_cell, cells, others))
+
+
+def _same_cell(cell: Any, other: Any) -> bool:
+    """Return whether two cells are the same object, or equal texts."""
+    return cell is other or (isinstance(cell, str) and cell == other)
 
 
 def _describe_choice(best: str, model: Any, search: Search) -> str:

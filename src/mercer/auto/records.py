@@ -56,6 +56,22 @@ def fitted_outputs(
     return outputs, outputs.fit(table, names)
 
 
+def rows_without_output(
+    kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
+) -> list[int]:
+    """Return the rows in which a single output column is empty; an empty label set is an output.
+
+    A table without any output has no such rows: fitting it raises an error.
+    """
+    if len(names) != 1 or not 0 < len(table.empty(names[0])) < len(table):
+        return []
+    cells = table.columns[names[0]]
+    if isinstance(cells, np.ndarray) and cells.ndim > 1:  # one value of an array may be missing
+        return []
+    kind = (kinds or {}).get(names[0]) or output_kind(table, names)
+    return [] if kind == "labels" else table.empty(names[0])
+
+
 def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
     """Guess the common kind of output columns; "record" if few rows have no empty cell."""
     if len(names) == 1 or not _have_empty_cells(table, names):
