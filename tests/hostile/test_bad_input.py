@@ -2,6 +2,7 @@
 
 import warnings
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._base import memory as _memory
+from mercer.decoders import Direct
 from mercer.features import IncompleteCholesky, KernelPCA
 from mercer.kernels import RBF, Function, Laplacian, Linear, Matern, Polynomial
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Matrix
@@ -43,6 +45,8 @@ DATA = {
     "sets in y": (X, [{1}, {2}, {3}, {4}, {5}], "y must hold numeric vectors.*items of type set"),
     "ragged X": ([[1], [1, 2], [3], [4], [5]], Y, "X must hold numeric vectors.*unequal length"),
     "ragged y": (X, [[1], [1, 2], [3], [4], [5]], "y must hold numeric vectors.*unequal length"),
+    "labels in y": (X, [["a"], ["a", "b"], [], ["b"], ["a"]], "y must hold.*output_kernel.*Labels"),
+    "graphs in y": (X, [nx.path_graph(n) for n in range(2, 7)], "y must hold.*type Graph.*Weisf"),
     "objects in X": (np.array([["a", None]] * 5, dtype=object), Y, "could not convert|numeric"),
 }  # fmt: skip
 
@@ -79,6 +83,19 @@ def test_dates_are_not_numbers(name):
     inputs = y if isinstance(y, pd.DataFrame) else [[value] for value in y]
     with pytest.raises(ValueError, match="X must hold numbers, got dates or durations"):
         KernelDependency(RBF(1.0)).fit(inputs, Y)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_outputs_whose_squares_overflow():
+    with pytest.raises(ValueError, match="outputs are too large.*Rescale y"):
+        KernelDependencyCV(RBF(1.0)).fit(X, 1e200 * Y)
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("decoder", ["Direct", Direct], ids=str)
+def test_decoders_are_instances(Model, decoder):
+    with pytest.raises(TypeError, match=r"decoder must be .* such as Direct\(\)"):
+        Model(RBF(1.0), decoder=decoder).fit(X, Y)
 
 
 WRONG = {

@@ -151,7 +151,7 @@ def test_a_smaller_sample_is_the_same_of_all(source, name, small, tmp_path):
         return KernelDependency(alpha=0.05, **DRAWN[name])
 
     model, whole, error = same(make, source, tmp_path)
-    assert len(model.stream_.sample.places) == 25
+    assert len(model.stream_.sample.numbers) == 25
     assert str(model.kernel_) == str(whole.kernel_)
     assert error <= AGREE
 

@@ -205,6 +205,11 @@ class StructuredEstimator(
         """Fit the decoder `given`, or the kernel's default if it is None, on the outputs y."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
+        if isinstance(given, str | type):
+            raise TypeError(
+                "decoder must be None or an instance of a decoder of mercer.decoders, such as "
+                f"Direct(); got {given!r}."
+            )
         decoder = natural(kernel) if given is None else clone(given)
         return decoder.fit(kernel, y)
 

@@ -123,6 +123,11 @@ class Selection:
                 best = trial
         assert best is not None
         if np.isnan(self._sort_key(best)[0]):
+            if np.isnan(best.row["risk"]):
+                raise ValueError(
+                    "the squared errors of every choice overflow: the outputs are too large. "
+                    "Rescale y, as in y / abs(y).max()."
+                )
             raise ValueError("scoring gave NaN for every choice: check the metric and its inputs.")
         if (
             plain is not None

@@ -21,9 +21,12 @@ from .._base.arrays import (
     refuse_scalar,
 )
 from .base import Space
+from .graphs import is_networkx
 
 NUMBERS = "fiub"
 """The kinds of numeric dtypes; arrays of other kinds get checks beyond those of scikit-learn."""
+ROWS = (list, tuple, np.ndarray)
+"""The types of a single vector in a list of vectors."""
 DATES = (date, timedelta, np.datetime64, np.timedelta64)
 """The types of dates and durations, of which pandas has subclasses."""
 
@@ -87,12 +90,16 @@ def _refuse_objects(A: Items, name: str, owner: str) -> None:
         )
     _refuse_dates(A, name)
     first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
-    ragged = isinstance(A, list | tuple) and len({np.shape(a) for a in A if _is_row(a)}) > 1
-    if isinstance(first, str | bytes | dict | set) or ragged:
+    ragged = (
+        isinstance(A, list | tuple) and len({np.shape(a) for a in A if isinstance(a, ROWS)}) > 1
+    )
+    if isinstance(first, str | bytes | dict | set) or ragged or is_networkx(first):
         got = "rows of unequal length" if ragged else f"items of type {type(first).__name__}"
         raise ValueError(
             f"{name} must hold numeric vectors of one length for {owner}, got {got}. "
-            "Use a kernel made for such items, Precomputed(gram), or a function of two batches."
+            "Use a kernel made for such items (as kernel= for X, as output_kernel= for y), such as "
+            "Labels() for lists of labels, Spectrum() for strings or WeisfeilerLehman() for "
+            "graphs, Precomputed(gram), or a function of two batches."
         )
 
 
@@ -110,11 +117,6 @@ def _refuse_dates(A: Items, name: str) -> None:
                 f"{name} must hold numbers, got dates or durations ({type(value).__name__}): pass "
                 "numbers, such as the days since a date, or use AutoDependency."
             )
-
-
-def _is_row(a: Any) -> bool:
-    """Return whether an item is a list, a tuple or an array that has no strings."""
-    return isinstance(a, list | tuple | np.ndarray) and not any(isinstance(v, str) for v in a)
 
 
 def _foreign_vectors(A: Array, name: str) -> Array:
