@@ -112,8 +112,8 @@ class SharedOnGrids:
 
     def draw(self, X: Array, number: int, salt: int = 0) -> LandmarkWindows:
         """Draw `number` windows of the fields X at random; `salt` is added to the seed."""
-        drawn_windows, points = self.drawn_windows(count(X), number, salt), len(self.positions)
-        return self.landmark_windows(X, drawn_windows // points, drawn_windows % points)
+        chosen, points = self.drawn_windows(count(X), number, salt), len(self.positions)
+        return self.landmark_windows(X, chosen // points, chosen % points)
 
     def drawn_windows(self, n: int, number: int, salt: int = 0) -> np.ndarray:
         """Draw `number` numbers of windows; the windows of n fields are numbered field by field."""

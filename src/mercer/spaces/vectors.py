@@ -65,6 +65,7 @@ class Vectors(Space):
             with np.errstate(all="ignore"):  # a sum of finite numbers may overflow
                 if np.isfinite(A.sum()):
                     return A  # fast for servers, which check single rows
+        refuse_scalar(A, name)
         if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
             refuse_masked(A, name)
             if (accept_sparse or fill) and issparse(A):
@@ -74,7 +75,6 @@ class Vectors(Space):
                 A = _foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
             _refuse_objects(A, name, owner)
-        refuse_scalar(A, name)
         A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
         return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
 
