@@ -361,7 +361,10 @@ class Factorization:
         return [found[j] for j in range(len(found))]
 
     def _moves_of(self, part: Part, at: Located, e: Array, ridge: float) -> Array:
-        """Return the prediction changes of one part, (inputs, groups, directions); see `moves`."""
+        """Return how leaving out each group changes g(x) along the directions of one part.
+
+        The shape is (inputs, groups, directions); e are the left-out residuals (see `moves`).
+        """
         xp, labels = namespace(e), self.augmented.left_out_labels
         if part.slots is None and self.augmented.groups is None:
             directions = range(1 if part.alike else e.shape[1])

@@ -191,7 +191,7 @@ class LandmarkMoments:
         return cholesky_with_jitter(self.K)
 
     def factor(self, alpha: float) -> PositiveDefinite:
-        """Return A + αK, factored, with K the landmark Gram matrix."""
+        """Return A + αK, factored; A is the moment, K the Gram matrix of the landmarks."""
         return PositiveDefinite(cholesky_with_jitter(self.A + alpha * self.K))
 
     @cached_property

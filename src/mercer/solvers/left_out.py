@@ -218,7 +218,10 @@ def left_out_density(parts: Iterable[Part], problem: Problem, alpha: float) -> f
 
 
 def _noise(part: Part, alpha: float, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the noise variance and Σ_g log det(I - H_gg) of each direction of a part."""
+    """Return two numbers for each direction of a part: noise variance and Σ_g log det(I - H_gg).
+
+    H_gg is the block of the smoother over the rows of group g.
+    """
     if groups is not None:
         return _group_noise(part, alpha, groups)
     R, rest = (host(A) for A in next(iter(part.residual_path([alpha]))))

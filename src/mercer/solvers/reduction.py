@@ -55,11 +55,11 @@ class Reduction:
         where: Array,
         places: np.ndarray | None = None,
     ) -> Reduction:
-        """Return the reduction for rows with these weights, with one constant for each place.
+        """Return the reduction for rows with these weights and, with an intercept, its constants.
 
-        `places` gives the output component of each row.
-
-        `where` is an array with as many rows; its library and device are those of the results.
+        There is one constant for each output component; `places` has the component of each row,
+        None for a single one. `where` is an array with as many rows, whose library and device the
+        results have.
         """
         xp, roots, order, lightest = namespace(where), None, None, 1.0
         if weights is not None:

@@ -56,7 +56,7 @@ def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows
 
 
 def coordinate_descent(search: SharedSearch, position: Position, rounds: int) -> Position:
-    """Minimise the risk by changing one grid parameter at a time; return the best position."""
+    """Minimise the risk over a parameter grid, one parameter at a time; return the best one."""
     best = search.risk(position)
     for _ in range(rounds):
         before = position

@@ -90,7 +90,7 @@ class StreamMoments:
         )
 
     def _rows(self, problem: Problem) -> LowRankRows:
-        """Return the inputs by the moment of all pairs, without rows."""
+        """Return the moment and the mean of the input coordinates, without training rows."""
         m, map = self.moments, problem.gathered.inputs
         return LowRankRows(map, None, self.origins[0], m.uu, None, float(m.n), all_rows=False)
 
