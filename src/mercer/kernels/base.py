@@ -111,7 +111,7 @@ class Kernel(BaseEstimator):
     def frozen(self) -> Kernel:
         """Return a copy of this fitted kernel that later fits and clones leave unchanged.
 
-        Models with this kernel all use the same one, whatever data they are fitted on.
+        All models that are given the copy use the same kernel, whatever data they are fitted on.
         """
         other = copy.copy(self)
         other.frozen_ = True
