@@ -166,3 +166,13 @@ def test_moments_of_other_kernels_and_features_are_not_mixed(name):
         fitted.set_params(**{name: old}, alpha=0.5).partial_fit(X[30:], Y[30:])
         wanted = model().set_params(alpha=0.5).fit(X, Y).predict(X)
         assert_allclose(fitted.predict(X), wanted, atol=IDENTITY * 100)
+
+
+def test_features_with_a_generator_as_seed_take_further_blocks():
+    """A fit advances the state of a generator, which is not a change of parameters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    features = Nystroem(10, random_state=np.random.RandomState(0))
+    model = KernelDependency(RBF(1.0), features=features)
+    model.partial_fit(X[:30], X[:30]).partial_fit(X[30:], X[30:])
+    assert model.predict(X).shape == X.shape

@@ -110,8 +110,8 @@ class Gathered:
         parts = {
             "kernel": (self.expected.kernels[0], choices.kernels[0].inputs),
             "output_kernel": (self.expected.output_kernel, choices.output_kernels[0]),
-            "features": (gathering.inputs, model.features or Explicit()),
-            "output_features": (gathering.outputs, model.output_features or Explicit()),
+            "features": _unseeded(gathering.inputs, model.features),
+            "output_features": _unseeded(gathering.outputs, model.output_features),
         }
         for name, (used, given) in parts.items():
             used = used.inner if isinstance(used, OnDevice) else used
@@ -145,6 +145,15 @@ class Gathered:
             given=sample.X,
             gathered=gathering,
         )
+
+
+def _unseeded(used: FeatureMap, given: FeatureMap | None) -> tuple[FeatureMap, FeatureMap]:
+    """Return copies of two feature maps without seeds: a fit changes the state of a generator."""
+    found = []
+    for map in (used, given or Explicit()):
+        seeded = "random_state" in map.get_params(deep=False)
+        found.append(clone(map).set_params(random_state=None) if seeded else map)
+    return found[0], found[1]
 
 
 def _sample(source: Source, expected: Expected, size: int) -> Sample:
