@@ -15,7 +15,7 @@ import mercer
 from hostile.mutations import Members
 from mercer import AutoDependency
 from mercer.app.cli import main
-from mercer.app.cli.terminal import shown
+from mercer.app.cli.terminal import escape_controls
 from mercer.tables import read
 
 ROWS = "".join(f"{i},{2 * i + 1},{'ab'[i % 2]}\n" for i in range(12))
@@ -233,9 +233,9 @@ def test_a_terminal_gets_safe_predictions(folder, process):
 
 
 def test_what_is_shown():
-    assert shown("a\nb\t\udcff") == "a\\nb\\t\\udcff"
-    assert shown("a\nb\x00", keep="\n") == "a\nb\\x00"
-    assert shown("آرلن ü 漢") == "آرلن ü 漢"
+    assert escape_controls("a\nb\t\udcff") == "a\\nb\\t\\udcff"
+    assert escape_controls("a\nb\x00", keep="\n") == "a\nb\\x00"
+    assert escape_controls("آرلن ü 漢") == "آرلن ü 漢"
 
 
 def test_a_spreadsheet_keeps_text_text(folder):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mercer import AutoDependency, load
-from mercer.app.page.plain import plain
-from mercer.app.page.table import Tables
+from mercer.app.page.plain import to_json_types
+from mercer.app.page.table import TableTab
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -51,8 +51,8 @@ NUMBERS = "x,y,z\n" + "".join(f"{i},{2 * i + 0.5},{i * i}\n" for i in range(24))
     ids=["class", "labels", "ranking", "record"],
 )
 def test_kinds_of_outputs(text, inputs, outputs, kind, row, expected):
-    tables = Tables()
-    tables.look(sent(text, "t.tsv" if "\t" in text else "t.csv"))
+    tables = TableTab()
+    tables.upload(sent(text, "t.tsv" if "\t" in text else "t.csv"))
     told = learnt(tables, inputs=inputs, outputs=outputs)
     assert (told["state"], told["kind"]) == ("done", kind), told
     answer = tables.predict({"row": row})
@@ -61,9 +61,9 @@ def test_kinds_of_outputs(text, inputs, outputs, kind, row, expected):
 
 
 def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
-    tables = Tables()
-    assert tables.look({}) == {"columns": []}
-    looked = tables.look(sent(NUMBERS))
+    tables = TableTab()
+    assert tables.upload({}) == {"columns": []}
+    looked = tables.upload(sent(NUMBERS))
     assert [column["input"] for column in looked["columns"]] == ["number"] * 3
     assert learnt(tables, inputs=["x"], outputs=["y", "z"])["state"] == "done"
     answer = tables.predict({"row": {"x": "7"}})
@@ -71,7 +71,7 @@ def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
     assert (low < [14.5, 49]).all() and (high > [14.5, 49]).all()
     row = tables.row({"number": 25})
     assert row == {"number": 1, "inputs": {"x": "1"}, "truth": {"y": "2.5", "z": "1"}}
-    (tmp_path / "m.mercer").write_bytes(tables.file())
+    (tmp_path / "m.mercer").write_bytes(tables.model_file())
     predicted = load(tmp_path / "m.mercer").predict({"x": [7.0]})
     assert predicted["y"][0] == pytest.approx(answer["output"]["y"])
     assert tables.report().startswith(b"<!doctype html>")
@@ -79,13 +79,13 @@ def test_numbers_have_bands_and_the_model_can_be_taken_away(tmp_path):
 
 def test_a_file_to_begin_with(tmp_path):
     (tmp_path / "flats.csv").write_text(CLASSES)
-    told = Tables(tmp_path / "flats.csv").look({})
+    told = TableTab(tmp_path / "flats.csv").upload({})
     assert told["name"] == "flats.csv" and told["rows"] == 30
 
 
 def test_rows_without_an_output_are_left_out_and_counted():
-    tables = Tables()
-    tables.look(sent(CLASSES.replace("3,red", "3,")))
+    tables = TableTab()
+    tables.upload(sent(CLASSES.replace("3,red", "3,")))
     assert learnt(tables, inputs=["size"], outputs=["colour"])["left_out"] == 2
 
 
@@ -102,15 +102,15 @@ def test_rows_without_an_output_are_left_out_and_counted():
 )
 def test_files_that_are_no_tables(request_, message):
     with pytest.raises(ValueError, match=message) as caught:
-        Tables().look(request_)
+        TableTab().upload(request_)
     assert "--" not in str(caught.value)  # no options of the command line
 
 
 def test_questions_out_of_order():
-    tables = Tables()
+    tables = TableTab()
     with pytest.raises(ValueError, match="Drop a table"):
         tables.fit({"inputs": ["a"], "outputs": ["b"]})
-    tables.look(sent(CLASSES))
+    tables.upload(sent(CLASSES))
     for ask in (tables.predict, tables.row):
         with pytest.raises(ValueError, match="fit one first"):
             ask({"row": {}})
@@ -124,16 +124,16 @@ def test_questions_out_of_order():
 
 
 def test_the_kind_of_one_of_several_outputs_can_be_changed():
-    tables = Tables()
-    tables.look(sent(MIXED))
+    tables = TableTab()
+    tables.upload(sent(MIXED))
     kinds = {"colour": "text"}
     assert learnt(tables, inputs=["x"], outputs=["size", "colour"], kinds=kinds)["state"] == "done"
     assert tables.job.model.spaces_ == {"x": "number", "size": "number", "colour": "text"}
 
 
 def test_kinds_can_be_changed():
-    tables = Tables()
-    looked = tables.look(sent("zip,x,y\n" + "".join(f"{i % 4},{i},{i % 3}\n" for i in range(30))))
+    tables = TableTab()
+    looked = tables.upload(sent("zip,x,y\n" + "".join(f"{i % 4},{i},{i % 3}\n" for i in range(30))))
     assert looked["columns"][2] == {"name": "y", "input": "number", "output": "class"}
     kinds = {"zip": "category", "y": "number"}
     assert kinds["zip"] in looked["kinds"]["input"] and kinds["y"] in looked["kinds"]["output"]
@@ -151,8 +151,8 @@ def test_one_fit_at_a_time(monkeypatch):
         release.wait(60)
 
     monkeypatch.setattr(AutoDependency, "fit", slow)
-    tables = Tables()
-    tables.look(sent(CLASSES))
+    tables = TableTab()
+    tables.upload(sent(CLASSES))
     request = {"inputs": ["size"], "outputs": ["colour"]}
 
     def begin(_):
@@ -164,7 +164,7 @@ def test_one_fit_at_a_time(monkeypatch):
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(begin, range(8)))
     assert sum(isinstance(answer, dict) for answer in answers) == 1
-    tables.look(sent(CLASSES))
+    tables.upload(sent(CLASSES))
     assert "Another fit is running" in begin(0)
     release.set()
     tables.started.thread.join()
@@ -172,16 +172,16 @@ def test_one_fit_at_a_time(monkeypatch):
 
 
 def test_a_file_that_cannot_be_read_replaces_the_table():
-    tables = Tables()
-    tables.look(sent(CLASSES))
+    tables = TableTab()
+    tables.upload(sent(CLASSES))
     with pytest.raises(ValueError, match="empty"):
-        tables.look(sent(""))
-    assert tables.look({}) == {"columns": []}
+        tables.upload(sent(""))
+    assert tables.upload({}) == {"columns": []}
 
 
 def test_a_fit_that_fails_says_why():
-    tables = Tables()
-    tables.look(sent("a,b\n1,2\n1,3\n1,2\n1,5\n1,6\n"))
+    tables = TableTab()
+    tables.upload(sent("a,b\n1,2\n1,3\n1,2\n1,5\n1,6\n"))
     told = learnt(tables, inputs=["a"], outputs=["b"])
     assert told == {
         "state": "failed",
@@ -190,6 +190,6 @@ def test_a_fit_that_fails_says_why():
 
 
 def test_plain_values():
-    assert plain({"a": np.array([1.0, np.nan]), "b": {"x", "w"}, 3: np.float64("inf")}) == {
+    assert to_json_types({"a": np.array([1.0, np.nan]), "b": {"x", "w"}, 3: np.float64("inf")}) == {
         "a": [1.0, None], "b": ["w", "x"], "3": None,
     }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ... import __version__
-from .compile import ahead
+from .compile import compile_loops
 from .demo import demo
 from .fetch import fetch
 from .fit import fit
@@ -18,6 +18,6 @@ def main() -> None:
     """Predict images, curves, words, rankings, label sets and graphs with kernels."""
 
 
-for command in (fit, predict, evaluate, info, demo, fetch, ahead):
+for command in (fit, predict, evaluate, info, demo, fetch, compile_loops):
     command.short_help = (command.help or "").split("\n\n")[0].replace("\n", " ")  # never cut
     main.add_command(command)

@@ -1,4 +1,4 @@
-"""``mercer compile``: compile everything ahead of the first fit."""
+"""``mercer compile``: compile all loops before the first fit."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import click
 
-from .terminal import one_sentence
+from .terminal import report_errors
 
 
-def _fit_transducers() -> None:
-    """Fit transducers on a few pairs, without and with context."""
+def _compile_transducers() -> None:
+    """Compile the loops of `SequenceTransducer` by fits on six pairs."""
     from ...sequences import SequenceTransducer
 
     X = ["ab", "ba", "aab", "bba", "abab", "b"]
@@ -19,16 +19,16 @@ def _fit_transducers() -> None:
     SequenceTransducer().fit(X, y, context=labels).predict(X, context=labels)
 
 
-def _fit_chain_model() -> None:
-    """Fit a chain model on three short sequences."""
+def _compile_chain_model() -> None:
+    """Compile the loops of `MaxMarginMarkovNetwork` by a fit on three short sequences."""
     from ...sequences import MaxMarginMarkovNetwork
 
     X = [[[0.0], [1.0]], [[1.0], [0.0], [1.0]], [[0.0], [0.0]]]
     MaxMarginMarkovNetwork().fit(X, [[0, 1], [1, 0, 1], [0, 0]]).predict(X)
 
 
-def _evaluate_string_kernels() -> None:
-    """Evaluate the string kernels, and decode strings by n-grams."""
+def _compile_string_kernels() -> None:
+    """Compile the loops of string kernels and of the n-gram decoder on four strings."""
     from ... import KernelDependency
     from ...decoders import NGramPath
     from ...kernels import Spectrum, Subsequences, WeightedDegree
@@ -40,8 +40,8 @@ def _evaluate_string_kernels() -> None:
     KernelDependency(kernel, kernel, decoder=NGramPath(bonus=0.1)).fit(X, y).predict(X)
 
 
-def _decode_rankings() -> None:
-    """Fit and decode rankings of nine labels."""
+def _compile_ranking_decoder() -> None:
+    """Compile the loops that decode rankings, by a fit on rankings of nine labels."""
     import numpy as np
 
     from ... import KernelDependency
@@ -52,25 +52,25 @@ def _decode_rankings() -> None:
     KernelDependency(RBF(1.0), Kendall()).fit(X, y).predict(X)
 
 
-PARTS: dict[str, Callable[[], None]] = {
-    "strings to strings": _fit_transducers,
-    "chains": _fit_chain_model,
-    "string kernels": _evaluate_string_kernels,
-    "rankings": _decode_rankings,
+COMPILERS: dict[str, Callable[[], None]] = {
+    "strings to strings": _compile_transducers,
+    "chains": _compile_chain_model,
+    "string kernels": _compile_string_kernels,
+    "rankings": _compile_ranking_decoder,
 }
-"""Functions with small fits that compile the loops of each part, by the name of the part."""
+"""The functions that compile the loops of one part of the package, by the name of the part."""
 
 
 @click.command("compile")
-@one_sentence
-def ahead() -> None:
-    """Compile everything that a first fit compiles, once in this environment."""
+@report_errors
+def compile_loops() -> None:
+    """Compile everything that a first fit compiles, so that later fits start at once."""
     import time
 
     from ..._base.loops import notice
 
     notice.printed = True  # the lines below say what happens
-    for name, fit in PARTS.items():
+    for name, fit in COMPILERS.items():
         start = time.perf_counter()
         fit()
         click.echo(f"{name}: {time.perf_counter() - start:.1f} s")

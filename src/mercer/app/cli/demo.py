@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .terminal import one_sentence
+from .terminal import report_errors
 
 
 @click.command()
@@ -17,7 +17,7 @@ from .terminal import one_sentence
     help="Port on this machine; 0 chooses a free one.",
 )
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")  # fmt: skip
-@one_sentence
+@report_errors
 def demo(table: str | None, port: int, no_browser: bool) -> None:
     """Serve a web page: complete digits, read words, learn from your own table.
 

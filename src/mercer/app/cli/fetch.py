@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
-from .terminal import one_sentence, spinner
+from .terminal import report_errors, spinner
 
 
 @click.command()
 @click.argument("names", nargs=-1)
-@one_sentence
+@report_errors
 def fetch(names: tuple[str, ...]) -> None:
     """Download data sets into the folder MERCER_DATA (by default a cache), and check them.
 
@@ -24,7 +26,7 @@ def fetch(names: tuple[str, ...]) -> None:
         click.echo(f"Download:    {', '.join(sorted(datasets.FETCHABLE))}")
         click.echo("Yourself:")
         for name in BY_HAND:
-            click.echo(f"  {name}: {_state(getattr(datasets, f'load_{name}'))}")
+            click.echo(f"  {name}: {_availability(getattr(datasets, f'load_{name}'))}")
         return
     for name in names:
         with spinner(f"fetching {name}"):
@@ -33,10 +35,10 @@ def fetch(names: tuple[str, ...]) -> None:
             click.echo(path)
 
 
-def _state(load: object) -> str:
-    """Return "is present." or the reason why a data set cannot be loaded by `load`."""
+def _availability(load: Callable[[], object]) -> str:
+    """Return "is present." if `load` succeeds, and the message of its error if not."""
     try:
-        load()  # type: ignore[operator]
+        load()
     except (OSError, ValueError) as problem:
         return str(problem)
     return "is present."

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from .options import FRACTION, SECONDS, data, table_of, with_reading_options
+from .options import FRACTION, SECONDS, data, read_table, with_reading_options
 from .out import STDOUT, check_model_out, check_report_out, write_file
-from .terminal import facts_of, one_sentence, show_columns, show_facts, to_stdout, verdict
+from .terminal import report_errors, score_line, show_columns, show_facts, summary_of, to_stdout
 
-LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
+MODEL_OPTIONS = ("scoring", "coverage", "time_limit", "preset", "random_state")
 """Options that are passed on to `AutoDependency` as parameters."""
 
 
@@ -79,7 +79,7 @@ LEARNING = ("scoring", "coverage", "time_limit", "preset", "random_state")
     help="File for the model; - for standard output.",
 )
 @with_reading_options
-@one_sentence
+@report_errors
 def fit(
     data: str,
     inputs: tuple,
@@ -92,7 +92,7 @@ def fit(
     out: Path,
     drop_missing: bool,
     as_json: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Learn some columns of DATA from others, and save the model.
 
@@ -108,30 +108,32 @@ def fit(
     if report is not None:
         check_report_out(report, data, str(out))
         check_installed()
-    learning = {name: how.pop(name) for name in LEARNING}
-    table = table_of(data, **how)
+    parameters = {name: options.pop(name) for name in MODEL_OPTIONS}
+    table = read_table(data, **options)
     others = (name and table.names([name])[0] for name in (groups, identity))
     columns = list(inputs) or None, list(outputs) or None, *others
-    model = AutoDependency(*columns, **learning, verbose=True)
-    table = _with_kinds(model, table, spaces, input_space, drop_missing)
+    model = AutoDependency(*columns, **parameters, verbose=True)
+    table = _choose_columns(model, table, spaces, input_space, drop_missing)
     model.fit(table)
     model.verbose = False
     to_stderr = out == STDOUT
-    write_file(out, partial(_save, model, out))
+    write_file(out, partial(_save_model, model, out))
     if report is not None:
         write_file(report, lambda: model.report(report))
     if not as_json:
         show_columns(model, table.columns, err=to_stderr)
-    facts = {"read as": table.read_as} | facts_of(model, as_json)
+    facts = {"read as": table.read_as} | summary_of(model, as_json)
     facts |= {"seconds": round(model.seconds_, 2), "model": str(out)}
     facts |= {} if report is None else {"report": str(report)}
     show_facts(facts, table.source, as_json, err=to_stderr)
     if not as_json:
-        click.echo(verdict(model), err=to_stderr)
+        click.echo(score_line(model), err=to_stderr)
 
 
-def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool) -> Any:
-    """Set the columns of a model and their kinds; return the table of those columns."""
+def _choose_columns(
+    model: Any, table: Any, spaces: tuple, input_space: str | None, drop: bool
+) -> Any:
+    """Set the inputs and the output of a model by the options; return the columns it uses."""
     from ...auto.kinds.guess import with_guesses
 
     outputs = model._output_names(table)
@@ -154,8 +156,8 @@ def _with_kinds(model: Any, table: Any, spaces: tuple, input_space: str | None, 
     return replace(table, columns={n: cells for n, cells in table.columns.items() if n in kept})
 
 
-def _save(model: Any, out: Path) -> None:
-    """Write the model to a file, or to standard output."""
+def _save_model(model: Any, out: Path) -> None:
+    """Write the model to the file `out`, or to standard output."""
     from ...persistence import save
 
     if out != STDOUT:

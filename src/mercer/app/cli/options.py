@@ -15,8 +15,8 @@ import click
 FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "npz", "xlsx")
 
 
-class Number(click.FloatRange):
-    """A finite number in a range."""
+class FiniteNumber(click.FloatRange):
+    """Type of command-line values that are finite numbers in a range."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Convert a command-line value to a finite number in the range, or fail with a message."""
@@ -26,11 +26,11 @@ class Number(click.FloatRange):
         return number
 
 
-FRACTION = Number(0, 1, min_open=True, max_open=True)
-SECONDS = Number(0, min_open=True)
+FRACTION = FiniteNumber(0, 1, min_open=True, max_open=True)
+SECONDS = FiniteNumber(0, min_open=True)
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
 data = click.argument("data", type=FILE)
-model_file = click.argument("model", type=FILE)
+model_argument = click.argument("model", type=FILE)
 as_json = click.option(
     "--json", "as_json", is_flag=True, help="Write JSON to standard output, for scripts."
 )
@@ -61,27 +61,27 @@ def with_reading_options(command: Callable) -> Callable:
     return reduce(lambda command, option: option(command), reversed(READING), command)
 
 
-def table_of(data: str, missing: tuple[str, ...], separator: str | None, **how: Any) -> Any:
+def read_table(data: str, missing: tuple[str, ...], separator: str | None, **options: Any) -> Any:
     """Read the table in the file `data` according to the command-line options."""
     from ...tables import read
 
     separator = "\t" if separator in ("\\t", "tab") else separator
     if separator is not None and len(separator) != 1:
         raise ValueError(f"--separator must be one character, got {separator!r}.")
-    return read(data, missing=missing or None, separator=separator, **how)
+    return read(data, missing=missing or None, separator=separator, **options)
 
 
-def as_learnt(model: Any, how: dict[str, Any]) -> dict[str, Any]:
-    """Return the reading options `how`, with the training texts for empty cells by default."""
-    return how | {"missing": how["missing"] or model.missing_}
+def with_missing_of_model(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return reading options with the texts for empty cells; by default those of training."""
+    return options | {"missing": options["missing"] or model.missing_}
 
 
-def model_of(path: str) -> Any:
+def load_model(path: str) -> Any:
     """Load the model in the file `path`; "-" is standard input."""
     from ... import AutoDependency
     from ...persistence import load
 
-    model = load(path) if path != "-" else _from_stdin(load)
+    model = load(path) if path != "-" else _load_from_stdin(load)
     if not isinstance(model, AutoDependency):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which has no named columns: use it in Python "
@@ -92,8 +92,8 @@ def model_of(path: str) -> Any:
     return model
 
 
-def _from_stdin(load: Callable[[Path], Any]) -> Any:
-    """Load a model from standard input with `load`, by way of a temporary file."""
+def _load_from_stdin(load: Callable[[Path], Any]) -> Any:
+    """Load a model from standard input: write it to a temporary file, and call `load` on it."""
     if sys.stdin is None:
         raise ValueError("standard input is closed: name a file.")
     with TemporaryDirectory() as folder:
@@ -105,9 +105,9 @@ def _from_stdin(load: Callable[[Path], Any]) -> Any:
             raise ValueError(str(problem).replace(str(file), "standard input")) from None
 
 
-def model_and_table(model: str, data: str, how: dict[str, Any]) -> tuple[Any, Any]:
+def load_model_and_table(model: str, data: str, options: dict[str, Any]) -> tuple[Any, Any]:
     """Load the model in the file `model`, and read the table in the file `data`."""
     if model == data == "-":
         raise ValueError("only one of MODEL and DATA can be standard input.")
-    learnt = model_of(model)
-    return learnt, table_of(data, **as_learnt(learnt, how))
+    learnt = load_model(model)
+    return learnt, read_table(data, **with_missing_of_model(learnt, options))

@@ -12,7 +12,7 @@ from ..._base.errors import require
 from ..._base.files import ARCHIVE_ERRORS
 
 STDOUT = Path("-")
-REPORT = b"<title>mercer"
+REPORT_MARK = b"<title>mercer"
 """Text that every report contains near its start."""
 
 
@@ -27,7 +27,7 @@ def check_out(out: Path, *read: str) -> None:
             f"{out.parent} is not a folder, or is a broken link: create it first, or choose "
             "another place with -o."
         )
-    if out.is_file() and any(_is_same(out, source) for source in read):
+    if out.is_file() and any(_is_same_file(out, source) for source in read):
         raise ValueError(
             f"{out} is the file that is read and would be overwritten: name another file with -o."
         )
@@ -37,7 +37,7 @@ def check_model_out(out: Path, *read: str) -> None:
     """Raise an error if a model cannot be written to `out`; it may replace only a model."""
     check_out(out, *read)
     if _has_content(out) and not _is_model(out):
-        raise _not_replaced(out, "mercer model", "-o")
+        raise _wrong_kind_error(out, "mercer model", "-o")
 
 
 def check_table_out(out: Path, *read: str) -> None:
@@ -59,16 +59,16 @@ def check_report_out(out: Path, *read: str) -> None:
     require("jinja2", "plots")
     require("matplotlib", "plots")
     if str(out) in read or (_has_content(out) and not _is_report(out)):
-        raise _not_replaced(out, "mercer report", "--report")
+        raise _wrong_kind_error(out, "mercer report", "--report")
 
 
 def _has_content(out: Path) -> bool:
-    """Return whether a path is a file that is not empty."""
+    """Return whether `out` is a file that is not empty."""
     return out.is_file() and out.stat().st_size > 0
 
 
-def _not_replaced(out: Path, wanted: str, option: str) -> ValueError:
-    """Return the error that `out` exists and is another kind of file than the one to write."""
+def _wrong_kind_error(out: Path, wanted: str, option: str) -> ValueError:
+    """Return the error that `out` exists and is not of the kind of file that is written."""
     return ValueError(
         f"{out} exists and is not a {wanted}, so it is not replaced: name another file with "
         f"{option}, or delete it first."
@@ -76,7 +76,7 @@ def _not_replaced(out: Path, wanted: str, option: str) -> ValueError:
 
 
 def write_file(out: Path, write: Callable[[], object]) -> None:
-    """Call `write`; turn an OS error into one that names the file `out`, which is unchanged."""
+    """Call `write`; replace its OS error by a `ValueError` that names the file `out`."""
     try:
         write()
     except BrokenPipeError:
@@ -87,8 +87,8 @@ def write_file(out: Path, write: Callable[[], object]) -> None:
         raise ValueError(f"{out} cannot be written: {why}.{kept}") from None
 
 
-def _is_same(out: Path, source: str) -> bool:
-    """Return whether the paths `out` and `source` are the same file."""
+def _is_same_file(out: Path, source: str) -> bool:
+    """Return whether `out` is the file `source`; for "-", whether it is standard input."""
     if source == "-":
         try:
             return os.path.samestat(os.fstat(sys.stdin.fileno()), out.stat())
@@ -115,6 +115,6 @@ def _is_report(path: Path) -> bool:
     """Return whether a file is a report of mercer."""
     try:
         with open(path, "rb") as file:
-            return REPORT in file.read(500)
+            return REPORT_MARK in file.read(500)
     except OSError:
         return False

@@ -10,14 +10,21 @@ from typing import Any
 
 import click
 
-from .options import FRACTION, data, model_and_table, model_file, model_of, with_reading_options
+from .options import (
+    FRACTION,
+    data,
+    load_model,
+    load_model_and_table,
+    model_argument,
+    with_reading_options,
+)
 from .options import as_json as json_option
 from .out import STDOUT, check_table_out, write_file
-from .terminal import facts_of, one_sentence, show_facts, spinner, to_stdout
+from .terminal import report_errors, show_facts, spinner, summary_of, to_stdout
 
 
 @click.command()
-@model_file
+@model_argument
 @data
 @click.option("--top", type=click.IntRange(1), help="Write the best TOP outputs and their scores.")
 @click.option(
@@ -33,7 +40,7 @@ from .terminal import facts_of, one_sentence, show_facts, spinner, to_stdout
     help="File for the predictions, in the format of its suffix; standard output (CSV) by default.",
 )
 @with_reading_options
-@one_sentence
+@report_errors
 def predict(
     model: str,
     data: str,
@@ -43,7 +50,7 @@ def predict(
     out: Path | None,
     drop_missing: bool,
     as_json: bool,
-    **how: Any,
+    **options: Any,
 ) -> None:
     """Predict the output of every row of DATA by a saved MODEL.
 
@@ -55,13 +62,13 @@ def predict(
     check_table_out(to, model, data)
     if top is not None and coverage is not None:
         raise ValueError("--top and --coverage cannot be combined: use one of them.")
-    learnt, table = model_and_table(model, data, how)
+    learnt, table = load_model_and_table(model, data, options)
     if probabilities and learnt.outputs_.kind_ not in ("class", "labels"):
         raise ValueError("--probabilities requires classes or label sets as outputs.")
     if drop_missing:
         table = table.filled(table.names(list(learnt.inputs_.kinds_)), drop=True)
     with spinner(f"predicting {len(table)} rows"):
-        rows = _predicted(learnt, table, top, coverage, probabilities)
+        rows = _prediction_rows(learnt, table, top, coverage, probabilities)
     if to != STDOUT:
         write_file(to, partial(write, rows, to))
         return
@@ -70,30 +77,30 @@ def predict(
 
 
 @click.command()
-@model_file
+@model_argument
 @data
 @with_reading_options
-@one_sentence
-def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **how: Any) -> None:
+@report_errors
+def evaluate(model: str, data: str, drop_missing: bool, as_json: bool, **options: Any) -> None:
     """Compare the predictions of a saved MODEL with the outputs in DATA."""
-    learnt, table = model_and_table(model, data, how)
+    learnt, table = load_model_and_table(model, data, options)
     if drop_missing:
         table = table.filled(table.names(list(learnt.spaces_)), drop=True)
     with spinner(f"predicting {len(table)} rows"):
         measures = learnt.evaluate(table)
-    _note_unseen(learnt, table)
+    _warn_of_unseen_labels(learnt, table)
     show_facts({"rows": len(table), **measures}, table.source, as_json)
 
 
 @click.command()
-@model_file
+@model_argument
 @json_option
-@one_sentence
+@report_errors
 def info(model: str, as_json: bool) -> None:
     """Show the columns, the chosen kernels and the score of a saved MODEL."""
-    learnt = model_of(model)
+    learnt = load_model(model)
     try:
-        facts = facts_of(learnt, as_json)
+        facts = summary_of(learnt, as_json)
     except Exception as problem:  # a damaged file can contain anything
         raise ValueError(
             f"{model} is damaged: its summary cannot be shown ({problem!s:.100}). Save the model "
@@ -102,7 +109,7 @@ def info(model: str, as_json: bool) -> None:
     show_facts(facts, model, as_json)
 
 
-def _note_unseen(model: Any, table: Any) -> None:
+def _warn_of_unseen_labels(model: Any, table: Any) -> None:
     """Warn about labels in the output columns of the table that the model cannot predict."""
     if model.outputs_.kind_ not in ("class", "labels") or len(model.outputs_.columns_) > 1:
         return
@@ -117,10 +124,10 @@ def _note_unseen(model: Any, table: Any) -> None:
         )  # fmt: skip
 
 
-def _predicted(
+def _prediction_rows(
     model: Any, table: Any, top: int | None, coverage: float | None, probabilities: bool
 ) -> list[dict]:
-    """Return the rows of the table with columns of predictions; input arrays are left out."""
+    """Return the cells and predictions of each row as dictionaries, without input arrays."""
     import numpy as np
 
     kept = [n for n, cells in table.columns.items() if not isinstance(cells[0], np.ndarray)]
@@ -128,7 +135,7 @@ def _predicted(
     if not kept:
         given = [{"line": line} for line in table.lines]
     if top is not None:
-        new = [_ranked(model, ranked) for ranked in model.predict_top(table, top)]
+        new = [_ranked_rows(model, ranked) for ranked in model.predict_top(table, top)]
     else:
         predicted = model.predict(table)
         columns = {f"predicted {name}": predicted[name] for name in model.outputs_.columns_}
@@ -147,8 +154,8 @@ def _predicted(
     ]
 
 
-def _ranked(model: Any, ranked: list) -> list[dict]:
-    """Return one row with rank and score for each (output, score) pair of `ranked`."""
+def _ranked_rows(model: Any, ranked: list) -> list[dict]:
+    """Return a row with rank, score and output for each (output, score) pair of `ranked`."""
     names = model.outputs_.columns_
     return [
         {"rank": i + 1, "score": score}
@@ -158,7 +165,7 @@ def _ranked(model: Any, ranked: list) -> list[dict]:
 
 
 def _check_finite(predicted: list[list[dict]], table: Any) -> None:
-    """Raise an error that names the first row whose prediction is not finite."""
+    """Raise an error that names the first row of the table with a prediction that is not finite."""
     import numpy as np
 
     for i, cells in enumerate(predicted):
@@ -172,6 +179,6 @@ def _check_finite(predicted: list[list[dict]], table: Any) -> None:
 
 
 def _free_name(name: str, row: dict) -> str:
-    """Return `name`, changed if needed so that it is not a column of the row."""
+    """Return `name`, with a number such as " (2)" if the row already has a cell of that name."""
     others = (f"{name} ({number})" for number in count(2))
     return next(free for free in chain([name], others) if free not in row)

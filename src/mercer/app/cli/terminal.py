@@ -17,7 +17,7 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\u
 """Control characters, marks that change the direction of writing, and lone surrogates."""
 
 
-def shown(text: Any, keep: str = "") -> str:
+def escape_controls(text: Any, keep: str = "") -> str:
     r"""Return a text with control characters as escapes such as `\x1b`, except those in `keep`."""
     return UNSAFE.sub(lambda m: m[0] if m[0] in keep else _escaped(m[0]), str(text))
 
@@ -38,13 +38,13 @@ OPTIONS = {
 }
 
 
-def with_options(sentence: str) -> str:
+def with_option_names(sentence: str) -> str:
     """Replace the argument names in a message by the options of the command line.
 
     Examples
     --------
-    >>> from mercer.app.cli.terminal import with_options
-    >>> with_options("pass encoding='cp1252'.")
+    >>> from mercer.app.cli.terminal import with_option_names
+    >>> with_option_names("pass encoding='cp1252'.")
     "pass --encoding 'cp1252'."
     """
     for argument, option in OPTIONS.items():
@@ -52,14 +52,14 @@ def with_options(sentence: str) -> str:
     return ARGUMENT.sub(r"--\1 \2", sentence)
 
 
-def one_sentence(command: Callable) -> Callable:
+def report_errors(command: Callable) -> Callable:
     """Decorate a command so that an expected error ends it with a sentence, not a traceback."""
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _note
+                warnings.showwarning = _print_warning
                 command(*args, **kwargs)
         except BrokenPipeError:
             raise  # `mercer predict … | head`: click ends quietly
@@ -68,18 +68,18 @@ def one_sentence(command: Callable) -> Callable:
             raise click.exceptions.Exit(130) from None  # as a shell reports Ctrl-C
         except MemoryError as problem:
             why = str(problem) or "not enough memory: use fewer rows or shorter texts."
-            raise click.ClickException(shown(why)) from None
+            raise click.ClickException(escape_controls(why)) from None
         except RecursionError:
             raise click.ClickException("a value is nested too deeply to be read.") from None
         except (ValueError, TypeError, ImportError, ArithmeticError, OSError) as problem:
-            raise click.ClickException(shown(with_options(str(problem)))) from None
+            raise click.ClickException(escape_controls(with_option_names(str(problem)))) from None
 
     return run
 
 
-def _note(message: Any, *_: Any, **__: Any) -> None:
+def _print_warning(message: Any, *_: Any, **__: Any) -> None:
     """Print a warning as one sentence; the signature is that of `warnings.showwarning`."""
-    click.echo(f"Note: {shown(message)}", err=True)
+    click.echo(f"Note: {escape_controls(message)}", err=True)
 
 
 def spinner(what: str) -> Any:
@@ -90,7 +90,7 @@ def spinner(what: str) -> Any:
 
 
 def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = False) -> None:
-    """Print a dictionary as a table with two columns, or as JSON."""
+    """Print a dictionary as a table of names and values, or as JSON."""
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=not _is_safe(facts)), err=err)
         return
@@ -99,14 +99,14 @@ def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = Fal
 
 
 def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: Any) -> None:
-    """Print rows of cells as a table with the column titles `head`, control characters escaped."""
+    """Print rows of cells as a table with the column titles `head`; escape control characters."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text  # a string such as [red] would be parsed as markup
 
-    table = Table(*head, title=Text(shown(title)) if title else None, **how)
+    table = Table(*head, title=Text(escape_controls(title)) if title else None, **how)
     for row in rows:
-        table.add_row(*(Text(shown(cell)) for cell in row))
+        table.add_row(*(Text(escape_controls(cell)) for cell in row))
     Console(file=sys.stderr if err else sys.stdout).print(table)
 
 
@@ -124,21 +124,21 @@ def to_stdout(data: bytes, binary: bool = False) -> None:
     elif binary:
         raise ValueError("a terminal cannot show this: name a file with -o, or pipe it on.")
     else:
-        click.echo(shown(data.decode(), keep="\n\t"), nl=False)
+        click.echo(escape_controls(data.decode(), keep="\n\t"), nl=False)
     sys.stdout.flush()
 
 
-MOST = 20
+MOST_COLUMNS = 20
 """The largest number of columns that are listed."""
 
 
-def facts_of(model: Any, as_json: bool = False) -> dict[str, Any]:
-    """Return the summary of a model as a dictionary, with texts for a table or values for JSON."""
+def summary_of(model: Any, as_json: bool = False) -> dict[str, Any]:
+    """Return facts about a model by name: texts for a table, or values for JSON."""
     kinds, outputs = model.spaces_, model.outputs_
     inputs = [name for name in model.inputs_.kinds_ if kinds[name] != "nothing"]
     found: dict[str, Any] = {
-        "inputs": f"{', '.join(_short(inputs))} ({_kinds(model)})",
-        "output": f"{', '.join(_short(outputs.columns_))} ({outputs.kind_})",
+        "inputs": f"{', '.join(_shorten(inputs))} ({_count_kinds(model)})",
+        "output": f"{', '.join(_shorten(outputs.columns_))} ({outputs.kind_})",
         "rows": model.n_rows_,
         "chosen": model.chosen_,
         f"{model.metric_name_}, left out": model.loo_score_,
@@ -154,8 +154,8 @@ def facts_of(model: Any, as_json: bool = False) -> dict[str, Any]:
     return found | ({"baselines, left out": baselines} if baselines else {}) | notes
 
 
-def verdict(model: Any) -> str:
-    """Return one line with the left-out scores of the model and of the best baseline."""
+def score_line(model: Any) -> str:
+    """Return one line with the left-out score of the model and that of the best baseline."""
     rows = f"{model.metric_name_} of left-out rows: "
     if not model.baselines_:
         return f"{rows}mercer {model.loo_score_:.3f}"
@@ -165,18 +165,18 @@ def verdict(model: Any) -> str:
 
 
 def show_columns(model: Any, names: Iterable, err: bool) -> None:
-    """Show the role and the kind of each column, and how to change them."""
+    """Print the role and the kind of each column, and which option changes the kind."""
     from ...auto.report import column_rows
 
     rows = [tuple(row.values()) for row in column_rows(model, names)]
-    rest = len(rows) - MOST
+    rest = len(rows) - MOST_COLUMNS
     if rest > 0:
-        rows[MOST // 2 : -MOST // 2] = [("…", "", "", f"{rest} more columns")]
+        rows[MOST_COLUMNS // 2 : -MOST_COLUMNS // 2] = [("…", "", "", f"{rest} more columns")]
     show_table(rows, err, "column", "used as", "kind", "values", box=None, pad_edge=False)
     click.echo("Use --space COLUMN=KIND to change the kind of a column.", err=err)
 
 
-def _kinds(model: Any) -> str:
+def _count_kinds(model: Any) -> str:
     """Return a text with the number of input columns of each kind."""
     counts = Counter(kind for kind in model.inputs_.kinds_.values() if kind != "nothing")
     if len(counts) == 1:
@@ -184,7 +184,7 @@ def _kinds(model: Any) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
-def _short(names: list[Any]) -> list[str]:
-    """Return the names of columns as texts, with an ellipsis for the middle ones if many."""
+def _shorten(names: list[Any]) -> list[str]:
+    """Return names as texts; of more than four, the first two, an ellipsis, and the last."""
     texts = [str(name) for name in names]
     return texts if len(texts) <= 4 else [*texts[:2], "…", texts[-1]]

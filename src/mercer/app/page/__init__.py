@@ -18,13 +18,13 @@ __all__ = ["serve"]
 
 
 def serve(port: int = 0, table: str | Path | None = None) -> Server:
-    """Return a server that is bound to a port; its method `run` answers requests.
+    """Return a web server bound to a port of this machine; its method `run` serves the page.
 
     Parameters
     ----------
-    port
+    port : int, default=0
         The port on 127.0.0.1; 0 chooses a free one.
-    table
+    table : str or Path, default=None
         A file that the tab "Your table" shows first.
     """
     require("starlette", "demo")

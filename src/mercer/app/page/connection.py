@@ -13,7 +13,7 @@ CONNECTIONS = 512
 
 
 class Connection(H11Protocol):
-    """HTTP connection with a limit of time for the request and for reading the answer."""
+    """HTTP connection with time limits for the request to arrive and the response to be read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the time limit; close the oldest idle connection if there are too many."""
@@ -27,7 +27,7 @@ class Connection(H11Protocol):
             oldest.transport.abort()
 
     def _close_if_idle(self) -> None:
-        """Close the connection if no request has arrived."""
+        """Close the connection if no request has arrived on it."""
         if self.cycle is None:
             self.transport.abort()
 

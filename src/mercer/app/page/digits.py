@@ -15,37 +15,37 @@ from ...problem import Problem, Side, Want
 from ...solvers import Cache
 from ...solvers.exact import spectral
 
-KNOWN = 400
+N_TRAINING = 400
 """The number of training digits; the others are test digits that the user can select."""
-FIRST = 418
+FIRST_SHOWN = 418
 """The digit that the page shows first: a five whose upper half determines the lower one."""
 ALPHAS = tuple(np.logspace(-6, 1, 29))
 OPERATORS: dict[str, Operator] = {"identity": Identity(), "covariance": Covariance()}
 
 
-class Digits:
-    """Models of scikit-learn's digits, one for each operator, refitted as sliders move."""
+class DigitsTab:
+    """Tab of the page that completes digits by one model for each operator."""
 
     def __init__(self) -> None:
         self.upper, self.lower = load_digit_halves()
-        self.most = float(self.upper.max())
-        self.fitted = lru_cache(maxsize=32)(self._fitted)
+        self.largest_value = float(self.upper.max())
+        self.fitted = lru_cache(maxsize=32)(self._fit)
 
-    def some(self, request: dict) -> dict:
-        """Return upper halves of test digits, with the true lower halves."""
+    def random_halves(self, request: dict) -> dict:
+        """Return the upper halves of twelve random test digits, with the true lower halves."""
         seed = int(request.get("seed", 0))
         rng = np.random.default_rng(seed)
-        chosen = rng.choice(np.arange(KNOWN, len(self.upper)), 12, replace=False)
+        chosen = rng.choice(np.arange(N_TRAINING, len(self.upper)), 12, replace=False)
         if seed == 0:
-            chosen[0] = FIRST
+            chosen[0] = FIRST_SHOWN
         return {
-            "upper": (self.upper[chosen] / self.most).tolist(),
-            "lower": (self.lower[chosen] / self.most).tolist(),
+            "upper": (self.upper[chosen] / self.largest_value).tolist(),
+            "lower": (self.lower[chosen] / self.largest_value).tolist(),
         }
 
     def complete(self, request: dict) -> dict:
-        """Predict the lower half of a digit by each operator and decoder; add risks and spectra."""
-        upper = np.asarray(request["upper"], dtype=float) * self.most
+        """Return the lower half that each operator and decoder predicts for an upper half."""
+        upper = np.asarray(request["upper"], dtype=float) * self.largest_value
         if upper.shape != self.upper.shape[1:]:
             raise ValueError(
                 f"An upper half must be {self.upper.shape[1:]} pixels, got {upper.shape}."
@@ -60,12 +60,12 @@ class Digits:
         choices = {"identity": None, "covariance": None, "conditional covariance": epsilon}
         return {
             "completions": [
-                {"operator": name, **self._completed_by(name, parameter, *scales, alpha, upper)}
+                {"operator": name, **self._complete_by(name, parameter, *scales, alpha, upper)}
                 for name, parameter in choices.items()
             ]
         }
 
-    def _completed_by(
+    def _complete_by(
         self,
         operator: str,
         epsilon: float | None,
@@ -74,19 +74,21 @@ class Digits:
         alpha: float,
         upper: np.ndarray,
     ) -> dict[str, Any]:
-        """Return the predictions of one operator for an upper half, its risks and spectrum."""
+        """Return the lower halves by one operator and each decoder, with its risks and spectrum."""
         model, seen = self.fitted(operator, epsilon, scale, output_scale)
         points = model.solve(alpha).points(upper.reshape(1, -1))
         outputs, halves = model.problem.outputs, {}
         for decoder in (Candidates(), FixedPoint()):
             decoder.fit(outputs.kernel, outputs.items)
-            halves[type(decoder).__name__] = (decoder.decode(points)[0] / self.most).tolist()
+            halves[type(decoder).__name__] = (
+                decoder.decode(points)[0] / self.largest_value
+            ).tolist()
         return {"halves": halves, **seen}
 
-    def _fitted(self, name: str, epsilon: float | None, scale: float, output_scale: float) -> Any:
-        """Return the fitted model of one operator, its risks, its spectrum and its best ridge."""
+    def _fit(self, name: str, epsilon: float | None, scale: float, output_scale: float) -> Any:
+        """Fit one operator; return the model, and its risks, spectrum and best ridge by name."""
         operator = OPERATORS[name] if epsilon is None else ConditionalCovariance(epsilon)
-        X, Y = self.upper[:KNOWN], self.lower[:KNOWN]
+        X, Y = self.upper[:N_TRAINING], self.lower[:N_TRAINING]
         kernel, output_kernel = RBF(scale).fit(X), RBF(output_scale).fit(Y)
         sides = Side(kernel, kernel.check(X)), Side(output_kernel, Y)
         problem = Problem(*sides, kernel * operator)
@@ -100,7 +102,7 @@ class Digits:
 
 
 def _number_in_range(request: dict, name: str, low: float, high: float) -> float:
-    """Return the number `name` of a request; raise an error if it is not in [low, high]."""
+    """Return the number `name` of a request; raise an error unless low <= number <= high."""
     value = float(request[name])
     if not low <= value <= high:
         raise ValueError(f"{name} must be between {low} and {high}, got {value}.")

@@ -21,7 +21,7 @@ COVERAGE = 0.9
 
 
 def solve(conductivity: np.ndarray) -> np.ndarray:
-    """Solve -(a u')' = 1 on [0, 1], u = 0 at both ends, by finite volumes, at the cell centres.
+    """Return the solution u of -(a u')' = 1, u(0) = u(1) = 0, for the conductivity a of each cell.
 
     The flow between two cells is proportional to the harmonic mean of their conductivities.
     """
@@ -38,10 +38,10 @@ class FieldsTab:
     def __init__(self) -> None:
         self.points = (np.arange(POINTS) + 0.5) / POINTS
 
-    def some(self, request: dict) -> dict:
+    def random_conductivity(self, request: dict) -> dict:
         """Return a random conductivity that is not in the training data."""
         seed = int(request.get("seed", 0))
-        a = self._draw(np.random.default_rng([7, abs(seed)]), 1)[0]
+        a = self._random_log_conductivities(np.random.default_rng([7, abs(seed)]), 1)[0]
         return {"points": self.points.tolist(), "low": LOW, "high": HIGH, "a": np.exp(a).tolist()}
 
     def predict(self, request: dict) -> dict:
@@ -65,8 +65,8 @@ class FieldsTab:
 
     @cached_property
     def sets(self) -> Any:
-        """The prediction bands of a model that is fitted to simulated bars on first use."""
-        X = self._draw(np.random.default_rng(0), RUNS)
+        """The prediction bands, by `ConformalSets` fitted to simulated bars on first use."""
+        X = self._random_log_conductivities(np.random.default_rng(0), RUNS)
         Y = np.array([solve(np.exp(x)) for x in X])
         kernels = [
             RBF(scale) * operator
@@ -76,8 +76,8 @@ class FieldsTab:
         model = KernelDependencyCV(kernels, L2(self.points))
         return ConformalSets(model, coverage=COVERAGE, kind="band", random_state=0).fit(X, Y)
 
-    def _draw(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Draw n random log-conductivities: a few waves and a jump, between LOW and HIGH."""
+    def _random_log_conductivities(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """Return n log-conductivities: random cosines and a jump, clipped to the allowed range."""
         waves = np.cos(np.pi * np.outer(np.arange(6), self.points))
         a = rng.normal(size=(n, 6)) / np.arange(1, 7) @ waves
         jump = rng.normal(size=(n, 1)) * (self.points > rng.uniform(0.1, 0.9, size=(n, 1)))

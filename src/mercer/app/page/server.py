@@ -21,11 +21,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from . import connection
-from .digits import Digits
+from .digits import DigitsTab
 from .fields import FieldsTab
-from .plain import plain
-from .strings import Strings
-from .table import Tables
+from .plain import to_json_types
+from .strings import StringsTab
+from .table import TableTab
 from .words import WordsTab
 
 LARGEST = 2**22
@@ -46,7 +46,7 @@ HEADERS = [
     ("Referrer-Policy", "no-referrer"),
     ("Connection", "close"),  # so that the limits of a connection are those of a request
 ]  # fmt: skip
-INERT = {
+NO_SCRIPTS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; "
     "img-src data:"
 }
@@ -54,13 +54,13 @@ INERT = {
 
 
 class SameOrigin:
-    """Middleware that refuses requests which a browser sends on behalf of another site."""
+    """Middleware that refuses requests that a browser sends for a page of another site."""
 
     def __init__(self, app: Any):
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass a request on, or answer it with status 403."""
+        """Pass a request on to the application, or answer it with status 403."""
         headers = Headers(scope=scope)
         if headers.get("origin") in (None, f"http://{headers.get('host')}"):
             await self.app(scope, receive, send)
@@ -69,21 +69,21 @@ class SameOrigin:
             await refusal(scope, receive, send)
 
 
-class Answers:
+class TabsEndpoint:
     """Endpoint for the requests of all tabs, which takes and returns JSON objects."""
 
-    def __init__(self, tables: Tables):
-        digits, words, strings, fields = Digits(), WordsTab(), Strings(), FieldsTab()
+    def __init__(self, tables: TableTab):
+        digits, words, strings, fields = DigitsTab(), WordsTab(), StringsTab(), FieldsTab()
         self.by_path: dict[str, Callable[[dict], dict]] = {
-            "/digits/some": digits.some,
+            "/digits/some": digits.random_halves,
             "/digits/complete": digits.complete,
-            "/words/some": words.some,
+            "/words/some": words.random_words,
             "/words/read": words.read,
             "/strings/learn": strings.learn,
             "/strings/answer": strings.answer,
-            "/fields/some": fields.some,
+            "/fields/some": fields.random_conductivity,
             "/fields/predict": fields.predict,
-            "/table/look": tables.look,
+            "/table/look": tables.upload,
             "/table/fit": tables.fit,
             "/table/progress": tables.progress,
             "/table/row": tables.row,
@@ -92,7 +92,7 @@ class Answers:
         self.one_at_a_time, self.waiting = CapacityLimiter(1), 0
 
     async def __call__(self, request: Request) -> Response:
-        """Answer a question, or say in one sentence why not."""
+        """Return the JSON response to a request, or a response with an error message."""
         answer = self.by_path.get(request.url.path)
         if answer is None:
             return PlainTextResponse("Not Found", 404)
@@ -102,62 +102,68 @@ class Answers:
         except (TimeoutError, ClientDisconnect):
             return PlainTextResponse("The request did not arrive in time.", 408)
         if request.url.path not in COSTLY:
-            return await to_thread.run_sync(_answered, answer, body)
+            return await to_thread.run_sync(_call_and_respond, answer, body)
         if self.waiting >= WAITING:
-            return _problem("The page is busy with other requests: try again in a moment.", 503)
+            return _error_response(
+                "The page is busy with other requests: try again in a moment.", 503
+            )
         self.waiting += 1
         try:
-            return await to_thread.run_sync(_answered, answer, body, limiter=self.one_at_a_time)
+            return await to_thread.run_sync(
+                _call_and_respond, answer, body, limiter=self.one_at_a_time
+            )
         finally:
             self.waiting -= 1
 
 
-def _answered(answer: Callable[[dict], dict], body: bytes) -> Response:
-    """Call `answer` with the JSON object in `body`; return its result or an error as a response."""
+def _call_and_respond(answer: Callable[[dict], dict], body: bytes) -> Response:
+    """Call `answer` on the JSON object in `body`; return its result or its error as a response."""
     try:
         request = json.loads(body or b"{}")
         if not isinstance(request, dict):
             raise TypeError(f"A request must be an object, got {type(request).__name__}.")
-        return _reply(plain(answer(request)))
+        return _json_response(to_json_types(answer(request)))
     except KeyError as problem:
-        return _problem(f"The request has no {problem}.")
+        return _error_response(f"The request has no {problem}.")
     except MemoryError as problem:
-        return _problem(str(problem) or "There is not enough memory for this: send less.")
+        return _error_response(str(problem) or "There is not enough memory for this: send less.")
     except RecursionError:
-        return _problem("The request is nested too deeply: recursion is limited.")
+        return _error_response("The request is nested too deeply: recursion is limited.")
     except (ValueError, TypeError, ArithmeticError, ImportError, OSError) as problem:
-        return _problem(str(problem))
+        return _error_response(str(problem))
 
 
-def _problem(sentence: str, status: int = 400) -> Response:
+def _error_response(sentence: str, status: int = 400) -> Response:
     """Return a JSON response with an error message."""
-    return _reply({"error": sentence}, status)
+    return _json_response({"error": sentence}, status)
 
 
-def _reply(content: dict, status: int = 200) -> Response:
+def _json_response(content: dict, status: int = 200) -> Response:
     """Return a JSON response with the given content."""
     text = json.dumps(content)  # in ASCII: a lone surrogate of a table has no UTF-8
     return Response(text, status, media_type="application/json")
 
 
-def _download(make: Callable[[], bytes], media_type: str) -> Callable[[Request], Response]:
+def _download_endpoint(make: Callable[[], bytes], media_type: str) -> Callable[[Request], Response]:
     """Return an endpoint that sends the bytes that `make` returns."""
 
     def endpoint(request: Request) -> Response:
         try:
-            return Response(make(), media_type=media_type, headers=INERT)
+            return Response(make(), media_type=media_type, headers=NO_SCRIPTS)
         except (ValueError, TypeError, ImportError, OSError) as problem:
-            return PlainTextResponse(str(problem), 400, headers=INERT)
+            return PlainTextResponse(str(problem), 400, headers=NO_SCRIPTS)
 
     return endpoint
 
 
-def create_app(answers: Answers, tables: Tables) -> Starlette:
+def create_app(answers: TabsEndpoint, tables: TableTab) -> Starlette:
     """Return the web application: downloads, requests of the tabs, and the files of the page."""
     return Starlette(
         routes=[
-            Route("/table/report", _download(tables.report, "text/html")),
-            Route("/table/model", _download(tables.file, "application/octet-stream")),
+            Route("/table/report", _download_endpoint(tables.report, "text/html")),
+            Route(
+                "/table/model", _download_endpoint(tables.model_file, "application/octet-stream")
+            ),
             Route("/{tab}/{question}", answers.__call__, methods=["POST"], max_body_size=LARGEST),
             Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
         ],
@@ -173,15 +179,15 @@ class Server(uvicorn.Server):
 
     Parameters
     ----------
-    port
+    port : int, default=0
         The port on 127.0.0.1; 0 chooses a free one.
-    table
+    table : str or Path, default=None
         A file that the tab "Your table" shows first.
     """
 
     def __init__(self, port: int = 0, table: str | Path | None = None):
-        tables = Tables(table)
-        answers = Answers(tables)
+        tables = TableTab(table)
+        answers = TabsEndpoint(tables)
         self.answers = answers.by_path
         self.socket = socket.create_server(("127.0.0.1", port))
         super().__init__(

@@ -12,21 +12,21 @@ CELLS = 2_000_000
 depend."""
 
 
-class Strings:
+class StringsTab:
     """Tab of the page that learns from pasted pairs of strings."""
 
     def __init__(self) -> None:
         self.model: SequenceTransducer | None = None
 
     def learn(self, request: dict) -> dict:
-        """Fit a transducer to lines of two strings, separated by a tab, a comma or blanks."""
+        """Fit a transducer to lines of an input and an output string; return its accuracy."""
         lines = [(i, line) for i, line in enumerate(str(request["table"]).splitlines(), 1)
                  if line.strip()]  # fmt: skip
         if len(lines) > PAIRS:
             raise ValueError(
                 f"The number of lines must be between 4 and {PAIRS}, got {len(lines)}."
             )
-        pairs = [_pair(i, line) for i, line in lines]
+        pairs = [_split_line(i, line) for i, line in lines]
         if len(pairs) < 4:
             raise ValueError(
                 f"The number of lines must be between 4 and {PAIRS}, got {len(pairs)}."
@@ -51,8 +51,8 @@ class Strings:
         return {"best": [[y, float(s)] for y, s in self.model.predict_top([text], k=5)[0]]}
 
 
-def _pair(number: int, line: str) -> tuple[str, str]:
-    """Split a line into two strings; an error names the line by its number."""
+def _split_line(number: int, line: str) -> tuple[str, str]:
+    """Split a line into two strings; an error names the line by `number`."""
     for separator in ("\t", ";", ",", None):
         parts = [part.strip() for part in line.split(separator)]
         if len(parts) == 2 and all(parts):

@@ -16,7 +16,7 @@ import numpy as np
 from ... import AutoDependency, save
 from ...auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind, with_guesses
 from ...tables import BadTable, Table, read
-from .plain import plain
+from .plain import to_json_types
 
 SECONDS = 60.0
 """The time limit of a fit on the page, in seconds."""
@@ -30,18 +30,18 @@ LISTED = 12
 """The largest number of outputs of a prediction set that are listed; others are counted."""
 
 
-class Fit:
-    """A model that is being fitted in a background thread."""
+class BackgroundFit:
+    """Fit of a model that runs in a background thread."""
 
-    def __init__(self, model: AutoDependency, table: Table, dropped: int):
-        self.model, self.table, self.dropped = model, table, dropped
+    def __init__(self, model: AutoDependency, table: Table, dropped_rows: int):
+        self.model, self.table, self.dropped_rows = model, table, dropped_rows
         self.error = ""
         self.begun = time.monotonic()
-        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread = threading.Thread(target=self._fit_model, daemon=True)
         self.thread.start()
 
-    def _run(self) -> None:
-        """Fit the model; store the message if that raises an error."""
+    def _fit_model(self) -> None:
+        """Fit the model; if that raises an error, store its message in `error`."""
         try:
             self.model.fit(self.table)
         except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as problem:
@@ -53,29 +53,31 @@ class Fit:
         return self.thread.is_alive()
 
 
-class Tables:
+class TableTab:
     """Tab of the page that learns from an uploaded table: the table and the model fitted to it.
 
     Parameters
     ----------
-    path
-        A file to begin with.
+    path : str or Path, default=None
+        The file of the first table; None for no table until one is uploaded.
     """
 
     def __init__(self, path: str | Path | None = None) -> None:
-        self.table: Table | None = None if path is None else _checked(read(path))
-        self.job: Fit | None = None
-        self.started: Fit | None = None  # the last fit, also of a table that was replaced since
+        self.table: Table | None = None if path is None else _check_width(read(path))
+        self.job: BackgroundFit | None = None
+        self.started: BackgroundFit | None = None  # the last fit, also of an earlier table
         self.lock = threading.Lock()
 
-    def look(self, request: dict) -> dict:
+    def upload(self, request: dict) -> dict:
         """Read an uploaded file; return its columns, their kinds, and the first rows.
 
         Without a file, return the current table, or no columns if there is none.
         """
         if "file" in request:
             self.table = self.job = None  # also if the new file cannot be read
-            self.table = _checked(_read(str(request.get("name", "table.csv")), request["file"]))
+            self.table = _check_width(
+                _read_upload(str(request.get("name", "table.csv")), request["file"])
+            )
         if self.table is None:
             return {"columns": []}
         columns = self.table.columns
@@ -83,24 +85,26 @@ class Tables:
             "name": Path(self.table.source).name,
             "rows": len(self.table),
             "read_as": self.table.read_as,
-            "columns": [{"name": name, **_kinds(self.table, name)} for name in columns],
+            "columns": [{"name": name, **_kinds_by_role(self.table, name)} for name in columns],
             "kinds": {"input": [kind for kind in INPUTS if kind != "nothing"], "output": OUTPUTS},
-            "first": [[plain(cells[i]) for cells in columns.values()]
+            "first": [[to_json_types(cells[i]) for cells in columns.values()]
                       for i in range(min(4, len(self.table)))],
         }  # fmt: skip
 
     def fit(self, request: dict) -> dict:
-        """Start to fit the output columns on the input columns in the background."""
+        """Start a background fit of the output columns on the input columns."""
         if self.table is None:
             raise ValueError("Drop a table on the page first.")
         table = self.table
-        outputs, inputs = (table.names(_names(request, role)) for role in ("outputs", "inputs"))
+        outputs, inputs = (
+            table.names(_column_names(request, role)) for role in ("outputs", "inputs")
+        )
         if not outputs or not inputs:
             raise ValueError("Choose at least one input column and one output column.")
         both = [name for name in inputs if name in outputs]
         if both:
             raise ValueError(f"{both[0]!r} cannot be both input and output.")
-        kinds = _given_kinds(request, [*inputs, *outputs])
+        kinds = _requested_kinds(request, [*inputs, *outputs])
         unused = {name: "nothing" for name in table.columns if name not in (*inputs, *outputs)}
         chosen = {name: kinds[name] for name in outputs if name in kinds}
         filled = table.filled(outputs, drop=True)
@@ -114,11 +118,11 @@ class Tables:
         with self.lock:
             if self.started is not None and self.started.running:
                 raise ValueError("Another fit is running: wait until it has ended.")
-            self.job = self.started = Fit(model, filled, len(table) - len(filled))
+            self.job = self.started = BackgroundFit(model, filled, len(table) - len(filled))
         return {"rows": len(filled)}
 
     def progress(self, request: dict) -> dict:
-        """Return the seconds that the fit has taken and, when it has ended, its results."""
+        """Return the seconds that the fit has taken, and its results once it has ended."""
         job = self.job
         if job is None:
             return {"state": "none"}
@@ -134,7 +138,7 @@ class Tables:
             "score": model.loo_score_,
             "baselines": dict(model.baselines_),
             "rows": model.n_rows_,
-            "left_out": job.dropped,
+            "left_out": job.dropped_rows,
             "seconds": model.seconds_,
             "form": [{"name": name, "kind": kind,
                       "values": model.inputs_.values_.get(name, [])[:CHOICES]}
@@ -143,43 +147,46 @@ class Tables:
 
     def row(self, request: dict) -> dict:
         """Return the inputs and the outputs of one row of the table, to fill the form."""
-        job = self._fitted()
+        job = self._finished_fit()
         number = int(request.get("number", 0)) % len(job.table)
-        cells = {name: plain(cells[number]) for name, cells in job.table.columns.items()}
+        cells = {name: to_json_types(cells[number]) for name, cells in job.table.columns.items()}
         inputs = {name: cells[name] for name in job.model.inputs_.kinds_}
         truth = {str(name): cells[name] for name in job.model.outputs_.columns_}
         return {"number": number, "inputs": inputs, "truth": truth}
 
     def predict(self, request: dict) -> dict:
         """Return the prediction for the values of the form, with a prediction set."""
-        model = self._fitted().model
+        model = self._finished_fit().model
         given = request["row"]
         if not isinstance(given, dict):
             raise ValueError("A row must be an object from column names to cells.")
-        row = {name: [_cell(given.get(name), kind)] for name, kind in model.inputs_.kinds_.items()}
-        return answer_of(model, row)
+        row = {
+            name: [_parse_entry(given.get(name), kind)]
+            for name, kind in model.inputs_.kinds_.items()
+        }
+        return prediction_for_page(model, row)
 
     def report(self) -> bytes:
-        """Return the report of the model as an HTML file."""
+        """Return the HTML report of the model as bytes."""
         with TemporaryDirectory() as folder:
-            return self._fitted().model.report(Path(folder) / "report.html").read_bytes()
+            return self._finished_fit().model.report(Path(folder) / "report.html").read_bytes()
 
-    def file(self) -> bytes:
-        """Return the model as a file for `mercer.load`."""
+    def model_file(self) -> bytes:
+        """Return the model as the bytes of a file for `mercer.load`."""
         with TemporaryDirectory() as folder:
-            return save(self._fitted().model, Path(folder) / "model.mercer").read_bytes()
+            return save(self._finished_fit().model, Path(folder) / "model.mercer").read_bytes()
 
-    def _fitted(self) -> Fit:
+    def _finished_fit(self) -> BackgroundFit:
         """Return the finished fit; raise an error if there is none or if it failed."""
         if self.job is None or self.job.running or self.job.error:
             raise ValueError("There is no model yet: fit one first.")
         return self.job
 
 
-def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
-    """Return the prediction for one row: the output, the best five, and the prediction set."""
+def prediction_for_page(model: AutoDependency, row: dict[Any, list]) -> dict:
+    """Return the prediction for one row as JSON: the output, the best five, and the set."""
     kind = model.outputs_.kind_
-    output = {str(name): plain(cells[0]) for name, cells in model.predict(row).items()}
+    output = {str(name): to_json_types(cells[0]) for name, cells in model.predict(row).items()}
     answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
     if kind in ("number", "curve", "image"):
         if model.coverage is not None:
@@ -190,32 +197,36 @@ def answer_of(model: AutoDependency, row: dict[Any, list]) -> dict:
             ]
         return answer
     try:
-        answer["top"] = [[_text(y), plain(score)] for y, score in model.predict_top(row, k=5)[0]]
+        answer["top"] = [
+            [_format_output(y), to_json_types(score)] for y, score in model.predict_top(row, k=5)[0]
+        ]
     except (ValueError, TypeError):
         pass  # the decoder has one answer for each input
     if model.coverage is not None and "sets_" in vars(model):
-        members = _members(model, row)
+        members = _texts_of_set(model, row)
         answer["set"], answer["members"] = members[:LISTED], len(members)
     return answer
 
 
 def _band_end(ends: list) -> Any:
-    """Return one end of a prediction band: a list of numbers, or the array of a single column."""
-    return plain(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
+    """Return the lower or the upper end of a prediction band, in types that JSON supports."""
+    return to_json_types(ends[0] if len(ends) == 1 and np.ndim(ends[0]) else ends)
 
 
-def _members(model: AutoDependency, row: dict[Any, list]) -> list[str]:
+def _texts_of_set(model: AutoDependency, row: dict[Any, list]) -> list[str]:
     """Return the outputs in the prediction set of a row, as texts."""
     found = model.predict_set(row)
     columns = {name: cells[0] for name, cells in found.items() if name != model.id}
     if model.outputs_.kind_ == "labels":
-        return [f"{name.partition(' ')[0]}: {_text(cell)}" for name, cell in columns.items()]
+        return [
+            f"{name.partition(' ')[0]}: {_format_output(cell)}" for name, cell in columns.items()
+        ]
     if model.outputs_.kind_ == "record":
-        return [f"{name}: {_text(cell)}" for name, cell in columns.items()]
-    return [_text(y) for y in next(iter(columns.values()))]
+        return [f"{name}: {_format_output(cell)}" for name, cell in columns.items()]
+    return [_format_output(y) for y in next(iter(columns.values()))]
 
 
-def _read(name: str, encoded: Any) -> Table:
+def _read_upload(name: str, encoded: Any) -> Table:
     """Read the table in a base64-encoded file; special characters in its name are replaced."""
     try:
         data = base64.b64decode(str(encoded), validate=True)
@@ -225,7 +236,7 @@ def _read(name: str, encoded: Any) -> Table:
     return read(safe, data=data)
 
 
-def _checked(table: Table) -> Table:
+def _check_width(table: Table) -> Table:
     """Return the table; raise an error if it has too many columns for the page."""
     if len(table.columns) > COLUMNS:
         raise BadTable(
@@ -235,24 +246,24 @@ def _checked(table: Table) -> Table:
     return table
 
 
-def _names(request: dict, role: str) -> list[str]:
-    """Return the list of column names under the key `role` of a request, after a type check."""
+def _column_names(request: dict, role: str) -> list[str]:
+    """Return the column names under the key `role` of a request; raise an error for others."""
     names = request[role]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{role} must be a list of column names.")
     return names
 
 
-def _given_kinds(request: dict, used: list) -> dict[Any, str]:
-    """Return the kinds that a request gives for the columns in `used`."""
+def _requested_kinds(request: dict, used: list) -> dict[Any, str]:
+    """Return the kinds that a request sets for columns in `used`, by column name."""
     kinds = request.get("kinds", {})
     if not isinstance(kinds, dict) or not all(isinstance(kind, str) for kind in kinds.values()):
         raise ValueError("kinds must be an object from column names to kinds.")
     return {name: kinds[name] for name in used if kinds.get(name)}
 
 
-def _kinds(table: Table, name: Any) -> dict[str, str]:
-    """Return the kind of a column as input and as output, or the reason why it has no kind."""
+def _kinds_by_role(table: Table, name: Any) -> dict[str, str]:
+    """Return the kind of a column as input and as output; an error message if it has none."""
     kinds = {}
     for role, kind in (("input", input_kind), ("output", lambda t, n: output_kind(t, [n]))):
         try:
@@ -262,8 +273,8 @@ def _kinds(table: Table, name: Any) -> dict[str, str]:
     return kinds
 
 
-def _cell(value: Any, kind: str) -> Any:
-    """Convert an entry of the page's form to a table cell; blank is None, labels are split."""
+def _parse_entry(value: Any, kind: str) -> Any:
+    """Convert an entry of the page's form to a table cell: None for a blank, a list for labels."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if kind == "labels" and isinstance(value, str):
@@ -273,9 +284,9 @@ def _cell(value: Any, kind: str) -> Any:
     return value
 
 
-def _text(output: Any) -> str:
-    """Return an output as text for the page."""
-    value = plain(output)
+def _format_output(output: Any) -> str:
+    """Return an output as text, with the values of lists and records separated by dots."""
+    value = to_json_types(output)
     if isinstance(value, dict):
         return " · ".join(f"{name}: {cell}" for name, cell in value.items())
     return " · ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -30,33 +30,33 @@ class WordsTab:
             images, words, folds = load_ocr_words()
             return images, words, folds == 0, "Words written by people (the OCR data set)."
         except (DataNotFound, WrongData):
-            return *_numbers(), "Numbers of four handwritten digits (of scikit-learn)."
+            return *_images_of_numbers(), "Numbers of four handwritten digits (of scikit-learn)."
 
     @cached_property
     def model(self) -> KernelDependency:
         """The model, fitted to the training words."""
-        images, words, learnt, _ = self.data
+        images, words, is_training, _ = self.data
         kernel = Positions(Normalized(Polynomial(3, 1 / 8)))
         model = KernelDependency(
             kernel, Positions(), alpha=1e-2, decoder=PerPosition(length="input")
         )
-        return model.fit(images[learnt], words[learnt])
+        return model.fit(images[is_training], words[is_training])
 
-    def some(self, request: dict) -> dict:
-        """Return images of some test words."""
-        images, words, learnt, source = self.data
+    def random_words(self, request: dict) -> dict:
+        """Return the images of eight random test words, with the words."""
+        images, words, is_training, source = self.data
         rng = np.random.default_rng(int(request.get("seed", 0)))
-        chosen = rng.choice(np.flatnonzero(~learnt), 8, replace=False)
+        chosen = rng.choice(np.flatnonzero(~is_training), 8, replace=False)
         return {
             "source": source,
             "words": [
-                {"number": int(i), "truth": str(words[i]), "letters": _pixels(images[i])}
+                {"number": int(i), "truth": str(words[i]), "letters": _pixel_lists(images[i])}
                 for i in chosen
             ],
         }
 
     def read(self, request: dict) -> dict:
-        """Return a word as read letter by letter, and as chosen among the training words."""
+        """Return a word as predicted letter by letter, and the most similar training words."""
         images = self.data[0]
         number = int(request["number"])
         if not 0 <= number < len(images):
@@ -69,12 +69,12 @@ class WordsTab:
         return {"alone": str(alone), "words": [[str(word), float(score)] for word, score in ranked]}
 
 
-def _pixels(letters: np.ndarray) -> list:
+def _pixel_lists(letters: np.ndarray) -> list:
     """Return the images of the letters of a word as lists of pixels."""
     return np.asarray(letters, dtype=float).reshape(len(letters), -1, WIDTH).tolist()
 
 
-def _numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _images_of_numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return images of numbers made of digits, the numbers, and a mask of the training numbers.
 
     Both halves have the same numbers, written with different images of digits.
@@ -82,15 +82,17 @@ def _numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     digits, rng = load_digits(), np.random.default_rng(0)
     chosen = rng.integers(1000, 10_000, NUMBERS).astype(str)
     words = np.tile(chosen, COPIES)
-    learnt = np.arange(len(words)) < len(words) // 2
+    is_training = np.arange(len(words)) < len(words) // 2
     images = [
-        np.stack([_digit(digits, int(letter), own, rng) for letter in word])
-        for word, own in zip(words, learnt, strict=True)
+        np.stack([_random_digit(digits, int(letter), training, rng) for letter in word])
+        for word, training in zip(words, is_training, strict=True)
     ]
-    return object_array(images), words, learnt
+    return object_array(images), words, is_training
 
 
-def _digit(digits: Any, digit: int, learnt: bool, rng: np.random.Generator) -> np.ndarray:
-    """Return a random image of a digit: of the even indices if `learnt`, else of the odd ones."""
-    known = np.flatnonzero(digits.target == digit)[0 if learnt else 1 :: 2]
+def _random_digit(
+    digits: Any, digit: int, is_training: bool, rng: np.random.Generator
+) -> np.ndarray:
+    """Return a random image of a digit: one of even index for training, of odd index for tests."""
+    known = np.flatnonzero(digits.target == digit)[0 if is_training else 1 :: 2]
     return digits.data[rng.choice(known)] / 16.0
