@@ -69,20 +69,20 @@ class Operator(BaseEstimator):
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the derivative of :math:`\langle G, B \rangle` in the Gram matrix of the inputs.
+        r"""Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G.
 
-        By default it is zero, an empty list of terms.
+        The terms are explained at `Terms`; by default there are none, and the derivative is zero.
         """
         return []
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
-        """Return a copy with the matrix `B_` learnt at the ridge; itself unless it is `learnt`."""
+        """Return a copy with `B_` learnt at the ridge `alpha`; itself if not `learnt`."""
         return self
 
     def unit(self, square: float) -> float:
-        """Return the factor that converts relative ridges of the identity to this operator.
+        """Return the size of B that relative ridges are multiplied by; 1 unless B is learnt.
 
-        `square` is the mean square of the outputs. It is 1 unless B is learnt.
+        `square` is the mean square of the outputs.
         """
         return 1.0
 
@@ -157,22 +157,22 @@ class WeightedSum(Operator):
 
     def matrix(self, moments: Moments) -> Array:
         """Return the weighted sum of the matrices of all terms."""
-        return reduce(add, [weight * one.matrix(moments) for weight, one in self._terms()])
+        return reduce(add, [weight * one.matrix(moments) for weight, one in self._checked_terms()])
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
         """Return the eigenvalues and eigenvectors of the weighted sum B of all operators."""
-        (weight, first), *others = self._terms()
+        (weight, first), *others = self._checked_terms()
         if others:
             return super().eigh(moments)
         b, Q = first.eigh(moments)
         return weight * b, Q
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative terms of all operators of the sum."""
-        each = [one.gram_terms(moments, weight * G) for weight, one in self._terms()]
+        """Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G."""
+        each = [one.gram_terms(moments, weight * G) for weight, one in self._checked_terms()]
         return [term for terms in each for term in terms]
 
-    def _terms(self) -> list[tuple[float, Operator]]:
+    def _checked_terms(self) -> list[tuple[float, Operator]]:
         """Return the weights and operators after a check that no weight is negative."""
         for weight in self.weights:
             if not weight >= 0:

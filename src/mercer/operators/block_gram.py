@@ -76,7 +76,7 @@ class BlockGram:
         return self @ put(C, [j], d[None, :])
 
     def joint(self, V: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) v_d, v_c \rangle` at [i, c, j, d], v the rows of V."""
+        """Return the array of ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], for the rows v of V."""
         xp = namespace(V)
         every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
         columns = [self.column(j, V[d, :]) @ V.T for j, d in every]
@@ -84,9 +84,9 @@ class BlockGram:
         return xp.reshape(xp.stack(columns, axis=-1), shape)
 
     def pairings(self, V: Array, W: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) w_j, v_i \rangle` for all pairs, (n, m).
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W.
 
-        The vectors v and w are the rows of V and W.
+        The shape of the result is (n, m).
         """
         V, W = self.rows.split(V), self.columns.split(W)
         P = self.matrix() * (V @ W.T)
@@ -173,7 +173,7 @@ class KroneckerGram(BlockGram):
         return self.K[:, j][:, None] * multiply(d, self.B)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return K[i, j] ⟨B w_j, v_i⟩ for all pairs, with the rows v_i of V and w_j of W."""
+        """Return K[i, j] ⟨B w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W."""
         return self.K * (V @ multiply(W, self.B).T)
 
 
@@ -193,29 +193,29 @@ class SumGram(BlockGram):
             self.rows, self.columns = first.rows.by_component(), first.columns.by_component()
 
     def _total(self, values: Callable[[BlockGram], Array]) -> Array:
-        """Return scale · Σ values(gram) over all terms."""
+        """Return the scaled sum of `values(gram)` over the Gram matrices of all terms."""
         first, *others = map(values, self.grams)
         total = sum(others, start=first)
         return total if self.scale == 1 else self.scale * total
 
     @property
     def terms(self) -> tuple[tuple[Array, Array], ...] | None:  # type: ignore[override]
-        """The pairs (K, B) of all terms; None if one term is not a sum of Kronecker products."""
-        every = [gram.terms for gram in self.grams]
-        if None in every:
+        """The pairs (K, B) of all terms; None if a term is not a sum of Kronecker products."""
+        terms_of_each = [gram.terms for gram in self.grams]
+        if None in terms_of_each:
             return None
-        known = [term for terms in every for term in terms or ()]
-        return tuple(known if self.scale == 1 else ((self.scale * K, B) for K, B in known))
+        pairs = [pair for terms in terms_of_each for pair in terms or ()]
+        return tuple(pairs if self.scale == 1 else ((self.scale * K, B) for K, B in pairs))
 
     def apply(self, D: Array) -> Array:
         """Return the sum of all terms times D."""
         if self.alike:
             return self._total(lambda gram: gram.apply(D))
-        products = [self._times(self.columns.join(D[:, [r]])) for r in range(D.shape[1])]
+        products = [self._times_components(self.columns.join(D[:, [r]])) for r in range(D.shape[1])]
         return namespace(D).concat([self.rows.split(product) for product in products], axis=1)
 
-    def _times(self, C: Array) -> Array:
-        """Return the sum of all terms times components C, (m, q) to (n, q)."""
+    def _times_components(self, C: Array) -> Array:
+        """Return the product with output components C of the columns, (m, q) to (n, q)."""
         return self._total(lambda gram: gram @ C)
 
     def matrix(self) -> Array:
@@ -223,7 +223,7 @@ class SumGram(BlockGram):
         return self._total(lambda gram: gram.matrix()) if self.alike else super().matrix()
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the diagonal blocks of a single term, scaled; several terms are one block."""
+        """Return slots and matrix of each diagonal block; one block if there are several terms."""
         if len(self.grams) > 1:
             return super().parts()
         return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]
@@ -233,7 +233,7 @@ class SumGram(BlockGram):
         return self._total(lambda gram: gram.column(j, d))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs, (n, m), summed over all terms."""
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W."""
         return self._total(lambda gram: gram.pairings(V, W))
 
     def landmarks(self, number: int) -> np.ndarray:

@@ -14,8 +14,9 @@ from .slots import Slots
 
 
 class ComponentGram(BlockGram):
-    """K(a_i, b_j) = diag(k_1(a_i, b_j), …, k_q(a_i, b_j)): a scalar kernel for each component.
+    """Gram matrix of blocks diag(k_1, …, k_q): a scalar kernel for each output component.
 
+    The block of items a_i and b_j is diag(k_1(a_i, b_j), …, k_q(a_i, b_j)).
     Components that share a scalar kernel have the same label, and its matrix is computed once;
     the dense matrix of n · q rows is never in memory.
 
@@ -45,8 +46,8 @@ class ComponentGram(BlockGram):
 
     def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
         """Yield the slots and the Gram matrix of each component; components do not couple."""
-        for own, K in self.by_scalar():
-            for component in own:
+        for components, K in self.by_scalar():
+            for component in components:
                 # A copy: it is factored in place, and others share it.
                 yield np.arange(self.rows.n) * self.rows.width + component, K + 0.0
 
@@ -55,15 +56,15 @@ class ComponentGram(BlockGram):
         xp, q = namespace(D), len(self.labels)
         by_component = xp.permute_dims(xp.reshape(D, (self.columns.n, q, -1)), (1, 0, 2))
         done, order = [], []
-        for own, K in self.by_scalar():
-            done.append(K @ take(by_component, own))
-            order.append(own)
+        for components, K in self.by_scalar():
+            done.append(K @ take(by_component, components))
+            order.append(components)
         out = take(xp.concat(done), np.argsort(np.concatenate(order)))
         return xp.reshape(xp.permute_dims(out, (1, 0, 2)), (self.rows.n * q, -1))
 
     @cached_property
     def scalars(self) -> Array:
-        """The Gram matrices of all scalar kernels, (m, n, kernels)."""
+        """The stacked Gram matrices of all scalar kernels, (m, n, number of kernels)."""
         xp = namespace(self.scalar(0))
         return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 
@@ -73,7 +74,7 @@ class ComponentGram(BlockGram):
         return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
     def joint(self, V: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) v_d, v_c \rangle` at [i, c, j, d], v the rows of V."""
+        """Return the array of ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], for the rows v of V."""
         xp, m = namespace(V), int(V.shape[0])
         own = [take(V.T, columns) for columns, _ in self.by_scalar()]
         S = xp.stack([part.T @ part for part in own])
@@ -82,13 +83,13 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(J, (1, 3, 0, 2))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) w_j, v_i \rangle` for all pairs, (n, m).
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W.
 
-        The vectors v and w are the rows of V and W.
+        The shape of the result is (n, m).
         """
         total: Array = 0.0
-        for own, K in self.by_scalar():
-            total = total + K * (take(V.T, own).T @ take(W.T, own))
+        for components, K in self.by_scalar():
+            total = total + K * (take(V.T, components).T @ take(W.T, components))
         return total
 
     def scaled(self, factor: float) -> ComponentGram:
@@ -102,6 +103,7 @@ class ComponentGram(BlockGram):
         kinds, labels = np.unique(both, axis=1, return_inverse=True)
 
         def scalar(label: int) -> Array:
+            """Return the sum of the scalar Gram matrices that a label stands for."""
             left, right = kinds[:, label]
             return self.scalar(int(left)) + other.scalar(int(right))
 
@@ -136,7 +138,7 @@ class ComponentKernel(CoupledKernel):
     componentwise = True
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the block Gram matrix that `by_component` computes."""
+        """Return the block Gram matrix of two batches, which is diagonal in output components."""
         return self.by_component(A, B)
 
 
@@ -178,7 +180,7 @@ class Pointwise(ComponentKernel):
         return Pointwise(factor * self.scale)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Pointwise:
-        """Check that inputs and outputs have the same number of components."""
+        """Store the number of components, which inputs and outputs must have in common."""
         if not self.scale >= 0:
             raise ValueError(f"Pointwise is scaled by a number ≥ 0, got {self.scale!r}.")
         if X.shape[1] != V.shape[1]:
@@ -196,6 +198,7 @@ class Pointwise(ComponentKernel):
         B = A if B is None else self.inputs.check(B, "B")
 
         def scalar(c: int) -> Array:
+            """Return scale times the outer product of component c of all A and all B."""
             return self.scale * A[:, c, None] * B[None, :, c]
 
         return ComponentGram(np.arange(self.width_), scalar, count(A), count(B))

@@ -40,12 +40,12 @@ class CoupledKernel(OperatorKernel):
     inputs_: Any = None
 
     def _input_kernel(self) -> Kernel:
-        """Return the scalar kernel that checks inputs; by default `Linear`, for vectors."""
+        """Return an unfitted scalar kernel that checks inputs; by default `Linear`, for vectors."""
         return Linear()
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs; the fitted one if this kernel is fitted."""
+        """The scalar kernel that checks inputs; the fitted one after `fit`."""
         return self.inputs_ or self._input_kernel()
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> CoupledKernel:

@@ -40,18 +40,18 @@ class Covariance(Operator):
 
     @property
     def unexplained_at(self) -> float | None:  # type: ignore[override]
-        """Infinity if `power` is 1, because B is then `moments.unexplained(inf) / n`; else None."""
+        """The ε with B = `Moments.unexplained(ε)` / n: infinity if `power` is 1, else None."""
         return inf if self.power == 1 else None
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the output covariance S_vv / n to the power of `power`."""
+        """Return the output covariance to the power of `power`."""
         if self.power == 1:
             return moments.covariance
         b, Q = self.eigh(moments)
         return b if Q is None else (Q * b) @ Q.T
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues of S_vv / n to the power of `power`, and the eigenvectors."""
+        """Return the eigenvalues of the output covariance to the `power`, and its eigenvectors."""
         values, vectors = eigh(moments.covariance, "output covariance", drop=False)
         if self.power == 1:
             return values, vectors
@@ -62,7 +62,7 @@ class Covariance(Operator):
 
 @parameters
 class ConditionalCovariance(Operator):
-    r"""Covariance of the outputs that the inputs do not explain.
+    r"""Covariance of the part of the outputs that the inputs do not explain.
 
     :math:`B = (S_{vv} - S_{vu} (S_{uu} + n\varepsilon I)^{-1} S_{uv}) / n`.
 
@@ -94,11 +94,11 @@ class ConditionalCovariance(Operator):
 
     @property
     def unexplained_at(self) -> float:  # type: ignore[override]
-        """The parameter `epsilon`: B is `moments.unexplained(epsilon) / n`."""
+        """The ε with B = `Moments.unexplained(ε)` / n: the parameter `epsilon`, checked."""
         return positive(self.epsilon, "epsilon")
 
     def matrix(self, moments: Moments) -> Array:
-        r"""Return :math:`(S_{vv} - S_{vu} (S_{uu} + n \varepsilon I)^{-1} S_{uv}) / n`."""
+        r"""Return the covariance of the outputs that a ridge regression does not explain."""
         return moments.unexplained(self.unexplained_at) / moments.n
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
@@ -107,7 +107,7 @@ class ConditionalCovariance(Operator):
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the derivative of :math:`\langle G, B \rangle` in the input Gram matrix K.
+        r"""Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G.
 
         It is :math:`-\varepsilon W G W^\top` with :math:`W = (K + n \varepsilon I)^{-1} V`, because
         :math:`B = \varepsilon V^\top (K + n \varepsilon I)^{-1} V`.

@@ -1,4 +1,4 @@
-"""Kernels of vector fields that are gradients, or that have no sources."""
+"""Kernels of vector fields that are gradients, or that are free of divergence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, dense, like, namespace, take, take_columns
 from ..kernels import RBF, Kernel, as_kernel
-from ..kernels.distances import squared, typical_row
+from ..kernels.distances import squared_distances, typical_row
 from .block_gram import BlockGram
 from .coupled import CoupledKernel
 from .kernel import Waves
@@ -46,7 +46,7 @@ class FieldKernel(CoupledKernel):
         self._check_dimensions(int(X.shape[1]))
         self.potential_ = self.inputs_
         self.scale_ = 1.0
-        isotropic, outer = self._parts(like([[0.0]], dense(X)))
+        isotropic, outer = self._coefficients(like([[0.0]], dense(X)))
         isotropic = isotropic * outer if isinstance(isotropic, float) else isotropic
         self.scale_ = 1.0 / float(isotropic[0, 0])
         return self
@@ -59,7 +59,7 @@ class FieldKernel(CoupledKernel):
                 f"dimensions, y has {self.width_}."
             )
 
-    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+    def _coefficients(self, D2: Array) -> tuple[Array | float, Array]:
         """Return the coefficients of I and of δδᵀ in K(x, x'), δ = x - x', given D2 = ‖δ‖².
 
         If the first coefficient is a constant multiple of the second, it is given by this number.
@@ -73,19 +73,19 @@ class FieldKernel(CoupledKernel):
         shift = typical_row(B)  # far from the mean where one row is far from all others
         right = B - shift
         left = right if A is B else A - shift
-        return FieldGram(left, right, *self._parts(squared(left, right)))
+        return FieldGram(left, right, *self._coefficients(squared_distances(left, right)))
 
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random waves whose mean is the kernel: frequencies of φ, and directions."""
+        """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
         omega = self.potential_.fourier.sample(random, (number, width))
         source, along = self._polarizations(omega)
         height = self.potential_.fourier.height
         return omega, source, along * np.sqrt(self.scale_ * height / number)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the index of the frequency, and the direction, of every wave."""
+        """Return for each wave the index of its frequency in `omega`, and its direction."""
         raise NotImplementedError
 
 
@@ -126,7 +126,7 @@ class CurlFree(FieldKernel):
     array([[ 1. , -0.5]])
     """
 
-    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+    def _coefficients(self, D2: Array) -> tuple[Array | float, Array]:
         """Return the coefficients of I and of δδᵀ in minus the Hessian of φ, given D2 = ‖δ‖²."""
         radial = self.potential_.radial
         if radial.bending is not None:  # of one matrix, φ
@@ -136,12 +136,12 @@ class CurlFree(FieldKernel):
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return one wave for each frequency ω, in the direction of ω."""
+        """Return index and direction of one wave for each frequency ω, in the direction of ω."""
         return np.arange(len(omega)), omega
 
 
 class DivergenceFree(FieldKernel):
-    r"""Kernel of vector fields without sources, such as flows of water.
+    r"""Kernel of divergence-free vector fields, such as flows of water.
 
     :math:`K(x, x') \propto ((\nabla\nabla^\top - I \nabla^2) \varphi)(x - x')`; for an RBF :math:`K
     = \varphi (\delta\delta^\top / \ell^2 + (d - 1 - \lVert \delta \rVert^2 / \ell^2) I) / (d - 1)`
@@ -186,7 +186,7 @@ class DivergenceFree(FieldKernel):
                 "divergence: use a scalar kernel such as RBF()."
             )
 
-    def _parts(self, D2: Array) -> tuple[Array | float, Array]:
+    def _coefficients(self, D2: Array) -> tuple[Array | float, Array]:
         """Return the coefficients of I and of δδᵀ in the Hessian minus the Laplacian of φ."""
         radial = self.potential_.radial
         slope = radial.slope(D2)
@@ -197,7 +197,7 @@ class DivergenceFree(FieldKernel):
         return slope, outer
 
     def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return d - 1 waves for each frequency ω, in directions orthogonal to ω.
+        """Return indices and directions of d - 1 waves for each frequency ω, orthogonal to ω.
 
         The sum of their outer products is ‖ω‖²I - ωωᵀ.
         """
@@ -209,7 +209,7 @@ class DivergenceFree(FieldKernel):
 
 CACHED_ROWS = 128
 """Rows of the n × n products that are computed at once: they should stay in the cache."""
-EXPANDED = 6
+EXPANDED_UP_TO = 6
 """Dimensions up to which one product with d² + 2d + 1 columns is faster than two with d."""
 
 
@@ -245,23 +245,27 @@ class FieldGram(BlockGram):
         """Return the Gram matrix times D, one column after the other."""
         xp = namespace(D)
         shape = (self.columns.n, self.columns.width)
-        product = self._expanded if self.columns.width <= EXPANDED else self._blocked
-        parts = [product(xp.reshape(D[:, r], shape)) for r in range(D.shape[1])]
-        return xp.stack([xp.reshape(part, (-1,)) for part in parts], axis=1)
+        product = (
+            self._apply_expanded
+            if self.columns.width <= EXPANDED_UP_TO
+            else self._apply_by_row_blocks
+        )
+        results = [product(xp.reshape(D[:, r], shape)) for r in range(D.shape[1])]
+        return xp.stack([xp.reshape(result, (-1,)) for result in results], axis=1)
 
-    def _expanded(self, C: Array) -> Array:
-        """Return the Gram matrix times C by one product with more columns, for few dimensions."""
+    def _apply_expanded(self, C: Array) -> Array:
+        """Return the Gram matrix times vectors C by one wide product; fast in few dimensions."""
         xp, (m, d), A = namespace(C), C.shape, self.A
         s = xp.sum(self.B * C, axis=1)[:, None]
         pairs = xp.reshape(self.B[:, :, None] * C[:, None, :], (m, d * d))
         M = self.outer @ xp.concat([C, s, s * self.B, pairs], axis=1)
-        weighted, pulled = M[:, :d], M[:, d + 1 : 2 * d + 1]
-        turned = xp.reshape(M[:, 2 * d + 1 :], (-1, d, d)) @ A[:, :, None]
+        weighted, scaled_by_s = M[:, :d], M[:, d + 1 : 2 * d + 1]
+        quadratic = xp.reshape(M[:, 2 * d + 1 :], (-1, d, d)) @ A[:, :, None]
         along = xp.sum(A * weighted, axis=1)[:, None] - M[:, d : d + 1]
-        return self._isotropic_times(C, weighted) + along * A + pulled - turned[:, :, 0]
+        return self._isotropic_times(C, weighted) + along * A + scaled_by_s - quadratic[:, :, 0]
 
-    def _blocked(self, C: Array) -> Array:
-        """Return the Gram matrix times C by blocks of rows; fast in many dimensions."""
+    def _apply_by_row_blocks(self, C: Array) -> Array:
+        """Return the Gram matrix times vectors C by blocks of rows; fast in many dimensions."""
         xp = namespace(C)
         s, Ct = xp.sum(self.B * C, axis=1), C.T
         out = []
@@ -274,9 +278,10 @@ class FieldGram(BlockGram):
         return self._isotropic_times(C, None) + xp.concat(out)
 
     def _isotropic_times(self, C: Array, weighted: Array | None) -> Array:
-        """Return the coefficients of I times C; `weighted` is the matrix `outer` times C, if known.
+        """Return the multiples of the identity, isotropic_ij I, applied to the vectors C.
 
-        A `isotropic` that is a number stands for the matrix isotropic · outer.
+        If `isotropic` is a number, it stands for the matrix isotropic · outer. `weighted` is
+        `outer` times C if that is already computed, else None.
         """
         if not isinstance(self.isotropic, float):
             return self.isotropic @ C
@@ -318,7 +323,9 @@ class FieldGram(BlockGram):
             if isinstance(self.isotropic, float)
             else take_columns(self.isotropic, points)
         )
-        part = FieldGram(self.A, take(self.B, points), isotropic, take_columns(self.outer, points))
-        G = part.matrix()
+        chosen = FieldGram(
+            self.A, take(self.B, points), isotropic, take_columns(self.outer, points)
+        )
+        G = chosen.matrix()
         wanted = number * d + np.asarray(index) % d
         return G if np.array_equal(wanted, np.arange(G.shape[1])) else take_columns(G, wanted)

@@ -1,4 +1,4 @@
-"""Joint kernels over pairs of an input and an output, and the way back from them."""
+"""Joint kernels over pairs (input, output), and the operator-valued kernels that define them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .separable import as_operator_kernel
 from .slots import Slots
 
 BILINEAR = 1e-8
-"""Largest deviation of a joint kernel from linearity in an output, relative to its values."""
+"""Largest deviation of a joint kernel from linearity in outputs, relative to its values."""
 
 
 class JointKernel(Kernel):
     r"""Kernel over pairs, :math:`J((x, y), (x', y')) = \langle K(x, x') \Phi(y), \Phi(y') \rangle`.
 
-    Items are pairs (x, y). `joint` makes it.
+    Items are pairs (x, y). The function `joint` returns such a kernel.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ class JointKernel(Kernel):
         return object_array([tuple(item) for item in items])
 
     def fit(self, A: Items) -> JointKernel:
-        """Fit both kernels on a sample of pairs."""
+        """Fit the operator-valued kernel and the output kernel on pairs (input, output)."""
         X, y = self._split(self.check(A, "A"), as_operator_kernel(self.kernel).inputs)
-        self.output_kernel_ = clone(_output(self.output_kernel)).fit(y)
+        self.output_kernel_ = clone(_kernel_or_linear(self.output_kernel)).fit(y)
         map: FeatureMap = Explicit()
         if self.output_kernel_.features is None:
             map = Triangular()
@@ -76,10 +76,10 @@ class JointKernel(Kernel):
     def _split(self, pairs: np.ndarray, inputs: Kernel) -> tuple[Items, Items]:
         """Return the checked inputs and the checked outputs of an array of pairs."""
         X = inputs.check([x for x, _ in pairs], "inputs")
-        return X, _output(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
+        return X, _kernel_or_linear(self.output_kernel).as_outputs([y for _, y in pairs], "outputs")
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
-        """Return ⟨K(x, x') Φ(y), Φ(y')⟩ for all pairs of pairs."""
+        """Return ⟨K(x, x') Φ(y), Φ(y')⟩ for all pairs (x, y) in A and (x', y') in B."""
         (X, y), (Z, u) = (self._split(pairs, self.kernel_.inputs) for pairs in (A, B))
         V, W = self.map_.transform(y), self.map_.transform(u)
         return self.kernel_.pairings(X, V, Z, W, self.output_kernel_(y, u))
@@ -142,12 +142,12 @@ class FromJoint(CoupledKernel):
         self.kernel = kernel
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if the blocks, (width, width) for each pair of inputs, are too large."""
+        """Check a loaded kernel: blocks, (width, width) for each pair, must not be too large."""
         bounded(self.width_, "width_", 0, int((limits.size // 16) ** 0.5))
 
     def _input_kernel(self) -> Kernel:
         """Return the given kernel that checks inputs, by default `Linear`."""
-        return _output(self.kernel)
+        return _kernel_or_linear(self.kernel)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FromJoint:
         """Fit the joint kernel on the pairs, and check that it is linear in outputs."""
@@ -157,7 +157,7 @@ class FromJoint(CoupledKernel):
         return self
 
     def _refuse_nonlinear(self, X: Items, V: np.ndarray) -> None:
-        """Raise an error if the joint kernel is not linear in the output of a pair."""
+        """Raise an error if the joint kernel is not linear in the output vector of a pair."""
         x, first, last = take(X, [0]), V[:1], V[-1:]
         against = _pairs(X, V)
         both, one, other = (
@@ -189,6 +189,6 @@ def _pairs(X: Items, V: Array) -> np.ndarray:
     return object_array(list(zip(X, V, strict=True)))
 
 
-def _output(kernel: Any) -> Kernel:
-    """Return the kernel on output vectors, by default `Linear`."""
+def _kernel_or_linear(kernel: Any) -> Kernel:
+    """Return a kernel, given as an object or a name; `Linear` for None."""
     return Linear() if kernel is None else as_kernel(kernel)

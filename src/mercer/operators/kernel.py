@@ -1,4 +1,4 @@
-"""What an operator-valued kernel is."""
+"""The base class of operator-valued kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .separable import Separable
 
 Waves = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Frequencies, the frequency of each wave, and the direction and length of each."""
+"""Frequencies, the index of the frequency of each cosine wave, and the vector of each wave."""
 
 
 class OperatorKernel(BaseEstimator):
@@ -83,12 +83,12 @@ class OperatorKernel(BaseEstimator):
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs; the fitted one if this kernel is fitted."""
+        """The scalar kernel that checks inputs; the fitted one after `fit`."""
         raise NotImplementedError(f"{type(self).__name__} must name its kernel on inputs")
 
     @property
     def learnt(self) -> bool:
-        """Whether the kernel is separable with an operator that is learnt at the ridge."""
+        """Whether the kernel is separable with an operator that is learnt in the fit."""
         return self.separable and self.separated().operator.learnt
 
     def separated(self) -> Separable:
@@ -104,7 +104,7 @@ class OperatorKernel(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) \Phi(u_j), \Phi(y_i) \rangle` for all pairs, (n, m).
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs of (a_i, y_i) and (b_j, u_j).
 
         The outputs y and u are given by their coordinates V and W, and by all inner products L.
         """
@@ -124,7 +124,7 @@ class OperatorKernel(BaseEstimator):
         raise NotSupported(f"{type(self).__name__} has no derivatives in its parameters")
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        r"""Draw random waves whose mean is the kernel, if it is `spectral`.
+        r"""Draw random cosine waves whose expected sum is the kernel, if it is `spectral`.
 
         Return frequencies :math:`\omega_r`, (number, width), the frequency :math:`r(s)` of each
         wave s, and its vector :math:`a_s`, (waves, q), such that
@@ -149,7 +149,7 @@ class OperatorKernel(BaseEstimator):
         return self if isinstance(other, Real) and other == 0 else NotImplemented
 
     def scaled(self, factor: float) -> OperatorKernel:
-        """Return the kernel times `factor`."""
+        """Return the kernel multiplied by the number `factor`."""
         from .sums import ScaledKernel
 
         return ScaledKernel(self, factor)

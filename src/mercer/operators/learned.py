@@ -99,11 +99,11 @@ class LearnedOperator(Operator):
     n_iter_: int = field(init=False)
 
     def learn(self, moments: Moments, alpha: float) -> LearnedOperator:
-        """Return a copy with the matrix B learnt at the ridge `alpha`."""
-        self._check()
+        """Return a copy with the matrix `B_` learnt at the ridge `alpha`."""
+        self._check_parameters()
         learnt = clone(self)
         learnt.objective_ = []
-        for B, objective in self._rounds(moments, alpha):
+        for B, objective in self._alternate(moments, alpha):
             learnt.B_ = B
             learnt.objective_.append(objective)
             if self._converged(learnt.objective_):
@@ -119,14 +119,14 @@ class LearnedOperator(Operator):
         return learnt
 
     def unit(self, square: float) -> float:
-        """Return the typical size of B, given the mean square of the outputs."""
+        """Return the typical size of the learnt B, given the mean square of the outputs."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
-    def _rounds(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """Yield B and the objective of each round, starting at a multiple of the identity.
+    def _alternate(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
+        """Yield B and the objective after each round of minimising over g and B in turn.
 
-        The multiple is the best B for coefficients that explain all outputs, so that the result
-        does not depend on the units of the outputs.
+        The rounds start at the multiple of the identity that is the best B for coefficients that
+        explain all outputs, so that the result does not depend on the units of the outputs.
         """
         xp = namespace(moments.vu)
         s, P = eigh(moments.uu, "input moment", drop=False)
@@ -153,7 +153,7 @@ class LearnedOperator(Operator):
             return False
         return objective[-2] - objective[-1] <= self.tol * abs(objective[-1])
 
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise an error if a parameter is not positive."""
         for name, value in (("penalty", self.penalty), ("power", self.power), ("tol", self.tol)):
             positive(value, name)
@@ -210,7 +210,7 @@ class ReducedRank(Operator):
         self.rank = rank
 
     def learn(self, moments: Moments, alpha: float) -> ReducedRank:
-        """Return a copy with the leading directions of the ridge predictions at `alpha`."""
+        """Return a copy whose `B_` projects on the leading directions of ridge predictions."""
         learnt, rank = clone(self), integer(self.rank, "rank")
         s, P = eigh(moments.uu, "input moment", drop=False)
         xp = namespace(moments.vu)

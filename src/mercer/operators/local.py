@@ -21,7 +21,7 @@ from .components import ComponentGram, ComponentKernel
 from .windows import field_grids, proximity, sqdistances
 
 NEIGHBOURHOODS = 16
-"""Neighbourhoods from which length scales are determined."""
+"""The number of neighbourhoods that length scales are determined on."""
 
 
 class Boxes(BaseEstimator):
@@ -123,7 +123,7 @@ class Local(ComponentKernel):
     differentiable = True
     roots_ = None
 
-    depends_on_data = property(lambda self: self._given().depends_on_data)
+    depends_on_data = property(lambda self: self._unfitted_kernel().depends_on_data)
 
     def _input_kernel(self) -> Kernel:
         """Return the kernel that checks fields on the input grid."""
@@ -132,10 +132,10 @@ class Local(ComponentKernel):
     def scaled(self, factor: float) -> Local:
         """Return a copy whose kernel on neighbourhoods is multiplied by `factor`."""
         copy: Local = clone(self)
-        return copy.set_params(kernel=factor * self._given())
+        return copy.set_params(kernel=factor * self._unfitted_kernel())
 
-    def _given(self) -> Kernel:
-        """Return the kernel on neighbourhoods, not fitted; the default is `RBF`."""
+    def _unfitted_kernel(self) -> Kernel:
+        """Return an unfitted kernel on neighbourhoods; the default is ``RBF("median")``."""
         return RBF("median") if self.kernel is None else as_kernel(self.kernel)
 
     # -- fit ----------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Local(ComponentKernel):
         """Determine the neighbourhood of each output grid point, and fit the kernel on them."""
         super().fit(X, V)
         inputs, outputs = self._grids(X)
-        windows = self._windows()
+        windows = self._boxes()
         if windows is None:
             roots = np.sqrt(proximity(sqdistances(outputs, inputs), self.width, self.floor))
             if inputs.mask is not None:
@@ -156,31 +156,36 @@ class Local(ComponentKernel):
             self.patches_ = [_with_channels(box, inputs.channels) for box in boxes]
             self.members_, labels = np.unique(member, axis=0, return_inverse=True)
         self.labels_ = np.repeat(labels.reshape(-1), outputs.channels)
-        self.kernel_ = clone(self._given()).fit(self._neighbourhood_rows(self._flat(X)))
+        self.kernel_ = clone(self._unfitted_kernel()).fit(
+            self._neighbourhoods_to_fit(self._flat(X))
+        )
         return self
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
         """Return the grid of the inputs X and the grid of the outputs."""
         return field_grids(self, X.shape[1:], self.width_)
 
-    def _windows(self) -> Boxes | None:
-        """Return the boxes that are the neighbourhoods, or None if these are weights."""
+    def _boxes(self) -> Boxes | None:
+        """Return the boxes that serve as neighbourhoods; None for weighted neighbourhoods."""
         return self.windows
 
     # -- values -------------------------------------------------------------------------------
 
     def _flat(self, X: Array) -> Array:
-        """Return fields as rows, one per field."""
+        """Flatten fields to vectors, one row for each field."""
         return namespace(X).reshape(X, (X.shape[0], -1))
 
     def _neighbourhood(self, X: Array, v: int) -> Array:
-        """Return neighbourhood v of flat fields: all values, weighted, or the values in a box."""
+        """Return fields in neighbourhood v: the values in a box, or all values, weighted."""
         if self.roots_ is not None:
             return X * like(self.roots_[v], X)
         return take_columns(X, self.patches_[v])
 
-    def _neighbourhood_rows(self, X: Array) -> Array:
-        """Return neighbourhoods of all fields as rows: all boxes, or some of the weighted ones."""
+    def _neighbourhoods_to_fit(self, X: Array) -> Array:
+        """Return the neighbourhoods that the kernel is fitted on, for all fields, as rows.
+
+        These are all boxes, or some of the weighted neighbourhoods.
+        """
         if self.roots_ is None:
             used = np.arange(len(self.patches_))
         else:
@@ -200,6 +205,7 @@ class Local(ComponentKernel):
         right = left if B is A else self._flat(B)
 
         def gram(v: int) -> Array:
+            """Return the Gram matrix of the kernel on neighbourhood number v."""
             seen = self.kernel_.check(self._neighbourhood(left, v), "A")
             other = (
                 seen if right is left else self.kernel_.check(self._neighbourhood(right, v), "B")
@@ -211,6 +217,7 @@ class Local(ComponentKernel):
         grams = [gram(v) for v in range(len(self.patches_))]
 
         def scalar(label: int) -> Array:
+            """Return the sum of the Gram matrices of all boxes that contain a grid point."""
             first, *rest = np.flatnonzero(self.members_[label])
             return sum((grams[p] for p in rest), start=grams[first] + 0.0)
 
@@ -220,10 +227,11 @@ class Local(ComponentKernel):
 
     @property
     def component_gradient(self) -> ParameterGradient:
-        """Derivatives in the parameters of the kernel on neighbourhoods, in width and in floor."""
+        """Derivatives of the fitted kernel in `width`, `floor` and the parameters of `kernel`."""
         inner, own = self.kernel_.parameter_gradient.under("kernel"), self._weight_parameters()
 
         def vjp(X: Array, label: int, C: Array) -> Values:
+            """Return the derivatives of Σ_ij C_ij k(x_i, x_j) for the scalar kernel of a label."""
             flat = self._flat(X)
             if self.roots_ is None:
                 boxes = [
@@ -231,21 +239,22 @@ class Local(ComponentKernel):
                 ]
                 return reduce(added, (inner.vjp(seen, seen, C) for seen in boxes))
             seen = self._neighbourhood(flat, label)
-            return inner.vjp(seen, seen, C) | self._slopes(own, flat, label, C)
+            return inner.vjp(seen, seen, C) | self._weight_gradient(own, flat, label, C)
 
         return ParameterGradient(own | inner.values, vjp, most=inner.most)
 
     def _weight_parameters(self) -> Values:
-        """Return `width` and `floor` by name, as far as they are positive and in use."""
+        """Return the values of `width` and `floor` by name, if they are in use and positive."""
         if self.roots_ is None or self.width is None:
             return {}
         floor = {"floor": float(self.floor)} if self.floor > 0 else {}
         return {"width": float(self.width)} | floor
 
-    def _slopes(self, own: Values, flat: Array, label: int, C: Array) -> Values:
-        """Return the derivatives of Σ_ij C_ij k(x_i, x_j) in width and floor, at one neighbourhood.
+    def _weight_gradient(self, own: Values, flat: Array, label: int, C: Array) -> Values:
+        """Return the derivatives of Σ_ij C_ij k(x_i, x_j) in `width` and `floor`, by name.
 
-        It is the chain rule through the items √ω ∘ x; `label` is the number of the neighbourhood.
+        k is the kernel on the neighbourhood number `label`. It is the chain rule through the items
+        √ω ∘ x. `own` has the values of the parameters.
         """
         if not own or self.roots_ is None:
             return {}
@@ -284,7 +293,7 @@ def patch_starts(length: int, size: int, overlap: int) -> list[int]:
 
 
 def per_axis(value: Any, name: str, number: int = 2) -> tuple[int, ...]:
-    """Return one integer per axis, given an integer for all axes or a sequence of `number`."""
+    """Return one integer for each of `number` axes, given a single integer or a sequence."""
     values = tuple(value) if isinstance(value, list | tuple) else (value,) * number
     whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in values)
     if len(values) != number or not whole:

@@ -1,4 +1,4 @@
-"""Operators that are given, whatever the outputs: the identity, and matrices."""
+"""Operators that do not depend on the data: the identity, and given matrices."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ class Matrix(Operator):
 
     @classmethod
     def graph(cls, adjacency: Array, ridge: float = 1.0) -> Matrix:
-        r"""Return B as the inverse of a graph Laplacian plus a ridge, for tasks like neighbours.
+        r"""Return B for a graph of tasks, the inverse of its Laplacian plus a ridge.
 
         The penalty is :math:`\sum_{s<t} A_{st} \lVert g_s - g_t \rVert^2 + \text{ridge} \sum_t
         \lVert g_t \rVert^2` with the adjacency matrix A. Loops have no effect.
         """
-        A = _weights(adjacency, "adjacency")
+        A = _checked_weights(adjacency, "adjacency")
         L = np.diag(A.sum(axis=1)) - A
         B = np.linalg.inv(L + positive(ridge, "ridge") * np.eye(len(A)))
         return cls((B + B.T) / 2)
 
     @classmethod
     def similarity(cls, S: Array) -> Matrix:
-        r"""Return B for a matrix S of similarities of pairs of tasks, with ridges on its diagonal.
+        r"""Return B for similarities S of tasks, with the ridges of tasks on the diagonal of S.
 
         :math:`B = L^+` with :math:`L_{ss} = \sum_t S_{st}` and :math:`L_{st} = -S_{st}`. The
         penalty is :math:`\frac12 \sum_{st} S_{st} \lVert g_s - g_t \rVert^2 + \sum_t S_{tt}
@@ -85,7 +85,7 @@ class Matrix(Operator):
         no ridge at all, their common part is predicted as zero, because it is in the null space
         of the pseudo-inverse.
         """
-        S = _weights(S, "similarity")
+        S = _checked_weights(S, "similarity")
         L = np.diag(S.sum(axis=1) + S.diagonal()) - S
         values, vectors = eigh(L, "Laplacian of the similarity")
         vectors = np.eye(len(S)) if vectors is None else vectors
@@ -104,8 +104,8 @@ class Matrix(Operator):
         return namespace(moments.ones).asarray(like(B, moments.ones), copy=True)
 
 
-def _weights(A: Any, what: str) -> np.ndarray:
-    """Return a matrix of task weights as a dense array, after a check: square, symmetric, ≥ 0."""
+def _checked_weights(A: Any, what: str) -> np.ndarray:
+    """Return task weights as a dense array after a check: square, symmetric and ≥ 0."""
     A = np.array(A.toarray() if issparse(A) else host(A), dtype=np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.size == 0:
         raise ValueError(

@@ -15,7 +15,7 @@ from .moments import Moments, Terms
 
 
 class Mixture(Operator):
-    r"""Convex mixture of operators.
+    r"""Convex combination of operators, each normalised to the same size.
 
     :math:`B = \sum_m w_m B_m \operatorname{tr}(S_{vv}) / \operatorname{tr}(B_m S_{vv})`, with
     weights :math:`w_m \ge 0` that sum to one.
@@ -49,7 +49,9 @@ class Mixture(Operator):
         parts = zip(self.weights, self.operators, strict=False)
         return f"Mixture({' + '.join(f'{w:g} {operator}' for w, operator in parts)})"
 
-    own_coordinates = property(lambda self: any(part.own_coordinates for part in self._parts()))
+    own_coordinates = property(
+        lambda self: any(part.own_coordinates for part in self._checked_operators())
+    )
 
     def matrix(self, moments: Moments) -> Array:
         """Return the weighted sum of the normalised matrices of the operators."""
@@ -60,14 +62,14 @@ class Mixture(Operator):
         return reduce(add, matrices)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative terms of the weighted and normalised operators."""
+        """Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G."""
         vv, terms = moments.vv, []
         for weight, part in zip(self._checked_weights(), self.operators, strict=True):
             pulled = _normalised_vjp(weight, part.matrix(moments), vv, G)
             terms += part.gram_terms(moments, pulled)
         return terms
 
-    def _parts(self) -> Sequence[Operator]:
+    def _checked_operators(self) -> Sequence[Operator]:
         """Return the operators after a check that none of them is learnt."""
         for part in self.operators:
             if not isinstance(part, Operator) or part.learnt:
@@ -79,7 +81,7 @@ class Mixture(Operator):
 
     def _checked_weights(self) -> list[float]:
         """Return the weights after a check that they are ≥ 0 and sum to 1."""
-        self._parts()
+        self._checked_operators()
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(self.operators),):
             raise ValueError(
@@ -94,7 +96,14 @@ class Mixture(Operator):
 
 
 def mixtures(operators: Sequence[Operator], steps: int = 4) -> list[Mixture]:
-    """Return all mixtures whose weights are multiples of 1 / steps, with the pure operators.
+    """Return all mixtures of operators whose weights are multiples of 1 / `steps`.
+
+    Parameters
+    ----------
+    operators : sequence of Operator
+        The operators; a mixture with one weight 1 has one of them alone.
+    steps : int, default=4
+        The number of steps from weight 0 to weight 1.
 
     Examples
     --------

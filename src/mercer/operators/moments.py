@@ -79,12 +79,13 @@ class Moments:
 
     @property
     def means(self) -> tuple[Array, Array]:
-        """The mean rows of U and of V."""
+        """The means of the input coordinates U and of the output coordinates V."""
         return self.u / self.n, self.v / self.n
 
     def about(self, a: Array, b: Array) -> Moments:
-        r"""Return the moments of the rows u - a and v - b, centred if a and b are the means.
+        r"""Return the moments of the shifted coordinates u - a and v - b, for vectors a and b.
 
+        They are centred if a and b are the means.
         :math:`\sum_i (u_i - a)(u_i - a)^\top = S_{uu} - u a^\top - a u^\top + n a a^\top`, with u
         the sum of the rows.
         """
@@ -95,15 +96,15 @@ class Moments:
         return Moments(n, uu, vu, vv, u - n * a, v - n * b)
 
     def mapped(self, M: Array) -> Moments:
-        """Return the moments after the change of input coordinates from U to U @ M."""
+        """Return the moments for the input coordinates U @ M in place of U."""
         uu = congruent(full(self.uu), M)
         u = None if self.u is None else self.u @ M
         return Moments(self.n, uu, self.vu @ M, self.vv, u, self.v)
 
     def unexplained(self, epsilon: float) -> Array:
-        r"""Return :math:`S_{vv} - S_{vu} (S_{uu} + n \varepsilon I)^{-1} S_{uv}`.
+        r"""Return the part of the output moments that a ridge regression does not explain.
 
-        It is the part of the output moments that the inputs do not explain by a ridge regression.
+        It is :math:`S_{vv} - S_{vu} (S_{uu} + n \varepsilon I)^{-1} S_{uv}`.
         """
         s, P = eigh(self.uu, "input moment", drop=False)
         xp = namespace(s)
@@ -111,7 +112,7 @@ class Moments:
         return full(self.vv) - R @ R.T
 
 
-def row_sums(
+def moments_of_rows(
     rows: Callable[[slice], tuple[Array, Array, Array]],
     n: int,
     step: int,
@@ -139,6 +140,7 @@ def row_sums(
     """
 
     def total(parts: Iterable[slice]) -> list[Array]:
+        """Return the moments of the given slices of rows, as a list of arrays."""
         uu, rest = None, list[Array]()
         for part in parts:
             U, V, roots = rows(part)
@@ -155,7 +157,7 @@ def row_sums(
             products = [Vt @ U, *([Vt @ V] if squares else [])]
             vu, *vv = (xp.astype(A, sums[0].dtype, copy=False) for A in products)
             more = [vu, *sums, *vv]
-            uu = _square(U, uu)
+            uu = _plus_square(U, uu)
             rest = [a + b for a, b in zip(rest, more, strict=True)] if rest else more
         return [uu, *rest]
 
@@ -164,8 +166,8 @@ def row_sums(
     return Moments(n, uu, vu, vv[0] if squares else None, u, v)
 
 
-def _square(U: Array, before: Array | None) -> Array:
-    """Return `before` + UᵀU, or UᵀU for None; a NumPy array `before` is changed in place.
+def _plus_square(U: Array, before: Array | None) -> Array:
+    """Return `before` + UᵀU, or UᵀU if `before` is None; a NumPy `before` is changed in place.
 
     NumPy's product uses the symmetry of UᵀU. SciPy's product would block other threads.
     """

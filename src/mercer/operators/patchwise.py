@@ -11,7 +11,7 @@ from .local import Boxes, Local, per_axis
 
 
 class Patchwise(Local):
-    r"""Kernel of images by their patches.
+    r"""Kernel of images: an output pixel depends on the input patches that contain it.
 
     :math:`J((x, y), (x', y')) = \sum_p k(x_p, x'_p) \langle y_p, y'_p \rangle` over patches
     :math:`p`.
@@ -77,8 +77,8 @@ class Patchwise(Local):
         """Return the kernel itself: the shapes of images are parameters."""
         return self
 
-    def _windows(self) -> Boxes:
-        """Return the patches as boxes."""
+    def _boxes(self) -> Boxes:
+        """Return the boxes of pixels that are the patches."""
         return Boxes(self.size, self.overlap)
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:
@@ -90,7 +90,7 @@ class Patchwise(Local):
 
 
 def _image_shape(shape: Any, pixels: int, name: str, side: str) -> tuple[int, int]:
-    """Return the shape of images after a check; None stands for square images."""
+    """Return the checked height and width of images; None stands for square images."""
     if shape is None and isqrt(pixels) ** 2 == pixels:
         return isqrt(pixels), isqrt(pixels)
     if shape is None:

@@ -1,4 +1,4 @@
-"""Coupled positions: the input at a position explains the output at that position."""
+"""Kernel of sequences in which the input at a position explains the output there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .slots import Slots
 
 @parameters
 class Positionwise(CoupledKernel):
-    r"""Kernel that predicts the letter at a position from the image at the same position.
+    r"""Kernel of sequences: the vector at a position predicts the letter at that position.
 
     :math:`K_{pq}(x, x') = k_{\text{word}}(x, x') \delta_{pq} + \mu\, k(x_p, x'_q) (\delta_{pq} +
     \eta)` over positions :math:`p` and :math:`q`.
@@ -92,14 +92,14 @@ class Positionwise(CoupledKernel):
     centred_outputs = False  # positions with outputs are those that are not zero
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that the number of positions times that of letters is the output width."""
+        """Check a loaded kernel: positions times letters must be the output width."""
         if self.places_:
             slots = self.places_ * self.letters_
             bounded(slots, "places_ * letters_", self.width_, self.width_)
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels depends on data."""
+        """Whether the values of `kernel` or of `word_kernel` depend on the training data."""
         kernels = [kernel for kernel in (self.kernel, self.word_kernel) if kernel is not None]
         return any(as_kernel(kernel).depends_on_data for kernel in kernels)
 
@@ -112,7 +112,7 @@ class Positionwise(CoupledKernel):
         self._check_parameters()
         super().fit(X, V)
         lengths = np.array([len(x) for x in X])
-        self.letters_ = self._letters(int(lengths.max()))
+        self.letters_ = self._letters_per_position(int(lengths.max()))
         self.places_ = self.width_ // self.letters_
         self._check_lengths(lengths, V)
         words = None if self.word_kernel is None else clone(as_kernel(self.word_kernel))
@@ -124,7 +124,7 @@ class Positionwise(CoupledKernel):
         return PositionGram(self, A, A if B is None else B)
 
     def slots(self, A: Items) -> Slots:
-        """Return one slot for each position of each input."""
+        """Return the slots of a batch: the output components at each position of each input."""
         ends = np.minimum([len(a) for a in A], self.places_).astype(np.intp)
         live = np.arange(self.places_)[None, :] < ends[:, None]
         return Slots(len(A), self.places_, self.letters_, np.flatnonzero(live))
@@ -142,7 +142,7 @@ class Positionwise(CoupledKernel):
         if self.mu == 0 and self.word_kernel is None:
             raise ValueError("mu=0 without a word_kernel leaves no kernel: give one of them.")
 
-    def _letters(self, longest: int) -> int:
+    def _letters_per_position(self, longest: int) -> int:
         """Return the number of output components per position, given the longest input."""
         if longest == 0:
             raise ValueError("every sequence in X is empty: there is no position to learn from.")
@@ -185,11 +185,11 @@ class PositionGram(BlockGram):
         self.rows = kernel.slots(A)
         self.columns = self.rows if A is B else kernel.slots(B)
         self.words = None if kernel.words_ is None else kernel.words_(A, None if A is B else B)
-        self.left = _vectors(A, self.rows)
-        self.right = self.left if A is B else _vectors(B, self.columns)
+        self.left = _vectors_by_slot(A, self.rows)
+        self.right = self.left if A is B else _vectors_by_slot(B, self.columns)
 
     def apply(self, D: Array) -> Array:
-        """Return the Gram matrix times D, computed by strips of rows."""
+        """Return the Gram matrix times D, computed for a few rows at a time."""
         out = np.zeros((self.rows.size, D.shape[1]))
         for rows, columns in self._strips():
             out[rows] = self._values(rows, columns) @ D[columns]
@@ -209,19 +209,19 @@ class PositionGram(BlockGram):
         return ((own, self._values(own, own)) for own, _ in self._slots_by_position())
 
     def _slots_by_position(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the slots of the rows and those of the columns at each position."""
+        """Yield for each position the numbers of the rows and of the columns that belong to it."""
         for p in np.unique(self.rows.places):
             yield np.flatnonzero(self.rows.places == p), np.flatnonzero(self.columns.places == p)
 
     def _strips(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield some slots of one position, and all slots that they couple with."""
+        """Yield row and column numbers of parts of the matrix, each with rows of one position."""
         for rows, columns in self._slots_by_position():
             columns = np.arange(self.columns.size) if self.shares else columns
             for part in blocks(len(rows), ROWS) if len(columns) else ():
                 yield rows[part], columns
 
     def _values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return kernel values between the slots `rows`, all of one position, and `columns`."""
+        """Return the kernel values of some rows, all of one position, and some columns."""
         mu, inner = self.kernel.mu, self.kernel.inputs_.inner
         same = self.columns.places[columns] == self.rows.places[rows[0]]
         if mu > 0:
@@ -235,7 +235,7 @@ class PositionGram(BlockGram):
         return strip
 
 
-def _vectors(A: Items, slots: Slots) -> np.ndarray:
-    """Return the vector at each slot of a batch."""
+def _vectors_by_slot(A: Items, slots: Slots) -> np.ndarray:
+    """Return the input vectors of a batch of sequences, one row for each slot (position)."""
     filled = [a[: slots.width] for a in A if len(a)]
     return np.concatenate(filled) if filled else np.zeros((0, 1))

@@ -73,7 +73,7 @@ class Separable(OperatorKernel):
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel; the fitted one if this kernel is fitted."""
+        """The scalar kernel; the fitted one after `fit`."""
         return self.scalar_ or as_kernel(self.scalar)
 
     def separated(self) -> Separable:
@@ -81,11 +81,12 @@ class Separable(OperatorKernel):
         return self
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> Separable:
-        """Fit the scalar kernel, and compute B from the moments of the data."""
+        """Fit the scalar kernel on X, and compute the matrix of the operator from the data."""
         self.scalar_ = clone(as_kernel(self.scalar)).fit(X)
         roots = None if weights is None else like(np.sqrt(weights)[:, None], V)
 
         def gram() -> Array:
+            """Return the Gram matrix of the inputs, weighted by the sample weights."""
             K = self.inputs.checked_gram(X)
             return K if roots is None else roots * K * roots.T
 
@@ -99,7 +100,7 @@ class Separable(OperatorKernel):
         return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) \Phi(u_j), \Phi(y_i) \rangle` for all pairs, (n, m).
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs of (a_i, y_i) and (b_j, u_j).
 
         The outputs y and u are given in coordinates V and W. If the operator is a multiple of the
         identity, their inner products L are used instead.
@@ -109,7 +110,7 @@ class Separable(OperatorKernel):
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return one Gram matrix for all components; the operator is a multiple of the identity."""
+        """Return the Gram matrix that all output components share, for B a multiple of I."""
         K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
@@ -117,7 +118,7 @@ class Separable(OperatorKernel):
     spectral = property(lambda self: self.inputs.fourier is not None)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random waves whose mean is the kernel, along the rows of a square root of B."""
+        """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
         omega = self.inputs.fourier.sample(random, (number, width))
         height = float(self.inputs.diag(np.zeros((1, width)))[0])
         b, Q = np.linalg.eigh(host(full(self.B_)))
@@ -128,7 +129,10 @@ class Separable(OperatorKernel):
 
 @dataclass(frozen=True, eq=False)
 class SpectralMoments:
-    """Moments in the complete eigenbasis of the inputs: S_uu = diag(s), S_vu = (EᵀV)ᵀ diag(√s).
+    """Moments of the data in the eigenbasis of the input Gram matrix.
+
+    With the complete eigenvectors E and the eigenvalues s, S_uu = diag(s) and
+    S_vu = (EᵀV)ᵀ diag(√s).
 
     Attributes
     ----------
@@ -150,7 +154,7 @@ class SpectralMoments:
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
-        """The eigenvalues s of the inputs' Gram matrix, and EᵀV with its eigenvectors E."""
+        """The eigenvalues s of the input Gram matrix, and EᵀV with its eigenvectors E."""
         if self.gram is None:
             return self.s, self.EV
         s, E = eigh(self.gram(), "Gram matrix", drop=False)
@@ -184,9 +188,9 @@ class SpectralMoments:
         return self.EV.T @ self.EV * (1.0 / self.n)
 
     def unexplained(self, epsilon: float) -> Array:
-        """Return the part of S_vv that inputs do not explain, a sum of non-negative terms.
+        """Return the part of the output moments that a ridge regression does not explain.
 
-        It is (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV).
+        It is (EᵀV)ᵀ diag(nε / (s + nε)) (EᵀV), a sum of non-negative terms.
         """
         s, EV = self._spectrum
         return (EV.T * (self.n * epsilon / (s + self.n * epsilon))) @ EV
@@ -217,7 +221,7 @@ def as_operator_kernel(
     return Separable(as_kernel(kernel), Identity())
 
 
-def fitted(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
-    """Return a fitted clone of the kernel; `weights` are passed to `fit` unless they are None."""
+def fit_clone(kernel: OperatorKernel, X: Items, V: Array, weights: np.ndarray | None) -> Any:
+    """Fit a clone of the kernel, and return it; `weights` are only passed to `fit` if given."""
     fresh = clone(kernel)
     return fresh.fit(X, V) if weights is None else fresh.fit(X, V, weights)

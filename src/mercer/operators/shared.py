@@ -122,7 +122,7 @@ class Shared(CoupledKernel):
 
     @property
     def open(self) -> list[str]:
-        """The names of parameters given as "auto", which an estimator has to choose."""
+        """The names of the parameters that are "auto", which an estimator has to choose."""
         given = self.get_params(deep=False)
         names = ("window", "position", "width", "floor")
         return [name for name in names if isinstance(given[name], str)]
@@ -146,7 +146,7 @@ class Shared(CoupledKernel):
     # -- fit ----------------------------------------------------------------------------------
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> Shared:
-        """Determine the offsets of windows, and fit the kernels on a sample of windows."""
+        """Determine the offsets in a window, and fit both kernels on a sample of windows."""
         super().fit(X, V)
         if self.open:
             raise ValueError(f"{self.open[0]}='auto' is chosen in the fit of an estimator.")
@@ -165,7 +165,7 @@ class Shared(CoupledKernel):
         return self
 
     def _standardize(self, X: Array, inputs: Grid) -> None:
-        """Store the mean of each channel, and one standard deviation for all channels."""
+        """Store the mean of each input channel, and one standard deviation for all channels."""
         xp = namespace(X)
         live = X if inputs.mask is None else take_columns(X, inputs.live)
         mean = xp.mean(live, axis=(0, 1))
@@ -179,7 +179,7 @@ class Shared(CoupledKernel):
 
     @property
     def scale(self) -> float:
-        """The operator over channels if it is a number, else 1."""
+        """The number that multiplies the kernel: the operator if that is a number, else 1."""
         if not isinstance(self.operator, Real):
             return 1.0
         scale = float(self.operator)
@@ -188,7 +188,7 @@ class Shared(CoupledKernel):
         return scale
 
     def channel_operator(self) -> np.ndarray | None:
-        """Return the matrix over channels after a check; None if the operator is a number."""
+        """Return the checked operator matrix over output channels; None if it is a number."""
         if self.operator is None or isinstance(self.operator, Real):
             return None
         B, channels = np.asarray(self.operator, dtype=float), self.output_grid.channels
@@ -199,7 +199,7 @@ class Shared(CoupledKernel):
         return B
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check shapes from a file; raise an error if windows are too many or too large."""
+        """Check a loaded kernel: its shapes are valid, and its windows are not too large."""
         if not len(self.offsets_):
             return
         shapes = {"input_shape_": self.input_shape_, "output_shape_": self.output_shape_}
@@ -225,7 +225,7 @@ class Shared(CoupledKernel):
         return DenseGram(self.scale * G, self.slots(count(A)), self.slots(m))
 
     def slots(self, n: int) -> Slots:
-        """Return the slots of n fields, one per unmasked grid point, with its channels."""
+        """Return the slots of n fields: the output channels at each unmasked grid point."""
         grid = self.output_grid
         live = None
         if grid.mask is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LandmarkWindows:
-    """Windows of some fields, with which the windows of other fields are compared.
+    """Landmark windows: windows of fields that all other windows are compared with.
 
     Attributes
     ----------
@@ -39,19 +39,19 @@ class LandmarkWindows:
     positions: Array
 
     def first(self, number: int) -> LandmarkWindows:
-        """Return the first `number` windows."""
+        """Return the first `number` landmark windows."""
         return LandmarkWindows(
             self.values[:number, ...], self.outside[:number, :], self.positions[:number, :]
         )
 
     @property
     def number(self) -> int:
-        """The number of windows."""
+        """The number of landmark windows."""
         return int(self.values.shape[0])
 
     @property
     def rows(self) -> Array:
-        """The windows as vectors in float64, of values and indicators."""
+        """The windows as float64 vectors: weighted values, then indicators of missing values."""
         xp = namespace(self.values)
         values = xp.reshape(self.values, (self.number, -1))
         return xp.astype(xp.concat([values, self.outside], axis=1), xp.float64)
@@ -86,11 +86,11 @@ class SharedOnGrids:
 
     @cached_property
     def _outside(self) -> np.ndarray:
-        """The indicators of the offsets without a value from each centre, (centres, offsets)."""
+        """Weighted indicators of the offsets from each centre that have no value in the field."""
         return self.kernel.gauge_ * self.kernel.roots_ * ~self.windows.inside
 
     def _centred(self, X: Array) -> Array:
-        """Return fields minus the mean of each channel, in single precision if the kernel is."""
+        """Return fields minus the channel means, in float32 if the kernel computes in it."""
         xp = namespace(X)
         X = self.inputs.split(X) - like(self.kernel.shift_, X)
         return xp.astype(X, xp.float32) if self.kernel.single_ else X
@@ -116,7 +116,7 @@ class SharedOnGrids:
         return self.landmark_windows(X, chosen // points, chosen % points)
 
     def drawn_windows(self, n: int, number: int, salt: int = 0) -> np.ndarray:
-        """Draw `number` numbers of windows; the windows of n fields are numbered field by field."""
+        """Draw `number` window numbers at random; windows of n fields are numbered by field."""
         seed, total = self.kernel.random_state, n * len(self.positions)
         random = check_random_state(seed + salt if isinstance(seed, int) else seed)
         return random.choice(total, size=min(number, total), replace=False)
@@ -133,7 +133,7 @@ class SharedOnGrids:
     # -- values -------------------------------------------------------------------------------
 
     def values(self, X: Array, landmarks: LandmarkWindows) -> Iterator[tuple[int, Array]]:
-        """Yield the kernel between the windows of fields X at each grid point and the landmarks.
+        """Yield kernel values of the windows of fields X and the landmarks, by output grid point.
 
         Each item is the number of a grid point and an (n, m) array in float64. Grid points that
         share a window follow one another.
@@ -148,7 +148,7 @@ class SharedOnGrids:
                 yield int(p), K if near is None else K * near[int(p), :][None, :]
 
     def _window_kernels(self, X: Array, landmarks: LandmarkWindows) -> Iterator[Array]:
-        """Yield the window kernel between the fields X at each centre and the landmarks."""
+        """Yield values of the window kernel between fields X and landmarks, by window centre."""
         window = self.kernel.window_
         if window.radial is not None:
             for D2 in self._distances_by_centre(X, landmarks):
@@ -160,7 +160,7 @@ class SharedOnGrids:
             yield window._gram(self.landmark_windows(X, fields, point).rows, rows)
 
     def _distances_by_centre(self, X: Array, landmarks: LandmarkWindows) -> Iterator[Array]:
-        """Yield the squared distances of the windows at each centre from the landmark windows.
+        """Yield squared distances of the windows of fields X from the landmarks, by window centre.
 
         Only the offsets that have a value at the centre take part in a matrix product.
         """
@@ -178,25 +178,25 @@ class SharedOnGrids:
             yield _not_negative(D2)
 
     def diagonal(self) -> np.ndarray:
-        """Return K((x, p), (x, p)) for each grid point p, for a stationary kernel on windows."""
+        """Return the kernel of each grid point with itself, for a stationary window kernel."""
         near = self.kernel.position_
         return np.ones(len(self.positions)) if near is None else near.diag(self.positions)
 
 
 def stack_grid_points(values: Iterable[tuple[int, Array]]) -> Array:
-    """Stack pairs (grid point, array with one row per field) to (fields, grid points, …)."""
+    """Stack pairs (grid point number, array of fields) to one array (fields, grid points, …)."""
     found = [own for _, own in sorted(values, key=lambda pair: pair[0])]
     return namespace(*found).stack(found, axis=1)
 
 
 def _squared_distances(A: Array, B: Array) -> Array:
-    """Return the squared distances of the rows of A and B by one product, up to rounding."""
+    """Return the squared distances of the rows of A and B; rounding may make them negative."""
     xp = namespace(A)
     squares = xp.sum(A * A, axis=1)[:, None] + xp.sum(B * B, axis=1)
     return squares - 2.0 * (A @ xp.matrix_transpose(B))
 
 
 def _not_negative(D2: Array) -> Array:
-    """Return squared distances with zero in place of what rounding made negative."""
+    """Return squared distances with negative values replaced by zero."""
     xp = namespace(D2)
     return xp.where(D2 > 0, D2, xp.zeros_like(D2))

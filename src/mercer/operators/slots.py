@@ -1,4 +1,4 @@
-"""The groups of output components that a kernel couples."""
+"""Slots: groups of output components of an item that a kernel treats alike."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._base.arrays import Array, like, namespace, put, take
 
 @dataclass(frozen=True)
 class Slots:
-    """The output components of a batch, grouped into the slots that a kernel couples.
+    """The output components of a batch, grouped into slots that a kernel treats alike.
 
     Each of n items has `width` slots of `repeats` components; the kernel couples slots, and acts
     on the components of a slot alike (the letters that could stand at a position, say). Component
@@ -62,13 +62,13 @@ class Slots:
 
     @cached_property
     def places(self) -> np.ndarray:
-        """The position of each slot in its item, from 0 to width - 1."""
+        """The position of each slot among the slots of its item, from 0 to width - 1."""
         return (np.arange(self.n * self.width) if self.live is None else self.live) % self.width
 
     def means(self, D: Array, weights: np.ndarray | None = None) -> Array:
-        """Return the mean row of D at each position, over the items that have it, (width, any).
+        """Return for each position the mean over items of the rows of D (one row for each slot).
 
-        With a weight for each slot, the weighted mean.
+        `weights` has one weight for each slot. The shape of the result is (width, any).
         """
         xp = namespace(D)
         if self.live is None and weights is None:
@@ -79,12 +79,12 @@ class Slots:
         return (member @ D) / xp.where(counts > 0, counts, xp.ones_like(counts))[:, None]
 
     def split(self, C: Array) -> Array:
-        """Return components, (n, width · repeats), as one row per slot, (size, repeats)."""
+        """Reshape output components, (n, width · repeats), to one row per slot, (size, repeats)."""
         D = namespace(C).reshape(C, (self.n * self.width, self.repeats))
         return D if self.live is None else take(D, self.live)
 
     def join(self, D: Array) -> Array:
-        """Return one row per slot as components (n, width · repeats); missing slots are zero."""
+        """Reshape one row per slot to output components, with zeros at missing slots."""
         if self.live is not None:
             D = put(like(np.zeros((self.n * self.width, self.repeats)), D), self.live, D)
         return namespace(D).reshape(D, (self.n, self.width * self.repeats))

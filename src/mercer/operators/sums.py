@@ -16,7 +16,7 @@ from ..spaces import Fields
 from .block_gram import BlockGram, SumGram
 from .components import ComponentGram
 from .kernel import OperatorKernel, Waves
-from .separable import Separable, fitted
+from .separable import Separable, fit_clone
 
 
 class OperatorSum(OperatorKernel):
@@ -48,43 +48,51 @@ class OperatorSum(OperatorKernel):
         return f"{self.left} + {self.right}"
 
     @property
-    def _given(self) -> tuple[OperatorKernel, ...]:
+    def _unfitted_terms(self) -> tuple[OperatorKernel, ...]:
         """The kernels of the sum, not fitted."""
         return self.left, self.right
 
     @property
     def terms(self) -> tuple[OperatorKernel, ...]:
-        """The kernels of the sum; the fitted ones if this kernel is fitted."""
-        return self.terms_ or self._given
+        """The kernels of the sum; the fitted ones after `fit`."""
+        return self.terms_ or self._unfitted_terms
 
-    def _common(self) -> Separable | None:
-        """Return the sum as a scalar kernel times an operator, or None if the terms share none."""
-        if not all(term.separable for term in self._given):
+    def _as_separable(self) -> Separable | None:
+        """Return the sum as a scalar kernel times an operator; None if the terms share neither."""
+        if not all(term.separable for term in self._unfitted_terms):
             return None
-        left, right = (term.separated() for term in self._given)
+        left, right = (term.separated() for term in self._unfitted_terms)
         if same(left.scalar, right.scalar):
             return Separable(left.scalar, left.operator + right.operator)
         if same(left.operator, right.operator):
             return Separable(as_kernel(left.scalar) + as_kernel(right.scalar), left.operator)
         return None
 
-    separable = property(lambda self: self._common() is not None)
+    separable = property(lambda self: self._as_separable() is not None)
 
     def separated(self) -> Separable:
-        """Return the sum as a scalar kernel times an operator, one of which the terms share."""
-        common = self._common()
+        """Return the sum as a scalar kernel times an operator; refuse terms that share neither."""
+        common = self._as_separable()
         if common is None:
             raise ValueError(f"{self}: the terms share neither the scalar kernel nor the operator.")
         return common
 
-    own_coordinates = property(lambda self: any(term.own_coordinates for term in self._given))
-    depends_on_data = property(lambda self: any(term.depends_on_data for term in self._given))
-    centred_outputs = property(lambda self: all(term.centred_outputs for term in self._given))
-    componentwise = property(lambda self: all(term.componentwise for term in self._given))
-    spectral = property(lambda self: all(term.spectral for term in self._given))
+    own_coordinates = property(
+        lambda self: any(term.own_coordinates for term in self._unfitted_terms)
+    )
+    depends_on_data = property(
+        lambda self: any(term.depends_on_data for term in self._unfitted_terms)
+    )
+    centred_outputs = property(
+        lambda self: all(term.centred_outputs for term in self._unfitted_terms)
+    )
+    componentwise = property(lambda self: all(term.componentwise for term in self._unfitted_terms))
+    spectral = property(lambda self: all(term.spectral for term in self._unfitted_terms))
 
-    fields = property(lambda self: _first(term.fields for term in self._given))
-    output_fields = property(lambda self: _first(term.output_fields for term in self._given))
+    fields = property(lambda self: _first_given(term.fields for term in self._unfitted_terms))
+    output_fields = property(
+        lambda self: _first_given(term.output_fields for term in self._unfitted_terms)
+    )
 
     def for_outputs(self, shape: tuple[int, ...]) -> OperatorKernel:
         """Return the sum of both terms for outputs of this shape."""
@@ -96,20 +104,20 @@ class OperatorSum(OperatorKernel):
 
     @property
     def inputs(self) -> Kernel:
-        """The scalar kernel that checks inputs.
+        """The scalar kernel that checks inputs; the fitted one after `fit`.
 
         It is the scalar kernel that the terms share, else that of a term on fields, else the first.
         """
         if self.separable:
             return self.separated().inputs
         kernels = [term.inputs for term in self.terms]
-        return _first(one for one in kernels if isinstance(one.space, Fields)) or kernels[0]
+        return _first_given(one for one in kernels if isinstance(one.space, Fields)) or kernels[0]
 
     def fit(self, X: Items, V: Array, weights: np.ndarray | None = None) -> OperatorSum:
-        """Fit all terms."""
+        """Fit the kernels of all terms on inputs X and output coordinates V."""
         if not 0 < self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a positive number, got {self.scale!r}.")
-        self.terms_ = tuple(fitted(term, X, V, weights) for term in self._given)
+        self.terms_ = tuple(fit_clone(term, X, V, weights) for term in self._unfitted_terms)
         return self
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
@@ -117,7 +125,7 @@ class OperatorSum(OperatorKernel):
         return SumGram(*(term.gram(A, B) for term in self.terms), scale=self.scale)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        r"""Return :math:`\langle K(a_i, b_j) \Phi(u_j), \Phi(y_i) \rangle` for all pairs."""
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs of (a_i, y_i) and (b_j, u_j)."""
         return self.scale * reduce(add, [term.pairings(A, V, B, W, L) for term in self.terms])
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
@@ -126,7 +134,7 @@ class OperatorSum(OperatorKernel):
         return total if self.scale == 1 else total.scaled(self.scale)
 
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
-        """Draw random waves whose mean is the kernel, an equal number from each term."""
+        """Draw random cosine waves whose expected sum is the kernel, as many from each term."""
         few = -(-number // len(self.terms))
         waves = [term.spectrum(random, few, width) for term in self.terms]
         omega, source, along = (list(arrays) for arrays in zip(*waves, strict=True))
@@ -136,7 +144,7 @@ class OperatorSum(OperatorKernel):
         return np.concatenate(omega), np.concatenate(source), along
 
 
-def _first(values: Iterable[Any]) -> Any:
+def _first_given(values: Iterable[Any]) -> Any:
     """Return the first value that is not None; None if there is none."""
     return next((value for value in values if value is not None), None)
 
@@ -152,7 +160,7 @@ class ScaledKernel(OperatorSum):
         return f"{self.scale:g} * {self.kernel}"
 
     separable = False
-    _given = property(lambda self: (self.kernel,))
+    _unfitted_terms = property(lambda self: (self.kernel,))
 
     def for_outputs(self, shape: tuple[int, ...]) -> ScaledKernel:
         """Return the scaled kernel for outputs of this shape."""

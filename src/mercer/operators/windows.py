@@ -17,7 +17,7 @@ from ..spaces.fields import Grid
 
 
 def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
-    """Return the weights exp(-d² / 2 width²) + floor of squared distances d²; 1 without a width."""
+    """Return Gaussian weights exp(-d² / 2 width²) + floor for squares d²; ones if width is None."""
     floor = non_negative(floor, "floor")
     if width is None:
         return np.ones_like(squares)
@@ -25,7 +25,7 @@ def proximity(squares: np.ndarray, width: Any, floor: Any) -> np.ndarray:
 
 
 def field_grids(kernel: Any, shape: Any, width: int) -> tuple[Grid, Grid]:
-    """Return the grids of inputs with the array shape `shape` and of outputs with `width` values.
+    """Return the grid of inputs of array shape `shape`, and that of outputs of `width` values.
 
     The parameters `fields`, `output_fields` and `output_shape` of the kernel describe them.
     """
@@ -59,7 +59,7 @@ def sqdistances(outputs: Grid, inputs: Grid) -> np.ndarray:
 def window_offsets(
     inputs: Grid, outputs: Grid, radius: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the offsets of a window, (offsets, input axes), and which axes they are relative in.
+    """Return the offsets in a window, and whether each axis is relative to its centre.
 
     Along the axes that outputs also have, a window reaches `radius` around its centre, in steps of
     the input grid. Along other axes it contains all grid points.
@@ -117,7 +117,7 @@ class Windows:
 
     @classmethod
     def of(cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray) -> Windows:
-        """Return the windows with these offsets around all unmasked output grid points, cached."""
+        """Return the windows with these offsets around all output grid points, from a cache."""
         key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
             while len(_LAST) >= KEPT:
@@ -129,7 +129,7 @@ class Windows:
     def _computed(
         cls, inputs: Grid, outputs: Grid, offsets: np.ndarray, relative: np.ndarray
     ) -> Windows:
-        """Return the windows with these offsets around all unmasked output grid points."""
+        """Compute the windows with these offsets around all unmasked output grid points."""
         names = [name for name in inputs.axes if name in outputs.axes]
         columns = [outputs.axes.index(name) for name in names]
         at = outputs.coordinates[outputs.live][:, columns]
@@ -141,7 +141,7 @@ class Windows:
 
     @cached_property
     def inside(self) -> np.ndarray:
-        """Whether the grid has a value at each offset from each centre, (centres, offsets)."""
+        """Whether the field has a value at each offset from each centre, (centres, offsets)."""
         return np.asarray((self.weight > 0).any(axis=-1))
 
     def values(self, X: Array) -> Array:
@@ -152,7 +152,7 @@ class Windows:
         return interpolated(X, self.index, self.weight)
 
     def by_centre(self, X: Array) -> Iterator[tuple[np.ndarray, Array]]:
-        """Yield for each centre the offsets that have a value, and the values of fields there.
+        """Yield for each centre the offsets inside the field, and the values of fields there.
 
         The shape of the values of fields (n, size, channels) is (n, offsets, channels).
         """
@@ -167,7 +167,7 @@ _LAST: dict[str, Windows] = {}
 
 
 def interpolated(A: Array, index: np.ndarray, weight: np.ndarray) -> Array:
-    """Return the values of fields (n, size, channels) at or between grid points.
+    """Return interpolated values of fields (n, size, channels), at or between grid points.
 
     Each value is a sum over the corners of a grid cell. `index` has the grid points of the corners
     and `weight` their weights, both (…, corners), as `Grid.interpolation_weights` returns them. The

@@ -8,7 +8,7 @@ from .._base.arrays import Array, is_array, like, namespace, take
 from .._base.memory import GIB, SHARE, available
 from ..embedding import PointMap
 from ..operators import OperatorKernel
-from ..operators.separable import fitted
+from ..operators.separable import fit_clone
 from ..operators.slots import Slots
 from ..problem import Problem, Want
 from .block_conjugate_gradient import BlockConjugateGradient
@@ -69,7 +69,7 @@ def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
         V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
     Y = problem.outputs.items
     shape = tuple(Y.shape[1:]) if is_array(Y) else ()
-    return fitted(problem.kernel.for_outputs(shape), X, V, w)
+    return fit_clone(problem.kernel.for_outputs(shape), X, V, w)
 
 
 def slot_targets(slots: Slots, outputs: OutputRows, weights: np.ndarray | None) -> Array:

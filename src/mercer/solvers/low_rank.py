@@ -15,9 +15,9 @@ from .._base.arrays import Array, Items, dense, like, namespace, part, take
 from .._base.linalg import EPS, congruent, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
-from ..features.landmarks import FEW, bare_map
+from ..features.landmarks import FEW, split_last_matrix
 from ..operators import Moments
-from ..operators.moments import row_sums
+from ..operators.moments import moments_of_rows
 from ..problem import Problem, Want
 from .exact import factor_projected, factor_spanned, factor_uniform
 from .factorization import Factorization
@@ -341,7 +341,7 @@ def moments_in_blocks(
 ) -> tuple[LowRankRows, Array]:
     """Return what `moments_with` returns, with input coordinates computed in blocks."""
     X, n = problem.inputs.items, problem.n
-    bare, W, some = bare_map(map, take(X, sample[:FEW]))
+    bare, W, some = split_last_matrix(map, take(X, sample[:FEW]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted
     weigh = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
 
@@ -351,7 +351,7 @@ def moments_in_blocks(
         return (U if weigh is None else roots * U), V, roots
 
     step = rows_at_once(some.shape[1] + T.shape[1])
-    found = row_sums(rows, n, step, problem.inputs.kernel.on_vectors)
+    found = moments_of_rows(rows, n, step, problem.inputs.kernel.on_vectors)
     uu, uv, u = found.uu, found.vu.T, found.u
     if W is not None:
         uu, uv, u, origin = congruent(uu, W), W.T @ uv, u @ W, origin @ W

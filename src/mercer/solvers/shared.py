@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import host, like, namespace
-from ..operators.separable import fitted
+from ..operators.separable import fit_clone
 from ..operators.shared import SINGLE, Shared
 from ..problem import Problem, Want
 from .factorization import Factorization
@@ -70,7 +70,7 @@ def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
 
 def fitted_shared(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
     """Return the kernel fitted on all inputs; large problems use distances in float32."""
-    made: Shared = fitted(kernel, problem.inputs.items, outputs.rows, problem.weights)
+    made: Shared = fit_clone(kernel, problem.inputs.items, outputs.rows, problem.weights)
     size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
     made.single_ = size > SINGLE and made.window_.radial is not None
     return made

@@ -11,9 +11,9 @@ import numpy as np
 from .._base.arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
 from .._base.threads import rows_at_once
 from ..features import FeatureMap
-from ..features.landmarks import FEW, bare_map
+from ..features.landmarks import FEW, split_last_matrix
 from ..operators import Moments
-from ..operators.moments import row_sums
+from ..operators.moments import moments_of_rows
 from .base import Source
 from .blocks import Expected
 
@@ -82,7 +82,7 @@ class Gathering:
         """Return empty sums for two feature maps, set up by representative pairs X, y."""
         few = np.arange(min(FEW, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
-        bare, weights, U = bare_map(inputs, X)
+        bare, weights, U = split_last_matrix(inputs, X)
         a, b = (namespace(A).mean(A, axis=0) for A in (U, V))
         origin = None if weights is None and not center else (a, b if center else 0.0 * b)
         probe = _append_row(U[:PROBE, :], a), _append_row(V[:PROBE, :], b)
@@ -123,7 +123,7 @@ class Gathering:
             return roots * U, roots * V, roots
 
         step = FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths))
-        found = row_sums(rows, count(y), step, threads, True, self.precision)
+        found = moments_of_rows(rows, count(y), step, threads, True, self.precision)
         return found if w is None else replace(found, n=float(w.sum()))
 
     @property
