@@ -135,7 +135,7 @@ class SpanFrame(Frame):
         """Return ‖Φ(y)‖² = l(y, y) for every output."""
         return self.kernel.diag(Y)
 
-    def _weighted_values(self, C: Array) -> Array:
+    def _times_gram(self, C: Array) -> Array:
         """Return C L with L the Gram matrix of the training outputs, computed in blocks."""
         total = 0.0
         for rows in blocks(count(self.outputs), ROWS):
@@ -145,11 +145,11 @@ class SpanFrame(Frame):
 
     def points_sqnorm(self, C: Array) -> Array:
         """Return the squared norm of each point, the diagonal of C L Cᵀ (L: output Gram matrix)."""
-        return namespace(C).sum(self._weighted_values(C) * C, axis=1)
+        return namespace(C).sum(self._times_gram(C) * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
         """Return the inner products C L Dᵀ of points C and D (L: output Gram matrix)."""
-        return self._weighted_values(C) @ namespace(D).matrix_transpose(D)
+        return self._times_gram(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
         """Return the weights C unchanged, and the training outputs they refer to."""

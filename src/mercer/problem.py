@@ -23,7 +23,7 @@ from .spaces.symmetries import Group
 __all__ = ["Moments", "Problem", "Side", "Want", "positive_alpha"]
 
 
-MOST = 10**6
+MAX_REPEATED_ROWS = 10**6
 """The largest sum of integer weights for which each row is repeated as often as its weight."""
 
 
@@ -258,5 +258,9 @@ def repeat_by_weight(weights: np.ndarray) -> np.ndarray:
     Weights that are not integers are rounded to quarters of the mean weight.
     """
     whole_numbers = bool((weights == np.round(weights)).all())
-    fine = weights if whole_numbers and weights.sum() <= MOST else 4.0 * weights / weights.mean()
+    fine = (
+        weights
+        if whole_numbers and weights.sum() <= MAX_REPEATED_ROWS
+        else 4.0 * weights / weights.mean()
+    )
     return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from mercer.kernels import RBF, Gaussian, Laplacian, Linear, Matern
-from mercer.kernels.distances import squared
+from mercer.kernels.distances import squared_distances
 
 RNG = np.random.default_rng(0)
 BULK = RNG.normal(size=(60, 4))
@@ -18,8 +18,11 @@ CLUSTERS = np.vstack([1e-4 * BULK, 1e-4 * BULK + 1e5])
 @pytest.mark.parametrize("X", [BULK, FAR, TWO_FAR, CLUSTERS, BULK + 1e6], ids=range(5))
 def test_squared_distances_have_ten_digits(X):
     wanted = cdist(X, X, "sqeuclidean")
-    assert np.abs(squared(X, X) - wanted).max(where=wanted > 0, initial=0) <= 1e-9 * wanted.max()
-    relative = np.abs(squared(X, X.copy()) - wanted) / np.where(wanted > 0, wanted, 1.0)
+    assert (
+        np.abs(squared_distances(X, X) - wanted).max(where=wanted > 0, initial=0)
+        <= 1e-9 * wanted.max()
+    )
+    relative = np.abs(squared_distances(X, X.copy()) - wanted) / np.where(wanted > 0, wanted, 1.0)
     assert relative.max() < 1e-9
 
 
@@ -37,8 +40,8 @@ def test_an_offset_of_a_million_changes_nothing(kernel):
 
 
 def test_equal_items_of_two_batches_are_at_distance_zero():
-    assert (squared(BULK, BULK.copy()).diagonal() == 0).all()
-    assert (squared(csr_array(BULK), csr_array(BULK.copy())).diagonal() == 0).all()
+    assert (squared_distances(BULK, BULK.copy()).diagonal() == 0).all()
+    assert (squared_distances(csr_array(BULK), csr_array(BULK.copy())).diagonal() == 0).all()
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e170])

@@ -13,7 +13,7 @@ from .._base.checks import Limits, bounded
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel
-from ..kernels.distances import squared
+from ..kernels.distances import squared_distances
 from .base import Decoder, Ranked, restore, unsuited_kernel
 from .candidates import Candidates
 
@@ -90,10 +90,10 @@ class Refinement(Decoder):
 
 @dataclass(frozen=True)
 class PreimageObjective:
-    """The objective 2⟨g, Φ(y)⟩ - l(y, y) + m for a batch of points g, one output y each.
+    """The pre-image objective 2⟨g, Φ(y)⟩ - l(y, y), up to a constant, for a batch of points g.
 
-    m is the smallest l(y, y) of the outputs y_i that the points are sums of: next to l(y, y)
-    itself, small inner products would be rounded away.
+    Each point has one output y. The constant is the smallest l(y_i, y_i) of the outputs y_i that
+    the points are sums of: next to l(y, y) itself, small inner products would be rounded away.
     """
 
     kernel: Any
@@ -110,17 +110,17 @@ class PreimageObjective:
         return cls(kernel, weights, outputs, float(namespace(norms).min(norms)))
 
     def rows(self, index: np.ndarray) -> PreimageObjective:
-        """Return the objective of the points at positions `index`."""
+        """Return the objective restricted to the points at positions `index`."""
         return replace(self, weights=take(self.weights, index))
 
     def values(self, Y: Array) -> Array:
-        """Return the objective of each point at its row of Y."""
+        """Return the objective of each point at its output, a row of Y."""
         K = self.kernel._gram(Y, self.outputs)
         above = self.kernel._diag(Y) - self.least
         return 2.0 * namespace(K).sum(self.weights * K, axis=1) - above
 
     def gradient(self, Y: Array) -> Array:
-        """Return the gradient of the objective of each point at its row of Y."""
+        """Return the gradient of the objective of each point at its output, a row of Y."""
         ones = namespace(Y).ones_like(Y[:, 0])
         derivative = self.kernel.item_gradient
         inner = derivative.vjp(Y, self.outputs, self.weights)
@@ -162,7 +162,7 @@ class FixedPoint(Refinement):
         return kernel.radial is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
-        """Return the outputs after fixed-point iterations from Y, until the objective stalls."""
+        """Return the outputs after fixed-point iterations from the rows of Y."""
         Y = Y + 0.0
         value = objective.values(Y)
         active = np.arange(Y.shape[0])
@@ -177,12 +177,12 @@ class FixedPoint(Refinement):
         return Y
 
     def _step(self, objective: PreimageObjective, Y: Array, before: Array) -> tuple[Array, Array]:
-        """Return Y after one step, halved until the objective rises, and the new objective.
+        """Return the outputs after one step from Y, halved until the objective rises.
 
-        The objective at Y is `before`.
+        The second array is the objective there; the objective at Y is `before`.
         """
         xp = namespace(Y)
-        M = objective.weights * self.kernel_.radial.slope(squared(Y, objective.outputs))
+        M = objective.weights * self.kernel_.radial.slope(squared_distances(Y, objective.outputs))
         total = xp.sum(M, axis=1)[:, None]
         tiny = like(np.finfo(np.float64).tiny, Y)
         size = xp.where(xp.abs(total) > tiny, xp.abs(total), xp.ones_like(total))
@@ -231,7 +231,7 @@ class Gradient(Refinement):
         return kernel.item_gradient is not None
 
     def _climb(self, objective: PreimageObjective, Y: Array) -> Array:
-        """Return the outputs that L-BFGS finds, one from each row of Y."""
+        """Return the outputs that L-BFGS finds, each from a row of Y."""
         if self.max_iter == 0:
             return Y  # L-BFGS-B would take a step nevertheless
         # One point at a time: a shared line search would make answers depend on the batch.
@@ -242,10 +242,11 @@ class Gradient(Refinement):
         return namespace(Y).concat(ends, axis=0)
 
     def _climb_one(self, objective: PreimageObjective, y: Array) -> Array:
-        """Return the output after L-BFGS from y, for an objective of one point."""
+        """Return the output that L-BFGS finds from y, for the objective of one point."""
         scale = self.kernel_.multiple.scale  # a multiple of the kernel stops at the same output
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            """Return minus the objective and its gradient."""
             at = like(flat[None, :], y)
             return -float(objective.values(at)[0]) / scale, -host(objective.gradient(at))[0] / scale
 

@@ -11,7 +11,7 @@ from .._base.arrays import Items, host, object_array
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Normalized, Productions
-from ..kernels._joint_items import first_form
+from ..kernels._joint_items import items_of_first_kernel
 from ..kernels._trees import flattened
 from ..kernels.tree import TreeKernel
 from ._chart import Chart
@@ -120,9 +120,9 @@ class TreeChart(Decoder):
         return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best tree found for each point, its score, and a bound of the optimality gap.
+        """Return the best tree found for each point, its score, and how much better others may be.
 
-        The bound is NaN unless the output kernel is `Productions`.
+        The last is an upper bound, and NaN unless the output kernel is `Productions`.
         """
         ranked = self._ranked(points, 1)
         return Found(
@@ -134,7 +134,7 @@ class TreeChart(Decoder):
     def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
         """Return for each point (tree, score) pairs, best first, and the gap of the first."""
         weights, items = points.frame.expansion(points.coordinates)
-        G = host(weights) @ self._grammar.counts_of(flattened(first_form(items), "y"))
+        G = host(weights) @ self._grammar.counts_of(flattened(items_of_first_kernel(items), "y"))
         competing = self._best_training_trees(points, k)
         ranked = []
         for t, rules in enumerate(self._rules(points)):
@@ -178,7 +178,7 @@ class TreeChart(Decoder):
             yield self._grammar.rules(np.flatnonzero(owners != group))
 
     def _required_leaves(self, points: Embedding, t: int) -> list[Hashable] | None:
-        """Return the symbols required as leaves of the tree of point t; None if any may be."""
+        """Return the symbols that the leaves of the tree of point t must spell; None if free."""
         if self.leaves is None:
             return None
         if points.inputs is None:
@@ -210,7 +210,7 @@ class TreeChart(Decoder):
             best = max(search.best, incumbent / self.kernel_.multiple.scale)
             small = (size if symbols is None else len(symbols)) <= LONG
             if self._exact and small and not search.proved(best):
-                search.list_trees(*last, best)
+                search.score_listed_trees(*last, best)
             break
         return search
 

@@ -62,7 +62,7 @@ class Spanned(LandmarkMap):
     weights_ = property(lambda self: self.weights)
 
 
-def bare_map(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
+def split_last_matrix(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
     """Return a map without its last matrix if that is stable, the matrix, and A's coordinates.
 
     The matrix (the weights of the map) is split off if it magnifies rounding errors only a little,

@@ -82,12 +82,12 @@ def _sparse_counts(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_arra
 
 def inner_products(A: Bags, B: Bags) -> np.ndarray:
     """Return the inner products of the feature counts of all items of A and B, (n, m)."""
-    from ._bag_loops import add_products
+    from ._bag_loops import add_inner_products
 
-    return sums_over_shared(add_products, *count_matrices(A, B))
+    return sum_over_shared_features(add_inner_products, *count_matrices(A, B))
 
 
-def sums_over_shared(loop: Any, F: Any, G: Any) -> np.ndarray:
+def sum_over_shared_features(loop: Any, F: Any, G: Any) -> np.ndarray:
     """Return the (n, m) sums that a loop of `_bag_loops` computes for all rows of F and of G."""
     rows, columns = sparse.csr_array(F), sparse.csc_array(G)
     out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
@@ -104,7 +104,7 @@ def sqnorms(A: Bags) -> np.ndarray:
 
 
 @cache
-def _digest(text: str) -> np.uint64:
+def _blake2_hash(text: str) -> np.uint64:
     """Return a 64-bit BLAKE2 hash of a text."""
     return np.uint64(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
 
@@ -114,10 +114,10 @@ def stable_hash(label: Any) -> np.uint64:
     label = python_scalar(label)
     if isinstance(label, float) and label.is_integer():
         label = int(label)  # an adjacency matrix may have 1.0 where networkx has 1
-    return _digest(f"{type(label).__name__}:{label!r}")
+    return _blake2_hash(f"{type(label).__name__}:{label!r}")
 
 
-def scramble(x: np.ndarray, seed: int = 0) -> np.ndarray:
+def mix_bits(x: np.ndarray, seed: int = 0) -> np.ndarray:
     """Return 64-bit words after a seeded bijection, so that sums of them identify multisets."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * seed + 1)

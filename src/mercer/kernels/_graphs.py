@@ -13,7 +13,7 @@ from .._base.from_file import Reducible
 from ..spaces.graphs import Edges, read_graph
 from ._bags import stable_hash
 
-NOTHING = stable_hash(None)
+UNLABELLED = stable_hash(None)
 """The hash of all nodes or edges without labels."""
 
 
@@ -37,9 +37,9 @@ class FlatGraph:
         starts, ends, marks = zip(*edges, strict=True) if edges else ((), (), ())
         source, target = np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
         order = np.lexsort((target, source))
-        self.label = _hashes(labels, self.labelled)
+        self.label = _label_hashes(labels, self.labelled)
         self.source, self.target = source[order], target[order]
-        self.edge = _hashes(marks, edge_label is not None)[order]
+        self.edge = _label_hashes(marks, edge_label is not None)[order]
 
     def __len__(self) -> int:
         return len(self.label)
@@ -97,7 +97,9 @@ class CheckedGraph(Reducible):
         """Return a copy without the cached flat graphs, which are rebuilt when needed."""
         return CheckedGraph(self.origin)
 
-    def view(self, node_label: str | None, edge_label: str | None, name: str = "y") -> FlatGraph:
+    def flat_graph(
+        self, node_label: str | None, edge_label: str | None, name: str = "y"
+    ) -> FlatGraph:
         """Return the flat graph that has these attributes as labels, from the cache if possible.
 
         `name` is the name of the graph in error messages.
@@ -116,9 +118,9 @@ class CheckedGraph(Reducible):
         return self.views[key]
 
 
-def _hashes(labels: Sequence[Any], labelled: bool) -> np.ndarray:
+def _label_hashes(labels: Sequence[Any], labelled: bool) -> np.ndarray:
     """Return a hash of each label; the same constant for all unless `labelled`."""
-    hashes = [stable_hash(label) if labelled else NOTHING for label in labels]
+    hashes = [stable_hash(label) if labelled else UNLABELLED for label in labels]
     return np.array(hashes, dtype=np.uint64)
 
 
@@ -132,7 +134,7 @@ def checked_graphs(
     items = as_items(A, name)
     if not all(isinstance(item, CheckedGraph) for item in items):
         items = object_array([CheckedGraph(item) for item in items])
-    flat = [g.view(node_label, edge_label, f"{name}[{i}]") for i, g in enumerate(items)]
+    flat = [g.flat_graph(node_label, edge_label, f"{name}[{i}]") for i, g in enumerate(items)]
     kinds = {g.labelled: i for i, g in enumerate(flat) if len(g)}
     if len(kinds) == 2:
         raise ValueError(

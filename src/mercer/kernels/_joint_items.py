@@ -25,28 +25,30 @@ def are_joint(A: Items) -> bool:
     return things and all(isinstance(item, JointItem) for item in A)
 
 
-def join_forms(left: Items, right: Items) -> np.ndarray:
+def join_items(left: Items, right: Items) -> np.ndarray:
     """Return a batch of `JointItem` objects, the i-th with the forms left[i] and right[i]."""
     left, right = (csr_array(batch) if issparse(batch) else batch for batch in (left, right))
-    return object_array([JointItem(_item(left, i), _item(right, i)) for i in range(count(left))])
+    return object_array(
+        [JointItem(_take_one(left, i), _take_one(right, i)) for i in range(count(left))]
+    )
 
 
-def _item(batch: Items, i: int) -> Any:
+def _take_one(batch: Items, i: int) -> Any:
     """Return item i of a batch; row i as a matrix, if the batch is a sparse matrix."""
     return batch[[i]] if issparse(batch) else one(batch, i)
 
 
-def split_forms(A: np.ndarray) -> tuple[Items, Items]:
+def split_items(A: np.ndarray) -> tuple[Items, Items]:
     """Return the batch of left forms and the batch of right forms of `JointItem` objects."""
-    return _batch([item.left for item in A]), _batch([item.right for item in A])
+    return _stack_items([item.left for item in A]), _stack_items([item.right for item in A])
 
 
-def first_form(A: Items) -> Items:
+def items_of_first_kernel(A: Items) -> Items:
     """Return checked items in the form of the first kernel of a (nested) sum or product."""
-    return first_form(split_forms(A)[0]) if are_joint(A) else A
+    return items_of_first_kernel(split_items(A)[0]) if are_joint(A) else A
 
 
-def _batch(items: list) -> Items:
+def _stack_items(items: list) -> Items:
     """Stack a list of items into a sparse matrix, a numeric array or an object array."""
     if issparse(items[0]):
         return vstack(items, format="csr")

@@ -43,7 +43,7 @@ class NGrams:
 
         `ids` has the number of the (m-1)-gram that starts at each position, -1 if it is unknown.
         """
-        at = np.flatnonzero((codes.left >= m) & (ids >= 0))
+        at = np.flatnonzero((codes.remaining >= m) & (ids >= 0))
         last = codes.flat[at + m - 1]
         at, last = at[last >= 0], last[last >= 0]
         return at, ids[at] * len(self.alphabet) + last
@@ -71,5 +71,7 @@ class NGrams:
             at, number = at[known], number[known]
             ids = np.full(len(codes.flat), -1, dtype=np.int64)
             ids[at] = number
-            occurrences.append((codes.rows[at], number, codes.positions[at], codes.left[at] - m))
+            occurrences.append(
+                (codes.rows[at], number, codes.positions[at], codes.remaining[at] - m)
+            )
         return occurrences

@@ -7,7 +7,7 @@ from .._base.loops import compiled, parallel
 
 
 @compiled
-def _mix(x):
+def _mix_bits(x):
     """Return a 64-bit word after a bijection that scrambles its bits."""
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
@@ -16,7 +16,7 @@ def _mix(x):
 
 
 @compiled
-def _search(source, first, end, pointer, target, edge, distance, path, queue):
+def _breadth_first_search(source, first, end, pointer, target, edge, distance, path, queue):
     """Write the distance of each node from `source`, and a hash of its shortest paths.
 
     Return the number of nodes that were reached; these are the first ones of `queue`. Without edge
@@ -33,7 +33,7 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
         v = queue[head]
         head += 1
         d = distance[v - first]
-        path[v - first] = _mix(path[v - first] + uint64(d))
+        path[v - first] = _mix_bits(path[v - first] + uint64(d))
         for e in range(pointer[v], pointer[v + 1]):
             w = target[e]
             if distance[w - first] < 0:
@@ -41,7 +41,7 @@ def _search(source, first, end, pointer, target, edge, distance, path, queue):
                 queue[tail] = w
                 tail += 1
             if len(edge) and distance[w - first] == d + 1:
-                path[w - first] += _mix(path[v - first] ^ edge[e])
+                path[w - first] += _mix_bits(path[v - first] ^ edge[e])
     return tail
 
 
@@ -72,7 +72,7 @@ def _fill_path_features(
         queue = np.empty(size, dtype=np.int64)
         at = offset[g]
         for source in range(start[g], start[g + 1]):
-            reached = _search(
+            reached = _breadth_first_search(
                 source, start[g], start[g + 1], pointer, target, edge, distance, path, queue
             )
             for i in range(reached):

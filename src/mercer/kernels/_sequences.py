@@ -41,7 +41,7 @@ class Codes:
         return np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.lengths)
 
     @cached_property
-    def left(self) -> np.ndarray:
+    def remaining(self) -> np.ndarray:
         """The number of symbols from each one in `flat` to the end of its item, itself included."""
         return np.repeat(self.starts[1:], self.lengths) - np.arange(len(self.flat))
 
@@ -76,7 +76,7 @@ class Alphabet:
     def encode(self, items: Items) -> Codes:
         """Return a batch of sequences as symbol numbers, -1 for unknown symbols."""
         starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
-        if all_texts(items) and self._of_characters:
+        if all_texts(items) and self._has_only_characters:
             return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
         find = self.number.get
         flat = [find(symbol, -1) for item in items for symbol in item]
@@ -87,7 +87,7 @@ class Alphabet:
         return Codes(np.array(flat, dtype=np.int64), starts.astype(np.int64))
 
     @property
-    def _of_characters(self) -> bool:
+    def _has_only_characters(self) -> bool:
         """Whether all symbols are single characters."""
         return all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
 

@@ -27,7 +27,7 @@ def add_shared_ngrams(
 
 
 @compiled
-def _shifted_runs(s, t, shift, worth):
+def _shifted_run_weight(s, t, shift, weight_by_length):
     """Return Σ_i worth[r_i], with r_i the length of the run of equal symbols that ends at i.
 
     Symbols are equal if s[i] = t[i + shift].
@@ -36,12 +36,12 @@ def _shifted_runs(s, t, shift, worth):
     run = 0
     for i in range(max(0, -shift), min(len(s), len(t) - shift)):
         run = run + 1 if s[i] == t[i + shift] else 0
-        total += worth[min(run, len(worth) - 1)]
+        total += weight_by_length[min(run, len(weight_by_length) - 1)]
     return total
 
 
 @parallel
-def fill_self_matches(start, stop, flat, starts, worth, out):
+def fill_self_matches(start, stop, flat, starts, weight_by_length, out):
     """Set out[i] to the total weight of equal runs over all pairs of positions in sequence i.
 
     Sequence i is flat[starts[i]:starts[i + 1]], and worth[r] is the weight of the end of a run of
@@ -49,15 +49,15 @@ def fill_self_matches(start, stop, flat, starts, worth, out):
     """
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
-        total = _shifted_runs(s, s, 0, worth)
+        total = _shifted_run_weight(s, s, 0, weight_by_length)
         for shift in range(1, len(s)):
-            total += 2.0 * _shifted_runs(s, s, shift, worth)
+            total += 2.0 * _shifted_run_weight(s, s, shift, weight_by_length)
         out[i] = total
 
 
 @parallel
 def fill_weighted_degree(
-    start, stop, flat, starts, their_flat, their_starts, worth, gamma, symmetric, out
+    start, stop, flat, starts, their_flat, their_starts, weight_by_length, gamma, symmetric, out
 ):
     """Write the weighted-degree kernel with shifts of all pairs of sequences into out.
 
@@ -68,9 +68,11 @@ def fill_weighted_degree(
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
             t = their_flat[their_starts[j] : their_starts[j + 1]]
-            total = _shifted_runs(s, t, 0, worth) * gamma[0]
+            total = _shifted_run_weight(s, t, 0, weight_by_length) * gamma[0]
             for shift in range(1, len(gamma)):
-                both = _shifted_runs(s, t, shift, worth) + _shifted_runs(s, t, -shift, worth)
+                both = _shifted_run_weight(s, t, shift, weight_by_length) + _shifted_run_weight(
+                    s, t, -shift, weight_by_length
+                )
                 total += gamma[shift] * both
             out[i, j] = total
             if symmetric:
@@ -78,7 +80,7 @@ def fill_weighted_degree(
 
 
 @compiled
-def _subsequences(s, t, n, decay, first):
+def _subsequence_kernel(s, t, n, decay, first):
     """Return the gap-weighted subsequence kernel of s and t, summed over the lengths first to n.
 
     before[m, j] is K'_m of Lodhi et al. (2002) for the symbols of s so far and t[:j].
@@ -110,7 +112,7 @@ def fill_subsequence_gram(
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
             t = their_flat[their_starts[j] : their_starts[j + 1]]
-            out[i, j] = _subsequences(s, t, n, decay, first)
+            out[i, j] = _subsequence_kernel(s, t, n, decay, first)
             if symmetric:
                 out[j, i] = out[i, j]
 
@@ -120,4 +122,4 @@ def fill_subsequence_diag(start, stop, flat, starts, n, decay, first, out):
     """Write the gap-weighted subsequence kernel of each sequence with itself into out."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
-        out[i] = _subsequences(s, s, n, decay, first)
+        out[i] = _subsequence_kernel(s, s, n, decay, first)

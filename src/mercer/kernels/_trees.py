@@ -10,7 +10,7 @@ import numpy as np
 
 from .._base.arrays import Items, as_items, object_array
 from .._base.checks import Limits, array, indices, must, offsets
-from ._bags import scramble, stable_hash
+from ._bags import mix_bits, stable_hash
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 """A token of a bracketed string: a bracket or a label."""
@@ -47,14 +47,14 @@ class FlatTree:
         degree = np.diff(self.pointer)
         inner = np.flatnonzero(degree)
         # A leaf and an inner node with the same label differ.
-        kinds = np.where(degree == 0, scramble(self.label, seed=15), self.label)
-        position = scramble(self._child_positions().astype(np.uint64), seed=12)
-        children = scramble(kinds[self.child] ^ position, seed=13)
+        kinds = np.where(degree == 0, mix_bits(self.label, seed=15), self.label)
+        position = mix_bits(self._child_positions().astype(np.uint64), seed=12)
+        children = mix_bits(kinds[self.child] ^ position, seed=13)
         out = np.zeros(len(self.label), dtype=np.uint64)
         if len(inner):
             with np.errstate(over="ignore"):  # positions are mixed in before the sum
                 total = np.add.reduceat(children, self.pointer[inner])
-                out[inner] = scramble(self.label[inner], seed=14) + total
+                out[inner] = mix_bits(self.label[inner], seed=14) + total
         return out
 
     def pairs(self) -> np.ndarray:
@@ -74,7 +74,7 @@ class FlatTree:
         """Return a hash of the subtree below each node, and its number of nodes."""
         from ._fragments import subtree_hashes
 
-        return subtree_hashes(scramble(self.label, seed=16), self.pointer, self.child)
+        return subtree_hashes(mix_bits(self.label, seed=16), self.pointer, self.child)
 
 
 def pair_hashes(parent: Any, position: Any, child: Any) -> Any:
@@ -83,7 +83,7 @@ def pair_hashes(parent: Any, position: Any, child: Any) -> Any:
         np.asarray(part, dtype=np.uint64) for part in (parent, position, child)
     )
     with np.errstate(over="ignore"):
-        return scramble(parent, seed=19) + scramble(child ^ scramble(position, 17), seed=18)
+        return mix_bits(parent, seed=19) + mix_bits(child ^ mix_bits(position, 17), seed=18)
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
@@ -91,10 +91,10 @@ def flattened(A: Items, name: str) -> np.ndarray:
     items = as_items(A, name)
     if all(isinstance(item, FlatTree) for item in items):
         return items
-    return object_array([_flat(item, f"{name}[{i}]") for i, item in enumerate(items)])
+    return object_array([_flat_tree(item, f"{name}[{i}]") for i, item in enumerate(items)])
 
 
-def _flat(item: Any, name: str) -> FlatTree:
+def _flat_tree(item: Any, name: str) -> FlatTree:
     """Return one tree as a `FlatTree`; `name` is its name in error messages."""
     if isinstance(item, FlatTree):
         return item
@@ -129,7 +129,7 @@ def postorder(tree: Any, name: str) -> Iterator[tuple[Any, list[int]]]:
 
 def nested(item: Any, name: str) -> Any:
     """Return a bracketed string as nested lists (label, child, …), and other trees unchanged."""
-    return _parsed(item, name) if isinstance(item, str) else item
+    return _parse_brackets(item, name) if isinstance(item, str) else item
 
 
 def _children(node: Any, name: str) -> list[Any]:
@@ -144,7 +144,7 @@ def _children(node: Any, name: str) -> list[Any]:
     return list(node[1:])
 
 
-def _parsed(text: str, name: str) -> Any:
+def _parse_brackets(text: str, name: str) -> Any:
     """Return a bracketed string such as "(S (N dog) (V barks))" as nested lists."""
     tokens = TOKEN.findall(text)
     if not tokens:

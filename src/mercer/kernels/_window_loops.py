@@ -17,7 +17,7 @@ def mixed(key, value):
 
 
 @compiled
-def _symbol(flat, first, last, position):
+def _symbol_code(flat, first, last, position):
     """Return flat[position] + 2, or a reserved number for a position outside first to last - 1."""
     if position < first:
         return OUTSIDE + min(first - position, 2)
@@ -38,5 +38,5 @@ def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
         for f in range(len(windows)):
             key = mixed(mixed(SEED, f + 1), flat[here] + 2)
             for position in range(here + windows[f, 0], here + windows[f, 1] + 1):
-                key = mixed(key, _symbol(flat, first, last, position))
+                key = mixed(key, _symbol_code(flat, first, last, position))
             keys[n, f] = key

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from .._base.arrays import Array, Items
 from .._base.parameters import same
-from ._joint_items import are_joint, join_forms, same_items, split_forms
+from ._joint_items import are_joint, join_items, same_items, split_items
 from .base import Kernel, as_kernel
 from .capabilities import Features, Fourier, ItemGradient, Multiple, Radial
 from .gradients import ParameterGradient
@@ -23,7 +23,7 @@ class Pair(Kernel):
 
     symbol = "?"
     parts_: tuple[Kernel, Kernel] | None = None
-    _combined: Callable[[Array, Array], Array]
+    _operation: Callable[[Array, Array], Array]
 
     def __init__(self, left: Kernel, right: Kernel):
         self.left = left
@@ -48,21 +48,21 @@ class Pair(Kernel):
         left, right = (kernel.check(given, name) for kernel in self.parts)
         if space.on_vectors:
             return left if left.shape == right.shape else given
-        return left if same_items(left, right) else join_forms(left, right)
+        return left if same_items(left, right) else join_items(left, right)
 
-    def _forms(self, A: Items) -> tuple[Items, Items]:
+    def _split(self, A: Items) -> tuple[Items, Items]:
         """Return checked items in the form of the left kernel, and in that of the right kernel."""
         if are_joint(A):
-            return split_forms(A)
+            return split_items(A)
         if A.ndim <= 2:
             return A, A
         left, right = self.parts
         return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
 
-    def _pairs(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
+    def _kernels_and_items(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
         """Return (kernel, A, B) for both kernels, with A and B in the form of that kernel."""
-        ours = self._forms(A)
-        theirs = ours if B is A else self._forms(B)
+        ours = self._split(A)
+        theirs = ours if B is A else self._split(B)
         return list(zip(self.parts, ours, theirs, strict=True))
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
@@ -79,7 +79,7 @@ class Pair(Kernel):
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels on the items and return this kernel."""
         if are_joint(A):
-            forms = split_forms(A)
+            forms = split_items(A)
         else:
             A = A if issparse(A) else self.space.check(A, "A")
             forms = A, A
@@ -100,23 +100,27 @@ class Pair(Kernel):
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the sum or the product of the Gram matrices of both kernels."""
-        return self._combined(*(k._gram(ours, theirs) for k, ours, theirs in self._pairs(A, B)))
+        return self._operation(
+            *(k._gram(ours, theirs) for k, ours, theirs in self._kernels_and_items(A, B))
+        )
 
     def _diag(self, A: Items) -> Array:
         """Return the sum or the product of the diagonals of both kernels."""
-        return self._combined(*(k._diag(ours) for k, ours, _ in self._pairs(A, A)))
+        return self._operation(*(k._diag(ours) for k, ours, _ in self._kernels_and_items(A, A)))
 
-    def _both(self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]) -> Any:
+    def _combine_abilities(
+        self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]
+    ) -> Any:
         """Return combine(ability(left), ability(right)), or None if one ability is None."""
         left, right = map(ability, self.parts)
         return None if left is None or right is None else combine(left, right)
 
-    def _gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
+    def _parameter_gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
         """Return the parameter gradients of both kernels, for items in joint form."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
-            left.under("left").on(lambda A: self._forms(A)[0]),
-            right.under("right").on(lambda A: self._forms(A)[1]),
+            left.under("left").on(lambda A: self._split(A)[0]),
+            right.under("right").on(lambda A: self._split(A)[1]),
         )
 
     accepts_sparse = property(lambda self: all(k.accepts_sparse for k in self.parts))
@@ -139,12 +143,12 @@ class Sum(Pair):
     """
 
     symbol = "+"
-    _combined = staticmethod(operator.add)
+    _operation = staticmethod(operator.add)
 
     @property
     def features(self) -> Features | None:
         """Concatenated features of both kernels; invertible if both are multiples of one kernel."""
-        both = self._both(lambda k: k.features, self._side_by_side)
+        both = self._combine_abilities(lambda k: k.features, self._concatenated)
         if both is None:
             return None
         alone = self.multiple
@@ -153,18 +157,20 @@ class Sum(Pair):
         undo = alone.kernel.features.inverse
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
-    def _side_by_side(self, left: Features, right: Features) -> Features:
+    def _concatenated(self, left: Features, right: Features) -> Features:
         """Return both features concatenated, each of the items in the form of its kernel."""
 
         def form(A: Items, side: int) -> Items:
-            return split_forms(A)[side] if are_joint(A) else A
+            return split_items(A)[side] if are_joint(A) else A
 
         return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
 
-    radial = property(lambda self: self._both(lambda k: k.radial, Radial.plus))
-    fourier = property(lambda self: self._both(lambda k: k.fourier, Fourier.plus))
-    item_gradient = property(lambda self: self._both(lambda k: k.item_gradient, ItemGradient.plus))
-    parameter_gradient = property(lambda self: ParameterGradient.plus(*self._gradients()))
+    radial = property(lambda self: self._combine_abilities(lambda k: k.radial, Radial.plus))
+    fourier = property(lambda self: self._combine_abilities(lambda k: k.fourier, Fourier.plus))
+    item_gradient = property(
+        lambda self: self._combine_abilities(lambda k: k.item_gradient, ItemGradient.plus)
+    )
+    parameter_gradient = property(lambda self: ParameterGradient.plus(*self._parameter_gradients()))
 
     @property
     def multiple(self) -> Multiple:
@@ -192,26 +198,28 @@ class Product(Pair):
     """
 
     symbol = "*"
-    _combined = staticmethod(operator.mul)
+    _operation = staticmethod(operator.mul)
 
-    radial = property(lambda self: self._both(lambda k: k.radial, Radial.times))
-    fourier = property(lambda self: self._both(lambda k: k.fourier, Fourier.times))
-    item_gradient = property(lambda self: self._both(lambda k: k.item_gradient, self._product_rule))
-    parameter_gradient = property(lambda self: self._product_rule(*self._gradients()))
+    radial = property(lambda self: self._combine_abilities(lambda k: k.radial, Radial.times))
+    fourier = property(lambda self: self._combine_abilities(lambda k: k.fourier, Fourier.times))
+    item_gradient = property(
+        lambda self: self._combine_abilities(lambda k: k.item_gradient, self._product_rule)
+    )
+    parameter_gradient = property(lambda self: self._product_rule(*self._parameter_gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
         """Return the item or parameter gradient of the product, given those of both factors."""
-        return self._times(of_left, 1).plus(self._times(of_right, 0))
+        return self._times_values(of_left, 1).plus(self._times_values(of_right, 0))
 
-    def _times(self, gradient: Any, other: int) -> Any:
+    def _times_values(self, gradient: Any, other: int) -> Any:
         """Return the gradient of one factor times the values of the other, parts[other]."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
-            kernel, ours, theirs = self._pairs(A, B)[other]
+            kernel, ours, theirs = self._kernels_and_items(A, B)[other]
             return gradient.vjp(A, B, C * kernel._gram(ours, theirs))
 
         def diag_vjp(A: Items, c: Array) -> Any:
-            kernel, ours, _ = self._pairs(A, A)[other]
+            kernel, ours, _ = self._kernels_and_items(A, A)[other]
             return gradient.diag_vjp(A, c * kernel._diag(ours))
 
         return gradient.through(vjp, diag_vjp)

@@ -16,10 +16,10 @@ from scipy.sparse import csr_array, hstack
 
 from .._base.arrays import Array, Items, namespace
 
-Function = Callable[[Any], Any]
+AnyFunction = Callable[[Any], Any]
 
 
-def then(first: Function | None, second: Function | None) -> Any:
+def composed(first: AnyFunction | None, second: AnyFunction | None) -> Any:
     """Return the function A ↦ second(first(A)), or None if one of the two is None."""
     return None if first is None or second is None else lambda A: second(first(A))
 
@@ -50,16 +50,20 @@ class Features:
         """Return the features of a batch as a sparse matrix, one row per item."""
         return csr_array(self.transform(A) if self.sparse is None else self.sparse(A))
 
-    def mapped(self, forward: Function, backward: Function | None = None) -> Features:
+    def mapped(self, forward: AnyFunction, backward: AnyFunction | None = None) -> Features:
         """Return the feature map A ↦ forward(features(A)); `backward` inverts `forward`."""
         return Features(
-            then(self.transform, forward), then(self.sparse, forward), then(backward, self.inverse)
+            composed(self.transform, forward),
+            composed(self.sparse, forward),
+            composed(backward, self.inverse),
         )
 
-    def before(self, function: Function, undo: Function | None = None) -> Features:
+    def before(self, function: AnyFunction, undo: AnyFunction | None = None) -> Features:
         """Return the feature map A ↦ features(function(A)); `undo` is the inverse of `function`."""
         return Features(
-            then(function, self.transform), then(function, self.sparse), then(self.inverse, undo)
+            composed(function, self.transform),
+            composed(function, self.sparse),
+            composed(self.inverse, undo),
         )
 
     def scaled(self, scale: float) -> Features:
@@ -109,7 +113,7 @@ class Radial:
 
         return Radial(times(self.value), times(self.slope), times(self.curvature), self.bending)
 
-    def over_height(self) -> Radial:
+    def unit_height(self) -> Radial:
         """Return the `Radial` of k / k(0), whose value at distance zero is 1."""
         return self.scaled(lambda: 1.0 / float(self.value(np.zeros(1))[0]))
 

@@ -12,7 +12,7 @@ from ..spaces import Curves
 from ..spaces.resample import as_grid
 from .base import Linear
 from .capabilities import ItemGradient
-from .gradients import ParameterGradient, slope
+from .gradients import ParameterGradient, parameter_derivative
 from .linear_map import InnerProduct
 
 
@@ -83,7 +83,7 @@ class CurveKernel(InnerProduct):
                 G, S = kernel._metric(grid), smoother(grid, kernel.smoothing)
                 return S.T @ (np.diag(G) if G.ndim == 1 else G) @ S
 
-            return {name: like(slope(smoothed, self, name), A) for name in values}
+            return {name: like(parameter_derivative(smoothed, self, name), A) for name in values}
 
         def diagonals(A: Array) -> dict[str, Array]:
             return {name: namespace(A).sum((A @ M) * A, axis=1) for name, M in slopes(A).items()}

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._base.parameters import positive
 from .base import Kernel
-from .gradients import analytic
+from .gradients import analytic_gradient
 
 
 class Decaying(Kernel):
@@ -21,4 +21,6 @@ class Decaying(Kernel):
         return self.decay
 
     # The derivative in the decay.
-    parameter_gradient = property(lambda self: analytic(self, "decay", most={"decay": 1.0}))
+    parameter_gradient = property(
+        lambda self: analytic_gradient(self, "decay", most={"decay": 1.0})
+    )

@@ -41,7 +41,7 @@ CANCELLED = 1e-5
 """Below this fraction of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
 
 
-def squared(A: Array, B: Array) -> Array:
+def squared_distances(A: Array, B: Array) -> Array:
     """Return the squared Euclidean distances of all rows of A and B, (n, m).
 
     They are computed from differences if there are few columns, else from one matrix product.
@@ -64,7 +64,7 @@ def squared(A: Array, B: Array) -> Array:
         A = A - shift
         B = A if same else B - shift
     left, right = sqnorms(A), sqnorms(B)
-    D2 = _by_product(A, B, left, right)
+    D2 = _squared_by_product(A, B, left, right)
     most = right[None, :] if is_foreign(D2) else right.max()  # a bound is cheaper to compare with
 
     def repaired(rows: slice) -> Array:
@@ -78,7 +78,7 @@ def squared(A: Array, B: Array) -> Array:
             some.fill_diagonal_(0.0)
             near.fill_diagonal_(False)
         if bool(namespace(near).any(near)):
-            return _recomputed(D2, near, A, B, (left, right), rows.start)
+            return _recompute_near_pairs(D2, near, A, B, (left, right), rows.start)
         return D2
 
     if is_foreign(D2):
@@ -87,7 +87,7 @@ def squared(A: Array, B: Array) -> Array:
     return D2
 
 
-def _by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
+def _squared_by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
     """Return left + right - 2⟨a, b⟩ for all pairs; left and right are the squared norms."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)
@@ -107,7 +107,7 @@ def typical_row(B: Array) -> Array:
     return ordered[some.shape[0] // 2, :][None, :]
 
 
-def _recomputed(
+def _recompute_near_pairs(
     D2: Array, near: Array, A: Array, B: Array, squares: tuple[Array, Array], start: int
 ) -> Array:
     """Return D2 after computing the pairs marked in `near` from differences, without cancellation.
@@ -125,7 +125,7 @@ def _recomputed(
         row, column = i[some], j[some]
         values = sqnorms(take(A, row) - take(B, column))
         if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
-            at = [row, column] if not is_foreign(D2) else [_index(v, D2) for v in (row, column)]
+            at = [row, column] if not is_foreign(D2) else [_as_index(v, D2) for v in (row, column)]
             D2[at[0], at[1]] = values
         else:  # the standard has no such assignment
             flat = put(namespace(D2).reshape(D2, (-1,)), row * D2.shape[1] + column, values)
@@ -133,12 +133,12 @@ def _recomputed(
     return D2
 
 
-def _index(positions: np.ndarray, A: Array) -> Array:
+def _as_index(positions: np.ndarray, A: Array) -> Array:
     """Return integer positions as an array of the library and on the device of the array A."""
     return namespace(A).asarray(positions, device=device(A))
 
 
-def absolute(A: Array, B: Array) -> Array:
+def l1_distances(A: Array, B: Array) -> Array:
     """Return the L1 distances ‖a - b‖₁ of all rows of A and B, (n, m)."""
     if issparse(A) or issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
@@ -154,7 +154,7 @@ def absolute(A: Array, B: Array) -> Array:
     return xp.stack([xp.sum(xp.abs(B - A[i, :]), axis=1) for i in range(A.shape[0])])
 
 
-def exp(A: Array, factor: float = 1.0) -> Array:
+def scaled_exp(A: Array, factor: float = 1.0) -> Array:
     """Return exp(factor · A), computed in place if the array library allows it."""
     if is_foreign(A) or A.ndim != 2 or A.size < MANY:
         A *= factor

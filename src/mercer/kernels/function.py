@@ -44,7 +44,7 @@ class Function(Kernel):
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the values of the function for all pairs, after a check that they are finite."""
         if self.of_items:
-            return _finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
+            return _require_finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
         if K.ndim == 4:
             raise ValueError(
@@ -57,10 +57,10 @@ class Function(Kernel):
                 f"{(count(A), count(B))}, got {tuple(K.shape)}. For a function of two items "
                 "write mercer.kernels.Function(f, of_items=True)."
             )
-        return _finite(K)
+        return _require_finite(K)
 
 
-def _finite(K: Array) -> Array:
+def _require_finite(K: Array) -> Array:
     """Return kernel values after a check that all of them are finite."""
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
@@ -107,7 +107,7 @@ class Precomputed(Kernel):
     def _gram(self, A: Array, B: Array) -> Array:
         """Return entries of the given Gram matrix, or the given rows of kernel values."""
         if not self.pairwise:
-            return take(take(self._values(), A).T, B).T
+            return take(take(self._float_gram(), A).T, B).T
         if A.shape[1] != count(B):
             raise ValueError(
                 f"a precomputed X needs one column for each of the {count(B)} training inputs; "
@@ -119,9 +119,9 @@ class Precomputed(Kernel):
         """Return the diagonal entries of the Gram matrix at the given indices."""
         if self.pairwise:
             raise ValueError("k(x, x) is unknown for a precomputed X: use Precomputed(gram).")
-        diagonal = namespace(self.gram).linalg.diagonal(self._values())
+        diagonal = namespace(self.gram).linalg.diagonal(self._float_gram())
         return take(diagonal, A)
 
-    def _values(self) -> Array:
+    def _float_gram(self) -> Array:
         """Return the given Gram matrix as floating-point numbers."""
         return as_float(self.gram if is_foreign(self.gram) else np.asarray(self.gram))

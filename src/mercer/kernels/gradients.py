@@ -119,13 +119,13 @@ def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
     return function(complex(at, TINY)).imag / TINY
 
 
-def slope(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
+def parameter_derivative(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
     """Return the derivative of function(kernel) with respect to the kernel's parameter `name`."""
     at = float(kernel.get_params(deep=False)[name])
     return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
-def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
+def analytic_gradient(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
     """Return the `ParameterGradient` of a kernel whose values are analytic in the named parameters.
 
     Its `_gram` and `_diag` are called on copies that have one complex parameter.
@@ -134,7 +134,7 @@ def analytic(kernel: Any, *names: str, most: Mapping[str, float] | None = None) 
     values = {name: float(given[name]) for name in names if given[name] > 0}
 
     def slopes(function: Callable[[Any], Array]) -> Values:
-        return {name: slope(function, kernel, name) for name in values}
+        return {name: parameter_derivative(function, kernel, name) for name in values}
 
     return ParameterGradient.of_grams(
         values,
@@ -173,11 +173,11 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
     """
     copy = clone(kernel)
     for name, value in values.items():
-        _set(copy, name.split("__"), value)
+        _set_parameter(copy, name.split("__"), value)
     return copy
 
 
-def _set(part: Any, path: list[str], value: Any) -> None:
+def _set_parameter(part: Any, path: list[str], value: Any) -> None:
     """Set a nested parameter of a kernel; `path` is its name, split at the double underscores."""
     if len(path) == 1:
         setattr(part, path[0], value)
@@ -186,6 +186,6 @@ def _set(part: Any, path: list[str], value: Any) -> None:
 
     inner = part.get_params(deep=False)[path[0]]
     if inner is None or isinstance(inner, str):  # a default, or a name such as "rbf"
-        inner = part._given() if inner is None else as_kernel(inner)
+        inner = part._unfitted_inner() if inner is None else as_kernel(inner)
         setattr(part, path[0], inner)
-    _set(inner, path[1:], value)
+    _set_parameter(inner, path[1:], value)

@@ -8,7 +8,7 @@ from .._base.arrays import Array, Items
 from .._base.checks import Limits, bounded
 from .._base.parameters import integer, parameters
 from ..spaces import Graphs
-from ._bags import Bags, inner_products, scramble, sqnorms
+from ._bags import Bags, inner_products, mix_bits, sqnorms
 from ._graphs import GraphUnion, checked_graphs
 from .base import Kernel
 
@@ -39,7 +39,7 @@ class GraphKernel(Kernel):
 
     def _union(self, A: Items) -> GraphUnion:
         """Return a batch of graphs as a `GraphUnion`."""
-        return GraphUnion([graph.view(self.node_label, self.edge_label) for graph in A])
+        return GraphUnion([graph.flat_graph(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
         """Return the feature counts of each graph of a batch."""
@@ -106,7 +106,7 @@ class WeisfeilerLehman(GraphKernel):
         """Return the counts of the node labels of each graph in all rounds of relabelling."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
-            rounds.append(scramble(label, seed=h))  # equal labels of different rounds do not match
+            rounds.append(mix_bits(label, seed=h))  # equal labels of different rounds do not match
             label = self._relabelled(union, label)
         owner, key = np.tile(union.owner, len(rounds)), np.concatenate(rounds)
         return Bags(owner, key, np.ones(len(key)), union.n)
@@ -114,11 +114,11 @@ class WeisfeilerLehman(GraphKernel):
     @staticmethod
     def _relabelled(union: GraphUnion, label: np.ndarray) -> np.ndarray:
         """Return a hash of each node's label and the labels of its neighbours and edges."""
-        arriving = scramble(label[union.target] ^ scramble(union.edge, seed=1), seed=2)
+        arriving = mix_bits(label[union.target] ^ mix_bits(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)
         with np.errstate(over="ignore"):
             np.add.at(total, union.source, arriving)  # a sum of hashes identifies the multiset
-            return scramble(scramble(label, seed=3) + total, seed=4)
+            return mix_bits(mix_bits(label, seed=3) + total, seed=4)
 
 
 class ShortestPath(GraphKernel):
@@ -162,9 +162,9 @@ class ShortestPath(GraphKernel):
         from ._paths import path_features
 
         u = union
-        edge = scramble(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
+        edge = mix_bits(u.edge if self.edge_label is not None else u.edge[:0], seed=5)
         owner, first, last, path = path_features(u.start, u.pointer, u.target, edge)
         with np.errstate(over="ignore"):
-            ends = scramble(u.label[first], seed=6) + scramble(u.label[last], seed=7)
-            key = scramble(ends + scramble(path, seed=8), seed=9)
+            ends = mix_bits(u.label[first], seed=6) + mix_bits(u.label[last], seed=7)
+            key = mix_bits(ends + mix_bits(path, seed=8), seed=9)
         return Bags(owner, key, np.ones(len(key)), u.n)

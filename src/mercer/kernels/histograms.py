@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._base.arrays import Array, Items, dense, host, is_foreign, like, namespace
-from ._bags import sums_over_shared
+from ._bags import sum_over_shared_features
 from .base import VectorKernel
 from .capabilities import Features
 
@@ -18,11 +18,11 @@ class HistogramKernel(VectorKernel):
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Check that items are finite vectors with entries ≥ 0; return float64 rows."""
-        return _nonnegative(super().check(A, name), name, type(self).__name__)
+        return _require_nonnegative(super().check(A, name), name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
         """Check that outputs have entries ≥ 0, and return them in their own shape."""
-        return _nonnegative(super().as_outputs(Y, name), name, type(self).__name__)
+        return _require_nonnegative(super().as_outputs(Y, name), name, type(self).__name__)
 
 
 class Hellinger(HistogramKernel):
@@ -69,13 +69,13 @@ class ChiSquare(HistogramKernel):
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return Σ_j 2 a_j b_j / (a_j + b_j) for all pairs."""
-        from ._bag_loops import add_harmonic_means
+        from ._bag_loops import add_sums_of_harmonic_means
 
-        return _sums_over_shared(add_harmonic_means, A, B)
+        return _pairwise_sums(add_sums_of_harmonic_means, A, B)
 
     def _diag(self, A: Array) -> Array:
         """Return k(a, a), the sum of each histogram."""
-        return _totals(A)
+        return _row_sums(A)
 
 
 class Intersection(HistogramKernel):
@@ -96,15 +96,15 @@ class Intersection(HistogramKernel):
 
     def _diag(self, A: Array) -> Array:
         """Return k(a, a), the sum of each histogram."""
-        return _totals(A)
+        return _row_sums(A)
 
 
-def _totals(A: Array) -> Array:
+def _row_sums(A: Array) -> Array:
     """Return the sum of each row of A."""
     return A.sum(axis=1) if issparse(A) else namespace(A).sum(A, axis=1)
 
 
-def _nonnegative(A: Array, name: str, owner: str) -> Array:
+def _require_nonnegative(A: Array, name: str, owner: str) -> Array:
     """Return A; raise an error with `name` and `owner` in its message if an entry is negative."""
     values = A.data if issparse(A) else A
     if bool(namespace(values).any(values < 0)):
@@ -154,12 +154,12 @@ def _is_binary(A: Array) -> bool:
 
 def _minima(A: Array, B: Array) -> Array:
     """Return Σ_j min(a_j, b_j) for all rows a of A and b of B."""
-    from ._bag_loops import add_minima
+    from ._bag_loops import add_sums_of_minima
 
-    return _sums_over_shared(add_minima, A, B)
+    return _pairwise_sums(add_sums_of_minima, A, B)
 
 
-def _sums_over_shared(loop: Any, A: Array, B: Array) -> Array:
+def _pairwise_sums(loop: Any, A: Array, B: Array) -> Array:
     """Return the (n, m) sums of a loop of `_bag_loops` over the entries that both rows share."""
-    sums = sums_over_shared(loop, host(A), host(B))
+    sums = sum_over_shared_features(loop, host(A), host(B))
     return like(sums, A) if is_foreign(A) else sums

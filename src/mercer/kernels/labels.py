@@ -54,14 +54,14 @@ class Labels(Wrapper):
         self.kernel = kernel  # type: ignore[assignment]
         self.classes = classes
 
-    def _given(self) -> Kernel:
+    def _unfitted_inner(self) -> Kernel:
         """Return the kernel on indicators, not fitted; the default is `Linear`."""
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 
     def fit(self, A: Items) -> Labels:
         """Determine the set of labels, and fit the inner kernel on indicator rows."""
         A = self.space.check(A, "A")
-        classes = list(_labels(A) if self.classes is None else self.classes)
+        classes = list(_distinct_labels(A) if self.classes is None else self.classes)
         self.columns_ = {label: column for column, label in enumerate(classes)}
         if len(self.columns_) < len(classes):
             raise ValueError("classes names a label twice: list each label once.")
@@ -70,7 +70,7 @@ class Labels(Wrapper):
                 "no item has a label: pass items with labels, or all labels as classes."
             )
         self.classes_ = object_array(classes)
-        self.kernel_ = clone(self._given()).fit(self._indicators(A, "A"))
+        self.kernel_ = clone(self._unfitted_inner()).fit(self._indicators(A, "A"))
         return self
 
     space = LabelSets()
@@ -144,7 +144,7 @@ class Labels(Wrapper):
         return inner and inner.before(lambda A: self.check(A, "A"), lambda indicators: indicators)
 
 
-def _labels(A: Items) -> Iterable:
+def _distinct_labels(A: Items) -> Iterable:
     """Return the distinct labels of a batch, sorted if possible; the columns of indicator rows."""
     if not (isinstance(A, np.ndarray) and A.dtype == object):
         return range(A.shape[1])

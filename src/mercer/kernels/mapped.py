@@ -38,14 +38,14 @@ TRANSFORMERS = {
 """Transformers of scikit-learn whose state is arrays, by module: a model file may name these."""
 
 
-class After(Wrapper):
+class OnTransformed(Wrapper):
     """Base class of kernels on transformed items; items are checked before the transformation."""
 
     def _apply(self, A: Items) -> Items:
         """Transform checked items."""
         raise NotImplementedError
 
-    def _undo(self) -> Callable[[Items], Items] | None:
+    def _inverse(self) -> Callable[[Items], Items] | None:
         """Return the inverse of the transformation, or None if there is none."""
         return None
 
@@ -88,10 +88,12 @@ class After(Wrapper):
     def features(self) -> Features | None:
         """Features of the transformed items; invertible if both steps are."""
         inner = self.inner.features
-        return inner and inner.before(lambda A: self._transformed(self.check(A, "A")), self._undo())
+        return inner and inner.before(
+            lambda A: self._transformed(self.check(A, "A")), self._inverse()
+        )
 
 
-class Mapped(After, Reducible):
+class Mapped(OnTransformed, Reducible):
     """k(f(a), f(b)): a kernel after a function, or after a transformer of scikit-learn.
 
     Parameters
@@ -160,7 +162,7 @@ class Mapped(After, Reducible):
     @property
     def depends_on_data(self) -> bool:
         """Whether the transformer is not fitted yet, or the inner kernel depends on data."""
-        return _is_unfitted(self.function) or self._given().depends_on_data
+        return _is_unfitted(self.function) or self._unfitted_inner().depends_on_data
 
     def fit(self, A: Items) -> Kernel:
         """Fit the transformer if it is not fitted, and the kernel on transformed items."""
@@ -183,7 +185,7 @@ class Mapped(After, Reducible):
         function = self._function
         return function.transform(A) if hasattr(function, "transform") else function(A)
 
-    def _undo(self) -> Callable[[Items], Items] | None:
+    def _inverse(self) -> Callable[[Items], Items] | None:
         """Return the given inverse, or that of the transformer; None if there is none."""
         if self.inverse is True:
             return self._function.inverse_transform
@@ -265,7 +267,7 @@ def _is_unfitted(function: Any) -> bool:
     return False
 
 
-class On(After):
+class On(OnTransformed):
     """A kernel on one column of a table: sums and products of such kernels compare rows.
 
     Tables are DataFrames of pandas or polars, tables of pyarrow, dictionaries of columns,

@@ -8,7 +8,7 @@ from .._base.parameters import parameters, positive
 from ..spaces import Spectra
 from ..spaces.molecules import peaks
 from .base import Kernel
-from .gradients import analytic
+from .gradients import analytic_gradient
 
 MASSES = ("peaks", "losses", "differences")
 """The values of `of`, the masses that are compared."""
@@ -75,20 +75,20 @@ class MassSpectrum(Kernel):
         """Return the overlap of all pairs of spectra."""
         from ._spectra import overlaps
 
-        left = self._peaks(A)
-        right = left if B is A else self._peaks(B)
+        left = self._masses_and_weights(A)
+        right = left if B is A else self._masses_and_weights(B)
         return overlaps(*left, *right, np.real(self.width), 1.0 / self.width, A is B)
 
     def _diag(self, A: Items) -> Array:
         """Return the overlap of each spectrum with itself."""
         from ._spectra import self_overlaps
 
-        return self_overlaps(*self._peaks(A), np.real(self.width), 1.0 / self.width)
+        return self_overlaps(*self._masses_and_weights(A), np.real(self.width), 1.0 / self.width)
 
     # The derivative by the width holds the set of matching peaks fixed.
-    parameter_gradient = property(lambda self: analytic(self, "width", "power"))
+    parameter_gradient = property(lambda self: analytic_gradient(self, "width", "power"))
 
-    def _peaks(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _masses_and_weights(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (starts, masses, weights) of a batch; spectrum i is starts[i]:starts[i + 1]."""
         parts = [self._compared_masses(item) for item in A]
         starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
@@ -102,7 +102,7 @@ class MassSpectrum(Kernel):
         return item.peaks if self.of == "peaks" else item.losses(np.real(self.width))
 
 
-LEAST = 0.5
+SMALLEST_LOSS = 0.5
 """The smallest loss or difference that is not noise: no fragment is lighter."""
 
 
@@ -132,10 +132,11 @@ class SortedSpectrum:
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the sorted neutral losses (precursor minus peak mass), and their intensities.
 
-        Losses up to max(`width`, `LEAST`) are left out: they are peaks of the precursor itself.
+        Losses up to max(`width`, `SMALLEST_LOSS`) are left out, because they are peaks of the
+        precursor itself.
         """
         losses = self.precursor - self.mz[::-1]
-        kept = losses > max(width, LEAST)
+        kept = losses > max(width, SMALLEST_LOSS)
         return losses[kept], self.intensity[::-1][kept]
 
     def differences(self, width: float, strongest: int) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +152,7 @@ class SortedSpectrum:
         a = np.maximum.reduceat(self.intensity, first)
         top = np.argsort(-a, kind="stable")[:strongest]
         d = m[top][:, None] - m[top][None, :]
-        kept = d > max(width, LEAST)
+        kept = d > max(width, SMALLEST_LOSS)
         d, weight = d[kept], (a[top][:, None] * a[top][None, :])[kept]
         order = np.argsort(d, kind="stable")
         return d[order], weight[order]

@@ -9,7 +9,7 @@ from .._base.arrays import Array, Items, dense, host, namespace, power, sqnorms
 from .._base.parameters import positive
 from .base import Kernel, VectorKernel
 from .capabilities import ItemGradient
-from .gradients import analytic
+from .gradients import analytic_gradient
 
 DIGITS = 1e-2
 """A warning is issued if rounding errors exceed this fraction of the terms of highest degree."""
@@ -73,7 +73,7 @@ class Polynomial(VectorKernel):
     item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
 
     # Of gamma and coef0.
-    parameter_gradient = property(lambda self: analytic(self, "gamma", "coef0"))
+    parameter_gradient = property(lambda self: analytic_gradient(self, "gamma", "coef0"))
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Return the gradient of Σ_ij C_ij k(a_i, b_j) with respect to each a_i."""

@@ -15,7 +15,7 @@ from ._sequences import Alphabet, Codes, as_given
 from .base import Kernel, as_kernel
 from .capabilities import Features
 from .gradients import ParameterGradient, Values, added
-from .weighted_degree import encoded
+from .weighted_degree import encode_both
 
 
 class Positions(Kernel):
@@ -90,10 +90,10 @@ class Positions(Kernel):
         """Check that outputs are sequences of known symbols, or of vectors."""
         Y = self.check(Y, name)
         if self.kernel is None and (self.letters is not None or self.alphabet_ is not None):
-            self._codes(Y, name)
+            self._checked_codes(Y, name)
         return Y
 
-    def _codes(self, A: np.ndarray, name: str) -> Any:
+    def _checked_codes(self, A: np.ndarray, name: str) -> Any:
         """Return sequences as symbol numbers; raise an error for an unknown symbol."""
         alphabet = self.alphabet_ or Alphabet(self.letters or ())
         codes = alphabet.encode(A)
@@ -128,20 +128,24 @@ class Positions(Kernel):
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> Array:
         """Return the number of equal symbols, or the sum of kernel values, over all positions."""
-        return self._of_symbols(A, B) if self.kernel is None else self._of_vectors(A, B)
+        return (
+            self._count_equal_symbols(A, B) if self.kernel is None else self._sum_vector_grams(A, B)
+        )
 
-    def _of_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def _count_equal_symbols(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the number of positions with equal symbols for each pair of sequences."""
-        ours, theirs = encoded(A, B)
+        ours, theirs = encode_both(A, B)
         size = 1 + max(codes.flat.max(initial=0) for codes in (ours, theirs))
         longest = max(codes.lengths.max() for codes in (ours, theirs))
-        left = _one_hot(ours, size, longest)
-        return inner_products(left, left if A is B else _one_hot(theirs, size, longest))
+        left = _position_symbol_bags(ours, size, longest)
+        return inner_products(
+            left, left if A is B else _position_symbol_bags(theirs, size, longest)
+        )
 
-    def _of_vectors(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def _sum_vector_grams(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the sum over positions of the Gram matrices of the vectors at that position."""
-        ours = _by_length(A)
-        theirs = ours if A is B else _by_length(B)
+        ours = _indices_by_length(A)
+        theirs = ours if A is B else _indices_by_length(B)
         K = np.zeros((len(A), len(B)))
         for p in range(min(len(A[ours[0]]), len(B[theirs[0]]))):
             left = np.stack([A[i][p] for i in ours if len(A[i]) > p])
@@ -193,15 +197,15 @@ class Positions(Kernel):
         """Return the one-hot features of checked sequences as a sparse matrix."""
         if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")
-        codes = self._codes(self.check(A, "A"), "A")
-        return count_matrix(_one_hot(codes, len(self.alphabet_), self.longest_))
+        codes = self._checked_codes(self.check(A, "A"), "A")
+        return count_matrix(_position_symbol_bags(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Sequence[Any] | np.ndarray) -> Sequence[Any]:
         """Convert symbol numbers to a sequence in a container of the type of `like`."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
 
 
-def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
+def _position_symbol_bags(codes: Codes, size: int, longest: int) -> Bags:
     """Return the (position, symbol) features of each sequence, for positions below `longest`."""
     inside = codes.positions < longest
     columns = (codes.positions * size + codes.flat)[inside]
@@ -209,6 +213,6 @@ def _one_hot(codes: Codes, size: int, longest: int) -> Bags:
     return Bags(codes.rows[inside], columns, np.ones(len(columns)), n, int(longest * size))
 
 
-def _by_length(A: np.ndarray) -> np.ndarray:
+def _indices_by_length(A: np.ndarray) -> np.ndarray:
     """Return the indices of the items in order of decreasing length."""
     return np.argsort([-len(item) for item in A], kind="stable")

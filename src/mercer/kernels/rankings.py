@@ -39,15 +39,15 @@ class Ranking(Kernel):
         self.n_labels_ = int(as_rankings(A, "A").shape[1])
         return self
 
-    features = property(lambda self: Features(self._embedded))
+    features = property(lambda self: Features(self._normalized_features))
 
-    def _embedded(self, A: Items) -> np.ndarray:
+    def _normalized_features(self, A: Items) -> np.ndarray:
         """Return the features of rankings, which have length one for full rankings."""
         R = self.check(A, "A")
-        full = self._embed(np.arange(R.shape[1], dtype=float)[None, :])
-        return self._embed(R) / np.linalg.norm(full)
+        full = self._raw_features(np.arange(R.shape[1], dtype=float)[None, :])
+        return self._raw_features(R) / np.linalg.norm(full)
 
-    def _embed(self, R: np.ndarray) -> np.ndarray:
+    def _raw_features(self, R: np.ndarray) -> np.ndarray:
         """Return the features of the ranks R, (n, m), before normalisation."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ class Kendall(Ranking):
     Jiao and Vert 2015; Korba, Garcia, d'Alché-Buc 2018 (the Kemeny embedding).
     """
 
-    def _embed(self, R: np.ndarray) -> np.ndarray:
+    def _raw_features(self, R: np.ndarray) -> np.ndarray:
         """Return the sign of the difference of ranks for each pair of labels."""
         i, j = np.triu_indices(R.shape[1], 1)
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
@@ -108,9 +108,9 @@ class Spearman(Ranking):
     array([[ 1.  ,  0.5 , -1.  ,  0.75]])
     """
 
-    def _embed(self, R: np.ndarray) -> np.ndarray:
+    def _raw_features(self, R: np.ndarray) -> np.ndarray:
         """Return centred ranks; ties have their mean rank, missing labels zero."""
-        before, equal = _counts(R)
+        before, equal = _count_lower_and_tied(R)
         ranks = before + (equal - 1) / 2.0
         ranked = ~np.isnan(R)
         centre = (ranked.sum(axis=1, keepdims=True) - 1) / 2.0
@@ -135,9 +135,9 @@ class Hamming(Ranking):
     array([[1.    , 0.3333, 0.    ]])
     """
 
-    def _embed(self, R: np.ndarray) -> np.ndarray:
+    def _raw_features(self, R: np.ndarray) -> np.ndarray:
         """Return indicators of (label, position); tied labels are spread over their positions."""
-        before, equal = (c[:, :, None] for c in _counts(R))
+        before, equal = (c[:, :, None] for c in _count_lower_and_tied(R))
         positions = np.arange(R.shape[1])
         inside = (positions >= before) & (positions < before + equal) & ~np.isnan(R)[:, :, None]
         return (inside / np.maximum(equal, 1)).reshape(len(R), -1)
@@ -148,7 +148,7 @@ class Hamming(Ranking):
         return F.reshape(len(F), m, m) @ np.arange(m)
 
 
-def _counts(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _count_lower_and_tied(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each label the number of labels with a lower rank, and with an equal rank."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)

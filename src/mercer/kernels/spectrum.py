@@ -18,7 +18,7 @@ from .gradients import ParameterGradient, Values
 
 POSITIONS = 256
 """A loaded model may distinguish this many positions, however many n-grams it has."""
-REPEATS = 1000
+SHORT = 1000
 """The mean length up to which k(s, s) is computed by comparing all pairs of positions."""
 
 
@@ -141,16 +141,18 @@ class Spectrum(Kernel):
         """Return the weighted number of shared n-grams, at near positions if `width` is given."""
         ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))  # others are not shared
         if self.width is not None:
-            return self._by_position(ngrams, A, B)
+            return self._gram_by_position(ngrams, A, B)
         left = self._bags(ngrams, A)
         return inner_products(left, left if A is B else self._bags(ngrams, B))
 
-    def _by_position(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    def _gram_by_position(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the weighted number of n-grams that pairs of sequences share at near positions."""
         from ._string_loops import add_shared_ngrams
 
-        rows, ids, front, back = self._sorted(ngrams, A, by_gram=False)
-        their_rows, their_ids, their_front, their_back = self._sorted(ngrams, B, by_gram=True)
+        rows, ids, front, back = self._sorted_occurrences(ngrams, A, by_gram=False)
+        their_rows, their_ids, their_front, their_back = self._sorted_occurrences(
+            ngrams, B, by_gram=True
+        )
         weights_of_ngrams = self.ngram_weights(ngrams)
         starts = np.searchsorted(rows, np.arange(len(A) + 1))
         columns = np.searchsorted(their_ids, np.arange(len(weights_of_ngrams) + 1))
@@ -161,7 +163,7 @@ class Spectrum(Kernel):
         add_shared_ngrams(starts, ids, front, back, weights_of_ngrams, columns, *theirs, kappa, out)
         return out
 
-    def _sorted(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
+    def _sorted_occurrences(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
         """Return item, n-gram, front and back of all occurrences, sorted by n-gram or by item."""
         rows, ids, front, back = self.occurrences(ngrams, A)
         order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
@@ -170,7 +172,7 @@ class Spectrum(Kernel):
     def _diag(self, A: np.ndarray) -> np.ndarray:
         """Return k(s, s) for each sequence s, by the faster of two methods."""
         codes = Alphabet.of(A).encode(A)
-        if self.width is None and codes.lengths @ codes.lengths <= REPEATS * len(codes.flat):
+        if self.width is None and codes.lengths @ codes.lengths <= SHORT * len(codes.flat):
             return self._diag_of_short(codes)
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
@@ -228,9 +230,9 @@ class Spectrum(Kernel):
     @property
     def features(self) -> Features:
         """Counts of the n-grams of the fit; with `width`, by their positions from both ends."""
-        return Features(lambda A: self._counts(A).toarray(), self._counts)
+        return Features(lambda A: self._sparse_features(A).toarray(), self._sparse_features)
 
-    def _counts(self, A: Items) -> sparse.csr_array:
+    def _sparse_features(self, A: Items) -> sparse.csr_array:
         """Return the features of sequences over the n-grams of the fit, as a sparse matrix."""
         if "ngrams_" not in vars(self):
             raise ValueError(f"the n-grams of {self} are not known yet: call fit(A) first.")

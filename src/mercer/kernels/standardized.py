@@ -15,7 +15,7 @@ from .base import Kernel, Linear
 from .capabilities import Fourier, ItemGradient
 from .gradients import ParameterGradient, by_complex_step, total
 from .linear_map import LinearMap
-from .mapped import After
+from .mapped import OnTransformed
 from .wrapper import Wrapper
 
 UNITS = ("each", "common")
@@ -25,7 +25,7 @@ CONSTANT = 1e-12
 """A column is constant if it varies by less than this fraction of its largest value."""
 
 
-class Standardized(After):
+class Standardized(OnTransformed):
     """k((a - m) / s, (b - m) / s): a kernel on vectors whose columns are in units of their spread.
 
     The kernel does not depend on the units of the columns. Sparse rows give the same values as
@@ -69,20 +69,22 @@ class Standardized(After):
     def fit(self, A: Items) -> Kernel:
         """Determine mean and unit of each column, and fit the inner kernel on standardised rows."""
         A = self.check(A, "A")
-        self.mean_, spread = _moments(A)
-        self.spread_ = self._spread(spread)
+        self.mean_, spread = _mean_and_spread(A)
+        self.spread_ = self._column_units(spread)
         if self.slopes:
             Z = (host(dense(A)) - self.mean_) / self.spread_
             apart = np.diff(Z, axis=1).var(axis=0).sum()
             self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
-        self.kernel_ = clone(self._given()).fit(A if self._corrects_products(A) else self._apply(A))
+        self.kernel_ = clone(self._unfitted_inner()).fit(
+            A if self._centres_products(A) else self._apply(A)
+        )
         return self
 
     # Items are checked by the inner kernel, because only units change.
     check, as_outputs = Wrapper.check, Wrapper.as_outputs
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
-    def _spread(self, spread: np.ndarray) -> np.ndarray:
+    def _column_units(self, spread: np.ndarray) -> np.ndarray:
         """Return the unit of each column: as given, or from its standard deviation `spread`."""
         if not isinstance(self.units, str):
             given = np.asarray(self.units, dtype=float)
@@ -95,24 +97,24 @@ class Standardized(After):
 
     def _apply(self, A: Array) -> Array:
         """Return standardised rows, not centred if the inner kernel compares differences."""
-        if issparse(A) and not self.slopes and (self._invariant or not self.mean_.any()):
-            return self._scaled(A)
+        if issparse(A) and not self.slopes and (self._shift_invariant or not self.mean_.any()):
+            return self._uncentred(A)
         A = dense(A)
         Z = (A - like(self.mean_, A)) / like(self.spread_, A)
         if not self.slopes:
             return Z
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
-    def _scaled(self, A: Array) -> csr_array:
+    def _uncentred(self, A: Array) -> csr_array:
         """Return sparse rows divided by the units of the columns, without centring."""
         return csr_array(A @ diags_array(1.0 / self.spread_))
 
     @property
-    def _invariant(self) -> bool:
+    def _shift_invariant(self) -> bool:
         """Whether the inner kernel depends on differences only, so that centring has no effect."""
         return self.inner.fourier is not None or self.inner.radial is not None
 
-    def _corrects_products(self, A: Array) -> bool:
+    def _centres_products(self, A: Array) -> bool:
         """Return whether sparse rows are centred by a correction of their products.
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
@@ -125,29 +127,29 @@ class Standardized(After):
         """Return the matrix of the inner kernel on standardised rows."""
         if issparse(A) != issparse(B):  # or only one of them would be shifted
             A, B = dense(A), dense(B)
-        if not self._corrects_products(A):
+        if not self._centres_products(A):
             return super()._gram(A, B)
         shift = self.mean_ / self.spread_
-        U, W = self._scaled(A), self._scaled(B)
+        U, W = self._uncentred(A), self._uncentred(B)
         K = dense(U @ W.T) - (U @ shift)[:, None] - (W @ shift)[None, :] + shift @ shift
         return self.inner.multiple.scale * K
 
     def _diag(self, A: Array) -> Array:
         """Return the diagonal of the inner kernel on standardised rows."""
-        if not self._corrects_products(A):
+        if not self._centres_products(A):
             return super()._diag(A)
         shift = self.mean_ / self.spread_
-        U = self._scaled(A)
+        U = self._uncentred(A)
         return self.inner.multiple.scale * (sqnorms(U) - 2.0 * (U @ shift) + shift @ shift)
 
-    def _undo(self) -> Callable[[Array], Array]:
+    def _inverse(self) -> Callable[[Array], Array]:
         """Return the function that maps standardised rows back to the original units."""
 
-        def undone(A: Array) -> Array:
+        def unstandardized(A: Array) -> Array:
             values = A[:, : len(self.spread_)]
             return values * like(self.spread_, A) + like(self.mean_, A)
 
-        return undone
+        return unstandardized
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
@@ -165,7 +167,7 @@ def common_units(spread: np.ndarray) -> np.ndarray:
     return unit * 10.0**powers
 
 
-def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_spread(A: Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the standard deviation of each column; 0 if the column is constant."""
     if issparse(A):
         top = abs(A).max(axis=0).toarray().ravel()
@@ -182,7 +184,7 @@ def _moments(A: Array) -> tuple[np.ndarray, np.ndarray]:
     return mean * unit, np.where(spread > CONSTANT, spread, 0.0) * unit
 
 
-class Smoothed(After):
+class Smoothed(OnTransformed):
     """Kernel on blurred images, k(Sa, Sb), with S a Gaussian blur: pixels near each other match.
 
     Pixels outside the image are zero.
@@ -259,16 +261,16 @@ class Smoothed(After):
             return inside
         sigma = positive(self.width, "width")
 
-        def moved(A: Array) -> Array:
+        def blur_derivative(A: Array) -> Array:
             return A @ like(by_complex_step(lambda x: _image_blur(*self.shape, x), sigma), A)
 
         def vjp(A: Array, B: Array, C: Array) -> dict:
             U, W, Ct = self._apply(A), self._apply(B), C.T
-            ours = total(items.vjp(U, W, C) * moved(A))
-            return {"width": ours + total(items.vjp(W, U, Ct) * moved(B))}
+            ours = total(items.vjp(U, W, C) * blur_derivative(A))
+            return {"width": ours + total(items.vjp(W, U, Ct) * blur_derivative(B))}
 
         def diag_vjp(A: Array, c: Array) -> dict:
-            return {"width": total(items.diag_vjp(self._apply(A), c) * moved(A))}
+            return {"width": total(items.diag_vjp(self._apply(A), c) * blur_derivative(A))}
 
         own = ParameterGradient({"width": sigma}, vjp, diag_vjp)
         return own.plus(inside)

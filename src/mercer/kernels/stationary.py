@@ -16,7 +16,14 @@ from .._base.arrays import Array, Items, dense, like, namespace
 from .._base.parameters import parameters
 from .base import VectorKernel
 from .capabilities import Fourier, ItemGradient, Radial
-from .distances import absolute, exp, fitted_scale, length_scale, scales_by_feature, squared
+from .distances import (
+    fitted_scale,
+    l1_distances,
+    length_scale,
+    scaled_exp,
+    scales_by_feature,
+    squared_distances,
+)
 from .gradients import ParameterGradient, absolutes_by_feature, squares_by_feature, total
 
 ROUGHEST, SMOOTHEST = 0.5, 20.5
@@ -43,11 +50,11 @@ class Stationary(VectorKernel):
         return given == "ard" if isinstance(given, str) else np.ndim(given) > 0
 
     @property
-    def _common_scale(self) -> float:
-        """The length scale of the arrays that `_scaled` returns: 1 if each feature has its own."""
+    def _common_length_scale(self) -> float:
+        """The common length scale of all features; 1 if each feature has its own."""
         return 1.0 if self.by_feature else fitted_scale(self)
 
-    def _divided(self, A: Array) -> Array:
+    def _divide_by_feature_scales(self, A: Array) -> Array:
         """Return A with each feature divided by its own length scale, if it has one."""
         if not self.by_feature:
             return A
@@ -59,19 +66,19 @@ class Stationary(VectorKernel):
             )
         return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
 
-    def _scaled(self, A: Array, B: Array) -> tuple[Array, Array, float]:
+    def _scaled_batches(self, A: Array, B: Array) -> tuple[Array, Array, float]:
         """Return both batches divided by the scales of their features, and the common scale."""
         ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
-        left = self._divided(A)
-        return left, left if A is B else self._divided(B), 1.0
+        left = self._divide_by_feature_scales(A)
+        return left, left if A is B else self._divide_by_feature_scales(B), 1.0
 
     def distance(self, A: Array, B: Array) -> Array:
         """Return the distances of all pairs, whose median is the default length scale."""
         largest = abs(A).max() if issparse(A) else namespace(A).max(namespace(A).abs(A))
         unit = float(largest) or 1.0  # squares of tiny or huge entries overflow
-        D2 = squared(A / unit, B / unit)
+        D2 = squared_distances(A / unit, B / unit)
         return namespace(D2).sqrt(D2) * unit
 
     @property
@@ -95,35 +102,37 @@ class Stationary(VectorKernel):
     @property
     def fourier(self) -> Fourier:
         """The spectral measure; isotropic if all features have the same length scale."""
-        return Fourier(self._frequencies, self.euclidean and not self.by_feature)
+        return Fourier(self._draw_frequencies, self.euclidean and not self.by_feature)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
         """Derivatives with respect to the items; None if the kernel has a kink at distance zero."""
-        known = self._of_squares is not None
+        known = self._radial_of_scaled is not None
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Return the gradient of Σ_ij C_ij k(a_i, b_j) with respect to each a_i."""
-        assert self._of_squares is not None
-        U, W, _ = self._scaled(A, B)
-        M = C * self._of_squares.slope(squared(U, W))
-        return 2.0 * self._divided(M @ W - namespace(U).sum(M, axis=1)[:, None] * U)
+        assert self._radial_of_scaled is not None
+        U, W, _ = self._scaled_batches(A, B)
+        M = C * self._radial_of_scaled.slope(squared_distances(U, W))
+        return 2.0 * self._divide_by_feature_scales(
+            M @ W - namespace(U).sum(M, axis=1)[:, None] * U
+        )
 
     @property
-    def _of_squares(self) -> Radial | None:
+    def _radial_of_scaled(self) -> Radial | None:
         """The kernel as a function of squared distances of scaled items; None if it has a kink."""
         if self.nu == ROUGHEST:
             return None
         if self.nu == inf:  # derivatives are multiples of the kernel, by powers of 1/2ℓ²
-            return gaussian(lambda: 0.5 / self._common_scale**2)
+            return gaussian_radial(lambda: 0.5 / self._common_length_scale**2)
         orders = range(3 if self.nu > 2 else 2)  # below nu = 2.5 there is no curvature at zero
-        return Radial(*(partial(self._derivative, order) for order in orders))
+        return Radial(*(partial(self._radial_derivative, order) for order in orders))
 
     @property
     def radial(self) -> Radial | None:
         """The kernel as a function of ‖a - b‖²; None if features have their own length scales."""
-        return None if self.by_feature else self._of_squares
+        return None if self.by_feature else self._radial_of_scaled
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
@@ -138,52 +147,56 @@ class Stationary(VectorKernel):
         They are 2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in the squared
         distance d² of scaled items.
         """
-        U, W, ell = self._scaled(A, B)
-        D2 = squared(U, W)
-        M = 2.0 * C * self._rate(D2)
+        U, W, ell = self._scaled_batches(A, B)
+        D2 = squared_distances(U, W)
+        M = 2.0 * C * self._negative_slope(D2)
         if not self.by_feature:
             return {"length_scale": total(M * D2) / ell}
         return {"length_scale": squares_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
-    def _rate(self, D2: Array) -> Array:
+    def _negative_slope(self, D2: Array) -> Array:
         """Return minus the derivative of k in the squared distance, a finite value at zero."""
-        if self._of_squares is not None:
-            return self._of_squares.slope(D2)
+        if self._radial_of_scaled is not None:
+            return self._radial_of_scaled.slope(D2)
         r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
-        return namespace(D2).exp(-r / self._common_scale) / (2.0 * r * self._common_scale)
+        return namespace(D2).exp(-r / self._common_length_scale) / (
+            2.0 * r * self._common_length_scale
+        )
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return k(a, b) for all pairs, as a function of their distance."""
-        A, B, ell = self._scaled(A, B)
-        D2 = squared(A, B)
-        return exp(D2, -0.5 / ell**2) if self.nu == inf else self._derivative(0, D2)
+        A, B, ell = self._scaled_batches(A, B)
+        D2 = squared_distances(A, B)
+        return scaled_exp(D2, -0.5 / ell**2) if self.nu == inf else self._radial_derivative(0, D2)
 
-    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    def _draw_frequencies(
+        self, random: np.random.RandomState, shape: tuple[int, int]
+    ) -> np.ndarray:
         """Draw frequencies of the spectral measure: Student's t / ℓ, Gaussian for nu = inf."""
-        self._scale()
+        self._distance_factor()
         omega = random.normal(size=shape) / fitted_scale(self)
         if self.nu == inf:
             return omega
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
-    def _derivative(self, order: int, D2: Array) -> Array:
+    def _radial_derivative(self, order: int, D2: Array) -> Array:
         """Return (-d/ds)^order of the kernel as a function of the squared distance s, at s = D2.
 
         That is a multiple of the Matérn function of nu - order, since (r^ν K_ν)' = -r^ν K_(ν-1).
         """
-        scale, nu = self._scale(), self.nu
+        scale, nu = self._distance_factor(), self.nu
         found = _matern(namespace(D2).sqrt(D2) * scale, nu - order)
         factor = prod(scale**2 / (4.0 * (nu - k)) for k in range(1, order + 1))
         return factor * found if order else found
 
-    def _scale(self) -> float:
+    def _distance_factor(self) -> float:
         """Return √(2 nu) / ℓ, the factor of the distance in the Matérn function."""
         half = isinstance(self.nu, Real) and ROUGHEST <= self.nu <= SMOOTHEST
         if self.nu != inf and not (half and float(self.nu - 0.5).is_integer()):
             raise ValueError(
                 f"nu must be one of 0.5, 1.5, 2.5, …, {SMOOTHEST} or inf, got {self.nu!r}."
             )
-        return sqrt(2.0 * self.nu) / self._common_scale
+        return sqrt(2.0 * self.nu) / self._common_length_scale
 
 
 class RBF(Stationary):
@@ -263,28 +276,30 @@ class Laplacian(Stationary):
 
     def distance(self, A: Array, B: Array) -> Array:
         """Return the L1 distances of all pairs."""
-        return absolute(A, B)
+        return l1_distances(A, B)
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return exp(-‖a - b‖₁ / ℓ) for all pairs."""
-        A, B, ell = self._scaled(A, B)
-        return exp(absolute(A, B), -1.0 / ell)
+        A, B, ell = self._scaled_batches(A, B)
+        return scaled_exp(l1_distances(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
         """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the length scale or scales."""
-        U, W, ell = self._scaled(A, B)
-        D = absolute(U, W)
+        U, W, ell = self._scaled_batches(A, B)
+        D = l1_distances(U, W)
         M = C * namespace(D).exp(D * (-1.0 / ell))
         if not self.by_feature:
             return {"length_scale": total(M * D) / ell**2}
         return {"length_scale": absolutes_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
-    def _frequencies(self, random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
+    def _draw_frequencies(
+        self, random: np.random.RandomState, shape: tuple[int, int]
+    ) -> np.ndarray:
         """Draw frequencies of the spectral measure: Cauchy of scale 1/ℓ in every dimension."""
         return random.standard_cauchy(size=shape) / fitted_scale(self)
 
 
-def gaussian(rate: Callable[[], float]) -> Radial:
+def gaussian_radial(rate: Callable[[], float]) -> Radial:
     """Return the `Radial` of the Gaussian kernel exp(-rate ‖a - b‖²)."""
 
     def value(D2: Array) -> Array:

@@ -6,7 +6,7 @@ from .._base.checks import Limits, bounded
 from .._base.parameters import integer
 from ..spaces import Sequences
 from .decaying import Decaying
-from .weighted_degree import encoded
+from .weighted_degree import encode_both
 
 
 class Subsequences(Decaying):
@@ -61,7 +61,11 @@ class Subsequences(Decaying):
         """Return the weighted number of shared subsequences for all pairs."""
         from ._string_loops import fill_subsequence_gram
 
-        (n, first), (ours, theirs), decay = self._lengths(), encoded(A, B), self._checked_decay()
+        (n, first), (ours, theirs), decay = (
+            self._lengths(),
+            encode_both(A, B),
+            self._checked_decay(),
+        )
         out = np.empty((len(A), len(B)), type(decay))
         fill_subsequence_gram(
             ours.flat, ours.starts, theirs.flat, theirs.starts, n, decay, first, A is B, out
@@ -72,7 +76,7 @@ class Subsequences(Decaying):
         """Return the weighted number of pairs of equal subsequences in each sequence."""
         from ._string_loops import fill_subsequence_diag
 
-        (n, first), codes, decay = self._lengths(), encoded(A, A)[0], self._checked_decay()
+        (n, first), codes, decay = self._lengths(), encode_both(A, A)[0], self._checked_decay()
         out = np.empty(len(A), type(decay))
         fill_subsequence_diag(codes.flat, codes.starts, n, decay, first, out)
         return out

@@ -13,7 +13,7 @@ from .._base.parameters import integer, parameters
 from ..spaces import Sequences
 from .base import Kernel, as_kernel
 from .capabilities import Features
-from .mapped import After
+from .mapped import OnTransformed
 from .spectrum import Spectrum
 
 PIECES = {"words": "word", "letters": "char_wb"}
@@ -76,9 +76,11 @@ class TfIdf(Kernel):
             self.idf_[documents < 2] = 0.0
         if self.rank is not None:
             some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
-            F = self._weighted(csr_array(C[np.sort(some)]))
+            F = self._tf_idf_of_counts(csr_array(C[np.sort(some)]))
             self.columns_ = np.unique(F.indices)
-            self.directions_ = principal(csr_array(F[:, self.columns_]), integer(self.rank, "rank"))
+            self.directions_ = leading_right_singular_vectors(
+                csr_array(F[:, self.columns_]), integer(self.rank, "rank")
+            )
         return self
 
     def _counts(self, A: Items) -> csr_array:
@@ -107,45 +109,49 @@ class TfIdf(Kernel):
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_last"}
 
-    def _weighted(self, C: csr_array) -> csr_array:
+    def _tf_idf_of_counts(self, C: csr_array) -> csr_array:
         """Return tf-idf rows of length one, given a sparse matrix of counts."""
         W = csr_array((1.0 + np.log(C.data), C.indices, C.indptr), shape=C.shape)
         W = csr_array(W @ diags_array(self.idf_))
         lengths = np.sqrt(np.asarray(W.multiply(W).sum(axis=1)).ravel())
         return csr_array(diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ W)
 
-    def _rows(self, A: Items) -> csr_array:
+    def _tf_idf_rows(self, A: Items) -> csr_array:
         """Return the tf-idf rows of texts as a sparse matrix."""
         if "idf_" not in vars(self):
             raise ValueError("the weights of TfIdf are not known yet: call fit first.")
-        return self._weighted(self._counts(self.check(A, "A")))
+        return self._tf_idf_of_counts(self._counts(self.check(A, "A")))
 
-    def _projected(self, A: Items) -> np.ndarray:
+    def _principal_coordinates(self, A: Items) -> np.ndarray:
         """Return the coordinates of tf-idf rows along the principal directions."""
-        return csr_array(self._rows(A)[:, self.columns_]) @ self.directions_
+        return csr_array(self._tf_idf_rows(A)[:, self.columns_]) @ self.directions_
 
     @property
     def features(self) -> Features:
         """The tf-idf rows of texts, or their coordinates along the principal directions."""
         if self.rank is not None:
-            return Features(self._projected)
-        return Features(lambda A: self._rows(A).toarray(), self._rows)
+            return Features(self._principal_coordinates)
+        return Features(lambda A: self._tf_idf_rows(A).toarray(), self._tf_idf_rows)
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the inner products of the tf-idf rows, or of their principal coordinates."""
         if self.rank is not None:
             return super()._gram(A, B)
-        left = self._rows(A)
-        return (left @ (left if A is B else self._rows(B)).T).toarray()
+        left = self._tf_idf_rows(A)
+        return (left @ (left if A is B else self._tf_idf_rows(B)).T).toarray()
 
     def _diag(self, A: Items) -> Array:
         """Return k(a, a): 0 for an empty text, else 1, or less along principal directions."""
         if self.rank is not None:
             return super()._diag(A)
-        return (self._rows(A).power(2).sum(axis=1) > 0).astype(float) if count(A) else np.zeros(0)
+        return (
+            (self._tf_idf_rows(A).power(2).sum(axis=1) > 0).astype(float)
+            if count(A)
+            else np.zeros(0)
+        )
 
 
-def principal(F: csr_array, rank: int) -> np.ndarray:
+def leading_right_singular_vectors(F: csr_array, rank: int) -> np.ndarray:
     """Return the leading right singular vectors of a sparse matrix as columns.
 
     Block power iteration; only the basis of the row side, which is smaller, is orthonormalised.
@@ -163,7 +169,7 @@ WORD = re.compile(r"\w+")
 """A word: a run of letters and digits."""
 
 
-class Words(After):
+class Words(OnTransformed):
     """A kernel on sequences that is applied to the words of texts.
 
     Words are runs of letters and digits, in lower case.
@@ -183,7 +189,7 @@ class Words(After):
     def __init__(self, kernel: Kernel | None = None):
         self.kernel = kernel  # type: ignore[assignment]
 
-    def _given(self) -> Kernel:
+    def _unfitted_inner(self) -> Kernel:
         """Return the kernel on sequences of words, not fitted; the default is `Spectrum(1)`."""
         return Spectrum(1) if self.kernel is None else as_kernel(self.kernel)
 

@@ -68,7 +68,7 @@ class WeightedDegree(Kernel):
         """Return the total weight of equal blocks at equal or near positions, for all pairs."""
         from ._string_loops import fill_weighted_degree
 
-        ours, theirs = encoded(A, B)
+        ours, theirs = encode_both(A, B)
         out = np.empty((len(A), len(B)))
         weights = self._run_and_shift_weights()
         fill_weighted_degree(
@@ -77,7 +77,7 @@ class WeightedDegree(Kernel):
         return out
 
 
-def encoded(A: np.ndarray, B: np.ndarray) -> tuple[Codes, Codes]:
+def encode_both(A: np.ndarray, B: np.ndarray) -> tuple[Codes, Codes]:
     """Return both batches as symbol numbers, with the same numbering."""
     alphabet = Alphabet.of(A if A is B else np.concatenate([A, B]))
     ours = alphabet.encode(A)

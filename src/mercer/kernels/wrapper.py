@@ -24,9 +24,9 @@ class Wrapper(Kernel):
     @property
     def inner(self) -> Kernel:
         """The inner kernel; the fitted one if this kernel is fitted."""
-        return self.kernel_ or self._given()
+        return self.kernel_ or self._unfitted_inner()
 
-    def _given(self) -> Kernel:
+    def _unfitted_inner(self) -> Kernel:
         """Return the inner kernel as it was given, not fitted."""
         return as_kernel(self.kernel)
 
@@ -40,7 +40,7 @@ class Wrapper(Kernel):
 
     def fit(self, A: Items) -> Kernel:
         """Fit the inner kernel."""
-        self.kernel_ = clone(self._given()).fit(A)
+        self.kernel_ = clone(self._unfitted_inner()).fit(A)
         return self
 
     def frozen(self) -> Kernel:
@@ -50,7 +50,7 @@ class Wrapper(Kernel):
         vars(other).pop("kernel_", None)
         return other
 
-    depends_on_data = property(lambda self: self._given().depends_on_data)
+    depends_on_data = property(lambda self: self._unfitted_inner().depends_on_data)
     space = property(lambda self: self.inner.space)
     accepts_sparse = property(lambda self: self.inner.accepts_sparse)
 
@@ -138,7 +138,7 @@ class OnDevice(Wrapper):
             lambda A, B, C: inner.vjp(A, B, back(C)), lambda A, c: inner.diag_vjp(A, back(c))
         )
 
-    def _moved(self, A: Any) -> Array:
+    def _to_device(self, A: Any) -> Array:
         """Return an array as a tensor on the device."""
         require("torch", "torch")
         import torch
@@ -148,40 +148,40 @@ class OnDevice(Wrapper):
     def check(self, A: Items, name: str = "X") -> Items:
         """Check items by the inner kernel, and move vectors to the device."""
         checked = self.inner.check(A, name)
-        return self._moved(checked) if self.on_vectors else checked
+        return self._to_device(checked) if self.on_vectors else checked
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
         """Check outputs by the inner kernel, and move vectors to the device."""
         outputs = self.inner.as_outputs(Y, name)
-        return self._moved(outputs) if self.on_vectors else outputs
+        return self._to_device(outputs) if self.on_vectors else outputs
 
     def fit(self, A: Items) -> Kernel:
         """Fit the inner kernel, on the device where it takes vectors."""
-        return super().fit(self._moved(A) if self.on_vectors else A)
+        return super().fit(self._to_device(A) if self.on_vectors else A)
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the values of the inner kernel on the device."""
-        return self._moved(self.inner._gram(A, B))
+        return self._to_device(self.inner._gram(A, B))
 
     def _diag(self, A: Items) -> Array:
         """Return the diagonal of the inner kernel on the device."""
-        return self._moved(self.inner._diag(A))
+        return self._to_device(self.inner._diag(A))
 
     @property
     def features(self) -> Features | None:
         """Features of the inner kernel on the device; vectors are inverted there too."""
         inner = self.inner.features
-        return inner and inner.mapped(self._moved, self._back)
+        return inner and inner.mapped(self._to_device, self._to_inner_device)
 
     @property
     def multiple(self) -> Multiple:
         """The `Multiple` of the inner kernel, for features that are on the device."""
         inner = self.inner.multiple
         return Multiple(
-            inner.kernel, inner.scale, lambda F: inner.read(self._back(F)), inner.copies
+            inner.kernel, inner.scale, lambda F: inner.read(self._to_inner_device(F)), inner.copies
         )
 
-    def _back(self, F: Array) -> Array:
+    def _to_inner_device(self, F: Array) -> Array:
         """Return features in the form of the inner kernel: on the device only for vectors."""
         return F if self.on_vectors else host(F)
 

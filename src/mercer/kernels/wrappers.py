@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from .._base.arrays import Array, Items, namespace, take
 from .base import Kernel
 from .capabilities import Features, Fourier, Multiple, Radial
-from .distances import exp, fitted_scale, length_scale, squared
+from .distances import fitted_scale, length_scale, scaled_exp, squared_distances
 from .gradients import ParameterGradient, Values, total
 from .wrapper import OfValues
 
@@ -71,7 +71,7 @@ class Normalized(OfValues):
     def radial(self) -> Radial | None:
         """The inner kernel as a function of ‖a - b‖², divided by its value at zero."""
         inner = self.inner.radial
-        return None if inner is None else inner.over_height()
+        return None if inner is None else inner.unit_height()
 
     @property
     def fourier(self) -> Fourier | None:
@@ -122,22 +122,24 @@ class Gaussian(OfValues):
     @property
     def depends_on_data(self) -> bool:
         """Whether the length scale is a rule, or the inner kernel depends on data."""
-        return isinstance(self.length_scale, str) or self._given().depends_on_data
+        return isinstance(self.length_scale, str) or self._unfitted_inner().depends_on_data
 
     def fit(self, A: Items) -> Gaussian:
         """Fit the inner kernel and determine the length scale."""
         super().fit(A)
         self.length_scale_ = length_scale(
-            self.length_scale, self.check(A, "A"), lambda a, b: _sqrt(self._squared(a, b))
+            self.length_scale,
+            self.check(A, "A"),
+            lambda a, b: _sqrt(self._squared_feature_distances(a, b)),
         )
         return self
 
-    def _squared(self, A: Items, B: Items) -> Array:
+    def _squared_feature_distances(self, A: Items, B: Items) -> Array:
         """Return the squared distances of all pairs in the feature space of the inner kernel."""
-        if _has_few_features(self.inner, A):
+        if _uses_features_for_distances(self.inner, A):
             features = self.inner.features
             F = features(A)
-            return squared(F, F if A is B else features(B))
+            return squared_distances(F, F if A is B else features(B))
         K = self.inner._gram(A, B)
         left = self.inner._diag(A)
         right = left if A is B else self.inner._diag(B)
@@ -147,9 +149,9 @@ class Gaussian(OfValues):
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return exp(-d² / 2ℓ²) for all pairs, d their distance in feature space."""
-        D2 = self._squared(A, B)
+        D2 = self._squared_feature_distances(A, B)
         D2 *= -0.5 / fitted_scale(self) ** 2
-        return exp(D2)
+        return scaled_exp(D2)
 
     def _diag(self, A: Items) -> Array:
         """Return k(a, a) = 1 for every item."""
@@ -166,8 +168,8 @@ class Gaussian(OfValues):
         ell = fitted_scale(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
-            D2 = self._squared(A, B)
-            return {"length_scale": total(C * exp(D2 * (-0.5 / ell**2)) * D2) / ell**3}
+            D2 = self._squared_feature_distances(A, B)
+            return {"length_scale": total(C * scaled_exp(D2 * (-0.5 / ell**2)) * D2) / ell**3}
 
         return ParameterGradient({"length_scale": ell}, vjp).plus(super().parameter_gradient)
 
@@ -177,7 +179,7 @@ def _sqrt(A: Any) -> Array:
     return namespace(A).sqrt(A) if not isinstance(A, np.ndarray) else np.sqrt(A, out=A)
 
 
-def _has_few_features(kernel: Kernel, A: Items) -> bool:
+def _uses_features_for_distances(kernel: Kernel, A: Items) -> bool:
     """Return whether distances are best computed from features, which are precise far from zero.
 
     The features of a product of kernels are too many for that.

@@ -13,7 +13,7 @@ from .._base.arrays import Items, as_items
 from .._base.errors import require
 from .graphs import is_networkx, read_graph
 
-ROUNDS = 50
+MAX_STEPS = 50
 """The largest number of conditional gradient steps; small graphs converge in ten, or cycle."""
 
 
@@ -132,10 +132,14 @@ def graph_distances(
         for batch, name in ((left, "y_true"), (right, "y_pred"))
     ]
     alphabet = GraphLabels([*pairs[0], *pairs[1]])
-    return np.array([_distance(alphabet, a, b, trade_off) for a, b in zip(*pairs, strict=True)])
+    return np.array(
+        [_graph_distance(alphabet, a, b, trade_off) for a, b in zip(*pairs, strict=True)]
+    )
 
 
-def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_off: float) -> float:
+def _graph_distance(
+    alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_off: float
+) -> float:
     """Return the fused Gromov–Wasserstein distance of two graphs, the best of two starts."""
     if not len(a) or not len(b):
         return float(len(a) != len(b))
@@ -148,7 +152,7 @@ def _distance(alphabet: GraphLabels, a: LabelledGraph, b: LabelledGraph, trade_o
     starts = [None, *([np.eye(len(a)) / len(a)] if len(a) == len(b) else [])]
     costs = [
         ot.gromov.fused_gromov_wasserstein2(
-            M, C, D, p, q, alpha=trade_off, G0=start, max_iter=ROUNDS, tol_rel=1e-6
+            M, C, D, p, q, alpha=trade_off, G0=start, max_iter=MAX_STEPS, tol_rel=1e-6
         )
         for start in starts
     ]

@@ -243,13 +243,15 @@ class Grid:
         distance. Weights are zero for points outside the grid, and for points next to a masked
         grid point.
         """
-        index, weight = self._scattered(at) if self.points is not None else self._corners(at)
+        index, weight = (
+            self._nearest_points(at) if self.points is not None else self._cell_corners(at)
+        )
         if self.mask is not None:
             seen = (self.mask[index] | (weight == 0)).all(axis=-1, keepdims=True)
             weight = np.where(seen, weight, 0.0)
         return np.where(weight > 0, index, 0), weight
 
-    def _corners(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _cell_corners(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the corners of the grid cell around each point of `at`, and their weights."""
         index = np.zeros((*at.shape[:-1], 1), dtype=np.int64)
         weight = np.ones((*at.shape[:-1], 1))
@@ -274,7 +276,7 @@ class Grid:
             weight = (weight[..., :, None] * shares[..., None, :]).reshape(*at.shape[:-1], -1)
         return index, weight
 
-    def _scattered(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest_points(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scattered points nearest to each point of `at`, and their weights."""
         from scipy.spatial import cKDTree
 

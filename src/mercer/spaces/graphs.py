@@ -43,7 +43,7 @@ class Graphs(Space):
             return super().key(item)
         # Only the content: networkx also stores views in a graph when they are used.
         content = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
-        if _is_plain(content):
+        if _has_stable_repr(content):
             # Ten times as fast as a digest.
             return repr([content[0], *map(_sorted_items, content[1:])])
         return super().key(content)
@@ -102,12 +102,12 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
     return nodes, [edge for edge in edges if edge[2] != 0]
 
 
-def _is_plain(item: Any) -> bool:
+def _has_stable_repr(item: Any) -> bool:
     """Return whether an item consists of dictionaries, tuples, strings and numbers only."""
     if isinstance(item, dict):
-        return all(map(_is_plain, item.keys())) and all(map(_is_plain, item.values()))
+        return all(map(_has_stable_repr, item.keys())) and all(map(_has_stable_repr, item.values()))
     if isinstance(item, tuple):
-        return all(map(_is_plain, item))
+        return all(map(_has_stable_repr, item))
     return item is None or isinstance(item, str | int | float)
 
 

@@ -109,7 +109,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
     values = Y.data if issparse(Y) else host(Y)
     wrong = (values != 0) & (values != 1)
     if wrong.any():
-        row = _first_row(Y, wrong)
+        row = _first_wrong_row(Y, wrong)
         raise ValueError(
             f"{name}[{row}] has {values[wrong][0]!s}, where an indicator is 0 or 1. Pass lists of "
             "labels as lists, not as an array."
@@ -117,7 +117,7 @@ def _checked_indicators(Y: Array, name: str) -> Array:
     return Y
 
 
-def _first_row(Y: Array, wrong: np.ndarray) -> int:
+def _first_wrong_row(Y: Array, wrong: np.ndarray) -> int:
     """Return the index of the first row of Y with an entry that is marked as wrong."""
     if issparse(Y):
         return int(np.searchsorted(Y.indptr, np.flatnonzero(wrong)[0], side="right")) - 1
@@ -126,7 +126,7 @@ def _first_row(Y: Array, wrong: np.ndarray) -> int:
 
 # -- scores of a predicted set from its overlap with the true set ------------------------------
 
-Overlap = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
+SetScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 """A function of the numbers of labels in both sets, in the prediction, in the truth, and of all."""
 
 
@@ -149,4 +149,4 @@ def subset(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: in
     return ((both == predicted) & (both == true)).astype(float)
 
 
-OVERLAPS: dict[str, Overlap] = {"f1": f1, "hamming": hamming, "subset": subset}
+OVERLAPS: dict[str, SetScore] = {"f1": f1, "hamming": hamming, "subset": subset}

@@ -43,11 +43,11 @@ class Molecules(Sequences):
 
     def key(self, item: Any) -> Hashable:
         """Return the canonical SMILES string of a molecule."""
-        return canonical(item)
+        return canonical_smiles(item)
 
 
 @lru_cache(maxsize=2**17)
-def canonical(smiles: str) -> str:
+def canonical_smiles(smiles: str) -> str:
     """Return rdkit's canonical SMILES; the string itself if rdkit is missing or cannot read it."""
     try:
         from rdkit import Chem, rdBase

@@ -50,7 +50,7 @@ class Rankings(Space):
 
 def as_rankings(A: Items, name: str = "X") -> np.ndarray:
     """Check rankings; return float64 rows of ranks with NaN where a label is not ranked."""
-    R = _matrix(A, name)
+    R = _rank_matrix(A, name)
     n, m = R.shape
     refuse_empty(n, name)
     if m < 2:
@@ -69,11 +69,11 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
     return R
 
 
-def _matrix(A: Items, name: str) -> np.ndarray:
+def _rank_matrix(A: Items, name: str) -> np.ndarray:
     """Return rankings as a numeric matrix with one row per item; raise an error if not numbers."""
     refuse_masked(A, name)
     if not hasattr(A, "shape") or np.ndim(A) == 1:
-        A = _stacked(A, name)
+        A = _stack_rows(A, name)
     if np.ndim(A) != 2:
         raise ValueError(
             f"{name} must hold a row of ranks for each item, got an array of shape {A.shape}."
@@ -84,7 +84,7 @@ def _matrix(A: Items, name: str) -> np.ndarray:
         raise ValueError(f"{name} must hold ranks, which are numbers: {error}.") from error
 
 
-def _stacked(A: Any, name: str) -> np.ndarray:
+def _stack_rows(A: Any, name: str) -> np.ndarray:
     """Return rows of ranks as an array; raise an error if rows have different lengths."""
     refuse_empty(len(A), name)
     for i, row in enumerate(A):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .._base.arrays import Items, object_array
 from .base import Opaque, Space
-from .rows import Rows, _names
+from .rows import Rows, _column_names
 
 
 class Records(Rows):
@@ -129,24 +129,26 @@ class TableForm:
     @classmethod
     def of(cls, Y: Any, space: Records) -> TableForm | None:
         """Return the format of the table Y; None for a list of dictionaries."""
-        names = [name for name in _names(Y) or () if name in space.fields]
+        names = [name for name in _column_names(Y) or () if name in space.fields]
         if isinstance(Y, np.ndarray | list | tuple):
             fields = getattr(getattr(Y, "dtype", None), "fields", None)
             return fields and cls("structured", names, {n: fields[n][0].str for n in names})
         if isinstance(Y, pd.DataFrame):
             labels = [name for name in names if not space.fields[name].on_vectors]
-            return cls("pandas", names, {name: _type(Y[name].dtype) for name in labels})
-        return cls("columns" if isinstance(Y, Mapping) else _library(Y), names)
+            return cls("pandas", names, {name: _column_type(Y[name].dtype) for name in labels})
+        return cls("columns" if isinstance(Y, Mapping) else _library_name(Y), names)
 
     def restore(self, records: Items) -> Any:
         """Return records as a table of this format."""
         columns = {name: column_of(records, name).tolist() for name in self.names}
         if self.kind == "structured":
             rows = list(zip(*columns.values(), strict=True))
-            return np.array(rows, dtype=[(str(n), self._number(t)) for n, t in self.types.items()])
+            return np.array(
+                rows, dtype=[(str(n), self._prediction_dtype(t)) for n, t in self.types.items()]
+            )
         if self.kind == "pandas":
             return pd.DataFrame(
-                {name: self._series(name, cells) for name, cells in columns.items()}
+                {name: self._as_series(name, cells) for name, cells in columns.items()}
             )
         if self.kind == "columns":
             return columns
@@ -155,11 +157,11 @@ class TableForm:
         return nw.from_dict(columns, backend=self.kind).to_native()  # type: ignore[arg-type]
 
     @staticmethod
-    def _number(kind: str) -> str:
+    def _prediction_dtype(kind: str) -> str:
         """Return the dtype of predictions for a dtype of outputs: float64 for integers."""
         return "<f8" if np.dtype(kind).kind in "iu" else kind
 
-    def _series(self, name: Any, cells: list) -> Any:
+    def _as_series(self, name: Any, cells: list) -> Any:
         """Return decoded cells of the field `name` as a column of the original type."""
         kind = self.types.get(name)
         if isinstance(kind, list):
@@ -167,12 +169,12 @@ class TableForm:
         return pd.Series(cells, dtype=kind)
 
 
-def _type(dtype: Any) -> Any:
+def _column_type(dtype: Any) -> Any:
     """Return a pandas dtype as a string, or the list of categories of a categorical dtype."""
     return dtype.categories.tolist() if hasattr(dtype, "categories") else str(dtype)
 
 
-def _library(table: Any) -> str:
+def _library_name(table: Any) -> str:
     """Return the name of the library of a data frame, as narwhals spells it."""
     import narwhals as nw
 

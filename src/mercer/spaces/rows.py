@@ -35,8 +35,8 @@ class Rows(Space):
     def check(self, A: Items, name: str = "y") -> np.ndarray:
         """Return a table as an object array with one dictionary per row."""
         if _are_rows(A):
-            return self._checked(A, name)
-        columns = {column: _column(A, column, name) for column in self.columns}
+            return self._check_dictionaries(A, name)
+        columns = {column: _read_column(A, column, name) for column in self.columns}
         lengths = {column: len(values) for column, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of {name} have unequal lengths: {lengths}.")
@@ -45,7 +45,7 @@ class Rows(Space):
         parts = zip(*columns.values(), strict=True)
         return object_array([dict(zip(columns, values, strict=True)) for values in parts])
 
-    def _checked(self, A: Items, name: str) -> np.ndarray:
+    def _check_dictionaries(self, A: Items, name: str) -> np.ndarray:
         """Return dictionaries in an object array after checking that each has all columns."""
         for i, row in enumerate(A):
             for column in self.columns:
@@ -70,10 +70,10 @@ def _are_rows(A: Any) -> bool:
     return bool(batch and len(A)) and all(isinstance(row, Mapping) for row in A)
 
 
-def _column(table: Any, column: Any, name: str) -> Any:
+def _read_column(table: Any, column: Any, name: str) -> Any:
     """Return a column of a table of any library as an iterable."""
     refuse_masked(table, name)
-    names = _names(table)
+    names = _column_names(table)
     if names is None:
         raise ValueError(
             f"{name} must be a table with named columns (a DataFrame, a dictionary of columns, a "
@@ -85,7 +85,7 @@ def _column(table: Any, column: Any, name: str) -> Any:
     return values.to_pylist() if hasattr(values, "to_pylist") else values
 
 
-def _names(table: Any) -> list | None:
+def _column_names(table: Any) -> list | None:
     """Return the column names of a table, or None if its columns have no names."""
     if isinstance(table, Mapping):
         return list(table)

@@ -10,7 +10,7 @@ import numpy as np
 from .._base.arrays import Array, like, namespace, take_columns
 from .fields import Fields, Grid
 
-MOST = 4096
+MAX_ELEMENTS = 4096
 """The largest number of elements of a symmetry group."""
 KINDS = ("transpose", "mirror", "rotate", "shift")
 
@@ -88,22 +88,22 @@ def group_of(
     grids = fields.grid(input_shape), output_fields.grid(output_shape)
     sizes = [grid.size * grid.channels for grid in grids]
     start = Action(np.arange(sum(sizes)), np.ones(sum(sizes)))  # on both sides, end to end
-    generators = [_concatenated([_action(name, grid, grids) for grid in grids]) for name in names]
+    generators = [_joint_action([_action(name, grid, grids) for grid in grids]) for name in names]
     found, fresh = {start.key: start}, [start]
     while fresh:
         made = [generator.after(element) for element in fresh for generator in generators]
         fresh = [a for a in {a.key: a for a in made}.values() if a.key not in found]
         found |= {action.key: action for action in fresh}
-        if len(found) > MOST:
-            raise ValueError(f"{tuple(names)} generate more than {MOST} symmetries: name fewer.")
+        if len(found) > MAX_ELEMENTS:
+            raise ValueError(f"{tuple(names)} generate more than {MAX_ELEMENTS} symmetries: name fewer.")
     inputs = tuple(Action(a.source[: sizes[0]], a.sign[: sizes[0]]) for a in found.values())
     outputs = tuple(
         Action(a.source[sizes[0] :] - sizes[0], a.sign[sizes[0] :]) for a in found.values()
     )
-    return Group(tuple(names), inputs, outputs, _shifts(names, grids))
+    return Group(tuple(names), inputs, outputs, _shift_orbits(names, grids))
 
 
-def _concatenated(sides: Sequence[Action]) -> Action:
+def _joint_action(sides: Sequence[Action]) -> Action:
     """Return the actions on inputs and on outputs as one action on the concatenated entries."""
     left, right = sides
     source = np.concatenate([left.source, right.source + len(left.source)])
@@ -148,16 +148,16 @@ def _action(name: str, grid: Grid, both: tuple[Grid, Grid]) -> Action:
         else:
             source = np.rot90(source, axes=(last - 1, last))
     for change in changes:
-        source, sign = _channels(change, name, source, sign, grid)
+        source, sign = _change_channels(change, name, source, sign, grid)
     return Action(source.reshape(-1).copy(), sign.reshape(-1).copy())
 
 
-def _channels(
+def _change_channels(
     change: str, name: str, source: np.ndarray, sign: np.ndarray, grid: Grid
 ) -> tuple[np.ndarray, np.ndarray]:
     """Apply a channel change, "-c" or "c~d", to the arrays `source` and `sign` of an action."""
     if change.startswith("-"):
-        own = _channel(change[1:], name, grid)
+        own = _channel_index(change[1:], name, grid)
         sign = sign.copy()
         sign[..., own] *= -1.0
         return source, sign
@@ -167,12 +167,12 @@ def _channels(
     if grid.channels == 1:
         return source, sign
     order = np.arange(grid.channels)
-    i, j = _channel(one, name, grid), _channel(other, name, grid)
+    i, j = _channel_index(one, name, grid), _channel_index(other, name, grid)
     order[[i, j]] = order[[j, i]]
     return source[..., order], sign[..., order]
 
 
-def _channel(text: str, name: str, grid: Grid) -> int:
+def _channel_index(text: str, name: str, grid: Grid) -> int:
     """Return the index of the channel that `text` refers to in the name of a symmetry."""
     if grid.channels == 1:
         return 0
@@ -181,7 +181,9 @@ def _channel(text: str, name: str, grid: Grid) -> int:
     return int(text)
 
 
-def _shifts(names: Sequence[str], grids: tuple[Grid, Grid]) -> tuple[np.ndarray, np.ndarray] | None:
+def _shift_orbits(
+    names: Sequence[str], grids: tuple[Grid, Grid]
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return input and output entries sorted by orbit if all symmetries are shifts, else None."""
     axes = []
     for name in names:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._base.arrays import Items, count, host, like, take
 from ..kernels import Kernel
 from ..kernels.capabilities import ItemGradient
-from ..kernels.distances import squared
+from ..kernels.distances import squared_distances
 from ..kernels.gradients import Values, with_parameters
 from .claims import IDENTITY, ROOT, claim, close, near, pick
 
@@ -75,7 +75,7 @@ def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
             back = features.inverse(like(F, features(items)))
             close(host(kernel(back, items)), K, ROOT * scale, "inverse does not undo features")
     if radial is not None:
-        D2 = squared(*(np.array(host(kernel.check(items, "A"))),) * 2)
+        D2 = squared_distances(*(np.array(host(kernel.check(items, "A"))),) * 2)
         close(host(radial.value(D2)), K, IDENTITY * scale, "value(‖a - b‖²) is not k(a, b)")
         _check_slope(radial.value, radial.slope, "slope is not minus the derivative")
         if radial.curvature is not None:
