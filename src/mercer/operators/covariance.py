@@ -5,7 +5,6 @@ from math import inf
 from .._base.arrays import Array, namespace
 from .._base.linalg import eigh
 from .._base.parameters import non_negative, parameters, positive
-from .._base.symmetric import trace
 from .base import Operator
 from .moments import Moments, Terms
 
@@ -103,7 +102,7 @@ class ConditionalCovariance(Operator):
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
         """Return the eigenvalues and eigenvectors of B; values within rounding error are zero."""
-        size = trace(moments.covariance)
+        size = moments.total_variance
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:

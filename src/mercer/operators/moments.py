@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .._base.arrays import Array, blocks, is_foreign, namespace
 from .._base.linalg import congruent, eigh
-from .._base.symmetric import add, full
+from .._base.symmetric import add, full, trace
 from .._base.threads import striped
 
 Terms = list[tuple[float, Array]]
@@ -70,6 +70,11 @@ class Moments:
     def covariance(self) -> Array:
         """The output covariance S_vv / n."""
         return self.vv * (1.0 / self.n)
+
+    @property
+    def total_variance(self) -> float:
+        """The trace of the output covariance."""
+        return trace(self.vv) / self.n
 
     @property
     def ones(self) -> Array:
