@@ -39,11 +39,11 @@ def naive(name, outputs, y):
 def test_searches_of_label_sets_are_exact(name):
     loss, C = LabelLoss(name, Labels().fit(SETS), SETS), weights()
     wanted = naive(name, ALL_SETS, SETS)
-    np.testing.assert_allclose(loss.pairs(ALL_SETS), wanted, atol=1e-12)
+    np.testing.assert_allclose(loss.pairwise(ALL_SETS), wanted, atol=1e-12)
     found, bounds = loss.search(C)
     best = (C @ wanted.T).min(axis=1)
     if name == "subset":  # a set that is no training output has the sum of all weights
-        best = (C @ loss.pairs(SETS).T).min(axis=1)
+        best = (C @ loss.pairwise(SETS).T).min(axis=1)
     np.testing.assert_allclose(loss.values(C, found), best, atol=1e-12)
     np.testing.assert_allclose(bounds, best, atol=1e-12)
 
@@ -52,7 +52,7 @@ def test_searches_of_label_sets_are_exact(name):
 def test_searches_of_rankings_are_exact(name):
     loss, C = RankingLoss(name, Kendall(), RANKS), weights()
     wanted = naive(name, ALL_RANKS, RANKS)
-    np.testing.assert_allclose(loss.pairs(ALL_RANKS), wanted, atol=1e-12)
+    np.testing.assert_allclose(loss.pairwise(ALL_RANKS), wanted, atol=1e-12)
     found, _ = loss.search(C)
     np.testing.assert_allclose(loss.values(C, found), (C @ wanted.T).min(axis=1), atol=1e-12)
 
@@ -66,9 +66,9 @@ def test_sequences_are_searched_beyond_the_training_outputs():
         found, bounds = loss.search(c)
         values = loss.values(c, found)
         assert (bounds <= values + 1e-9).all()
-        assert (values <= (c @ loss.pairs(WORDS).T).min(axis=1) + 1e-9).all()
+        assert (values <= (c @ loss.pairwise(WORDS).T).min(axis=1) + 1e-9).all()
         every = ["".join(w) for n in range(5) for w in product("abxy", repeat=n)]
-        least = (c @ loss.pairs(every).T).min(axis=1)
+        least = (c @ loss.pairwise(every).T).min(axis=1)
         assert (bounds <= least + 1e-9).all()
     tokens = EditLoss("edit", Spectrum(), [("A", "BB"), ("A",), ("C", "BB")])
     assert tokens.search(np.ones((1, 3)))[0][0] == ("A", "BB")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mercer import KernelDependency
 from mercer.decoders import Assignment, Borda, Kemeny, natural
-from mercer.decoders._kemeny import component_order, integer_order, order_value, subset_orders
+from mercer.decoders._kemeny import best_order, integer_order, order_value, subset_orders
 from mercer.embedding import Embedding, OrthonormalFrame
 from mercer.features import Explicit
 from mercer.kernels import Hamming, Kendall, Linear, Spearman
@@ -65,7 +65,7 @@ def test_every_route_to_an_order_is_exact(m, seed, whole):
     best = max(order_value(W, np.array(order)) for order in permutations(range(m)))
     for order, proved in (
         (subset_orders(W[None])[0], True),
-        component_order(W, None),
+        best_order(W, None),
         integer_order(W, None),
     ):
         assert sorted(order) == list(range(m))

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer.decoders import Simplex
-from mercer.decoders.direct import on_sphere, project
+from mercer.decoders.direct import onto_simplex, onto_sphere
 from mercer.kernels import L2, RBF, ChiSquare, Hellinger, Linear, Sobolev
 from mercer.operators import Covariance
 from mercer.testing import check_decoder
@@ -27,7 +27,7 @@ vectors = arrays(float, st.integers(1, 7), elements=st.floats(-1e3, 1e3, allow_s
 @settings(deadline=None, max_examples=150)
 def test_projection_satisfies_the_optimality_conditions(v, seed):
     w = np.random.default_rng(seed).uniform(0.1, 2.0, len(v))
-    y = project(v[None, :], w)[0]
+    y = onto_simplex(v[None, :], w)[0]
     assert (y >= 0).all()
     assert w @ y == pytest.approx(1.0, abs=1e-9)
     # v - y is one number where y > 0 and no greater elsewhere: necessary and sufficient.
@@ -49,13 +49,13 @@ def test_projection_equals_a_quadratic_program(seed):
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    np.testing.assert_allclose(project(v[None, :], w)[0], found.x, atol=1e-5)
+    np.testing.assert_allclose(onto_simplex(v[None, :], w)[0], found.x, atol=1e-5)
 
 
 @given(v=vectors, seed=st.integers(0, 100))
 @settings(deadline=None, max_examples=60)
 def test_nothing_on_the_sphere_is_nearer(v, seed):
-    s = on_sphere(v[None, :])[0]
+    s = onto_sphere(v[None, :])[0]
     assert np.linalg.norm(s) == pytest.approx(1.0)
     others = np.abs(np.random.default_rng(seed).normal(size=(500, len(v))))
     others = np.vstack([others, np.eye(len(v))])
@@ -84,7 +84,9 @@ def test_predictions_are_probabilities(kernel):
 
 
 def test_large_entries_lose_nothing():
-    np.testing.assert_allclose(project(np.array([[1e18, 0.0], [1e18, 1e18]])), [[1, 0], [0.5, 0.5]])
+    np.testing.assert_allclose(
+        onto_simplex(np.array([[1e18, 0.0], [1e18, 1e18]])), [[1, 0], [0.5, 0.5]]
+    )
 
 
 @pytest.mark.parametrize("kernel", [ChiSquare(), Sobolev(), RBF(1.0), L2(smoothing=1.0)])

@@ -17,13 +17,13 @@ The height counts the nodes in a row, from this one down, that have a single inn
 same symbols; it keeps such chains finite.
 """
 Edge = tuple[float, tuple[State, ...]]
-"""The gain of adding a child, and the states that are joined: the children before, the child."""
+"""The gain of adding a child, and the states that are joined: earlier children, and the child."""
 Derivation = tuple[float, Edge, tuple[int, ...]]
 """The value of a derivation, its last edge, and the rank of each state that the edge joins."""
 
 
 class Chart:
-    """A dynamic-programming chart of all trees that a grammar derives, each tree with a value.
+    """A dynamic-programming chart of all trees that a grammar derives, each with a value.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Chart:
         self.ends.setdefault((start, p, position, height), []).append(end)
 
     def _values(self, state: State) -> Iterator[float]:
-        """Yield the best value of a state for each position where its last child can begin."""
+        """Yield the best value of a state for each position where its last child may begin."""
         _, p, position, end, height = state
         leaf, _ = self.grammar.productions[p].children[position - 1]
         for before, at in self._states_before(state):
@@ -114,7 +114,7 @@ class Chart:
                 yield value + self._best_child_value(self._span(at, end), p, position, height)
 
     def _states_before(self, state: State) -> list[tuple[State, int]]:
-        """Return (state, end position) of all states that lack only the last child of `state`."""
+        """Return the states that lack only the last child of `state`, with their end positions."""
         start, p, position, end, height = state
         if position == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -123,11 +123,11 @@ class Chart:
         return [((start, p, position - 1, at, height), at) for at in ends if at < end]
 
     def _span(self, at: int, end: int) -> tuple[int, int]:
-        """Return the span of a child between two positions: (at, end), or (0, number of nodes)."""
+        """Return the chart's key of a child's span: (at, end) over symbols, else (0, nodes)."""
         return (at, end) if self.symbols is not None else (0, end - at)
 
     def _leaf_fits(self, p: int, position: int, at: int, end: int) -> bool:
-        """Return whether child `position` of production p, a leaf, can span (at, end).
+        """Return whether a leaf, child `position` of production p, can span positions at to end.
 
         The span must have length one, and its symbol must be the leaf, if symbols are given.
         """
@@ -148,7 +148,7 @@ class Chart:
     def _children(
         self, span: tuple[int, int], p: int, position: int, height: int
     ) -> list[tuple[float, State]]:
-        """Return (gain, state) of the states over a span that can be this child of production p."""
+        """Return (gain, state) of each subtree over a span that may be child `position` of p."""
         gains = self._gains_below(p, position)
         return [
             (gains[child[1]], child)
@@ -160,7 +160,7 @@ class Chart:
         """Return the gain of each production that may be child `position` of production p."""
         if (p, position) not in self._pair_gains:
             allowed, grammar = self.rules.below(p, position - 1, self.only_seen), self.grammar
-            gains = {q: float(self.gains[grammar.feature((p, position - 1, q))]) for q in allowed}
+            gains = {q: float(self.gains[grammar.column_of((p, position - 1, q))]) for q in allowed}
             self._pair_gains[p, position] = gains
         return self._pair_gains[p, position]
 
@@ -182,8 +182,8 @@ class Chart:
             if following is not None:
                 heappush(waiting, (-following[0], i, rank + 1))
 
-    def _last_steps(self, state: State) -> list[Edge]:
-        """Return all ways to add the last child to a state, each as an edge of the chart."""
+    def _edges_to(self, state: State) -> list[Edge]:
+        """Return the edges that lead to a state, one for each way to add its last child."""
         _, p, position, end, height = state
         leaf, _ = self.grammar.productions[p].children[position - 1]
         base = (
@@ -200,35 +200,35 @@ class Chart:
         return edges
 
     def _derivation(self, state: State, rank: int) -> Derivation | None:
-        """Return the derivation of a state at a rank by falling value; None if there are fewer."""
+        """Return the derivation of a state with the given rank, best first; None if too few."""
         ranked = self._ranked.setdefault(state, [])
         if state not in self._waiting:
             self._waiting[state] = []
-            for edge in self._last_steps(state):
-                self._push(state, edge, (0,) * len(edge[1]))
+            for edge in self._edges_to(state):
+                self._queue(state, edge, (0,) * len(edge[1]))
         waiting = self._waiting[state]
         while len(ranked) <= rank:
             if ranked:
-                self._push_following(state, ranked[-1])
+                self._queue_next_best(state, ranked[-1])
             if not waiting:
                 return None
             value, _, edge, ranks = heappop(waiting)
             ranked.append((-value, edge, ranks))
         return ranked[rank]
 
-    def _push_following(self, state: State, last: Derivation) -> None:
-        """Queue the successors of a derivation: in each, one joined state has its next rank.
+    def _queue_next_best(self, state: State, last: Derivation) -> None:
+        """Queue the derivations that replace one subtree of `last` by its next best derivation.
 
-        No rank before the last non-zero one is raised, so that no derivation is queued twice.
+        Ranks before the last non-zero one are not raised, so that no derivation is queued twice.
         """
         _, edge, ranks = last
         for i in reversed(range(len(ranks))):
-            self._push(state, edge, (*ranks[:i], ranks[i] + 1, *ranks[i + 1 :]))
+            self._queue(state, edge, (*ranks[:i], ranks[i] + 1, *ranks[i + 1 :]))
             if ranks[i]:
                 break
 
-    def _push(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
-        """Queue the derivation of a state by an edge, with joined states of the given ranks.
+    def _queue(self, state: State, edge: Edge, ranks: tuple[int, ...]) -> None:
+        """Queue the derivation of a state by an edge whose joined states have the given ranks.
 
         Nothing is queued if a joined state has too few derivations.
         """
@@ -241,7 +241,7 @@ class Chart:
         heappush(waiting, (-value, len(waiting), edge, ranks))
 
     def _tree(self, state: State, rank: int) -> Any:
-        """Return the derivation of a state at a rank by falling value, as a nested tree."""
+        """Return the nested tree of a state's derivation with the given rank, best first."""
         children: list[Any] = []
         production = self.grammar.productions[state[1]]
         while state[2]:

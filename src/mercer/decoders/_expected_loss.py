@@ -20,7 +20,7 @@ PRICES = tuple(sorted(np.round(np.linspace(-0.6, 0.6, 49), 3).tolist(), key=abs)
 
 
 class ExpectedLoss:
-    """The loss Δ(y, y_i) of an output y against training outputs y_i, a given function.
+    """A loss function Δ(y, y_i) of outputs y and training outputs y_i, and its expected value.
 
     Subclasses for known losses also find the best y for given weights on the training outputs.
 
@@ -35,26 +35,29 @@ class ExpectedLoss:
     def __init__(self, function: Callable[[Any, Any], float], y: Items):
         self.function, self.y = function, y
 
-    def pairs(self, outputs: Items) -> np.ndarray:
-        """Return the loss Δ of each output (row) against each training output (column)."""
+    def pairwise(self, outputs: Items) -> np.ndarray:
+        """Return the loss of each output (row) with respect to each training output (column)."""
         rows = [[float(self.function(a, b)) for b in self.y] for a in outputs]
         return np.array(rows).reshape(count(outputs), count(self.y))
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return argmin_y Σ_i c_i Δ(y, y_i) for each row c of C, and a bound of the minimum."""
+        """Return the outputs of least expected loss for weights C, and lower bounds of it.
+
+        Output t minimises Σ_i C_ti Δ(y, y_i) over y.
+        """
         raise NotImplementedError
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Return Σ_i c_i Δ(y_t, y_i) for each row c of C and its output y_t."""
+        """Return the expected loss Σ_i C_ti Δ(y_t, y_i) of each output y_t for the weights C."""
         values = []
         for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
             some = take(outputs, np.arange(rows.start, rows.stop))
-            values.append((C[rows] * self.pairs(some)).sum(axis=1))
+            values.append((C[rows] * self.pairwise(some)).sum(axis=1))
         return np.concatenate(values)
 
 
 class LabelLoss(ExpectedLoss):
-    """One minus F1, Hamming accuracy or subset accuracy of label sets; all searches are exact.
+    """The loss of label sets: one minus F1, Hamming or subset accuracy; searches are exact.
 
     Notes
     -----
@@ -80,19 +83,19 @@ class LabelLoss(ExpectedLoss):
         """Return label sets as a matrix of zeros and ones, one column per label."""
         return np.asarray(host(dense(self.labels.check(y, "y"))) > 0, dtype=float)
 
-    def pairs(self, outputs: Items) -> np.ndarray:
-        """Return the loss Δ of each output (row) against each training output (column)."""
+    def pairwise(self, outputs: Items) -> np.ndarray:
+        """Return the loss of each output (row) with respect to each training output (column)."""
         Z = self._indicators(outputs)
         sizes = Z.sum(axis=1)[:, None]
         return 1.0 - OVERLAPS[self.name](Z @ self.Y.T, sizes, self.sizes[None, :], Z.shape[1])
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the label set of least expected loss for each row of weights C, and that loss."""
+        """Return the label set of least expected loss for each row of weights C, and its loss."""
         best = self.labels.decoded(self._best_sets(C, [self.price])[0], self.sample)
         return best, self.values(C, best)
 
     def calibrate(self, C: np.ndarray, y: Items) -> None:
-        """Choose the price per label with which the best sets for weights C have the least loss.
+        """Choose the price per label whose best sets for the weights C have the least loss.
 
         Row t of C has the left-out weights of example t, and y[t] is its true set. The price
         stays 0 unless another one lowers the loss by more than one standard error.
@@ -109,7 +112,7 @@ class LabelLoss(ExpectedLoss):
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the best label sets for the weights C, as boolean indicators."""
+        """Return for each price the best label set of each row of weights C, as indicators."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
         search = {
             "hamming": self._best_by_hamming,
@@ -120,17 +123,19 @@ class LabelLoss(ExpectedLoss):
         return [np.concatenate(some) for some in zip(*parts, strict=True)]
 
     def _best_by_hamming(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the sets of least expected Hamming loss, as indicators.
+        """Return for each price per label the sets of least expected Hamming loss.
 
-        Row t of C has the weights of the training label sets in prediction t.
+        Row t of C has the weights of the training label sets in prediction t; row t of each result
+        has the boolean indicators of its labels.
         """
         votes = C @ (2.0 * self.Y - 1.0)
         return [votes > price for price in prices]
 
     def _best_by_f1(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the sets of largest expected F1, as indicators.
+        """Return for each price per label the sets of largest expected F1.
 
-        Row t of C has the weights of the training label sets in prediction t.
+        Row t of C has the weights of the training label sets in prediction t; row t of each result
+        has the boolean indicators of its labels.
         """
         labels = self.Y.shape[1]
         sizes = np.arange(1, labels + 1)
@@ -149,9 +154,10 @@ class LabelLoss(ExpectedLoss):
         return chosen
 
     def _best_by_subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the most probable training label sets, as indicators.
+        """Return for each price per label the most probable label sets of the training data.
 
-        Row t of C has the weights of the training label sets in prediction t.
+        Row t of C has the weights of the training label sets in prediction t; row t of each result
+        has the boolean indicators of its labels.
         """
         rows, number = np.unique(self.Y, axis=0, return_inverse=True)
         votes = np.zeros((len(C), len(rows)))
@@ -161,7 +167,7 @@ class LabelLoss(ExpectedLoss):
 
 
 def _best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each set size s the labels by falling gain, and the sum of the s largest gains.
+    """Return for each set size s the labels by falling gain, and the sum of the s first gains.
 
     The gains and the labels have the shape (points, labels, sizes), the sums (points, sizes).
     """
@@ -171,7 +177,7 @@ def _best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class RankingLoss(ExpectedLoss):
-    """The loss (1 - τ) / 2 of Kendall's τ or (1 - ρ) / 2 of Spearman's ρ; searches are exact.
+    """The loss (1 - τ) / 2 or (1 - ρ) / 2 for Kendall's τ and Spearman's ρ; exact searches.
 
     τ and ρ are inner products of feature vectors, so that a weighted sum of them is the inner
     product with a weighted sum of feature vectors, which `Kemeny` and `Borda` decode.
@@ -184,12 +190,12 @@ class RankingLoss(ExpectedLoss):
         self.decoder: Any = (Kemeny() if name == "kendall" else Borda()).fit(self.kernel, y)
         self.y, self.F = y, self.kernel.features(y)
 
-    def pairs(self, outputs: Items) -> np.ndarray:
-        """Return the loss Δ of each output (row) against each training output (column)."""
+    def pairwise(self, outputs: Items) -> np.ndarray:
+        """Return the loss of each output (row) with respect to each training output (column)."""
         return (1.0 - self.kernel.features(outputs) @ self.F.T) / 2.0
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the ranking of least expected loss for each row of weights C, and that loss.
+        """Return the ranking of least expected loss for each row of weights C, and its loss.
 
         `Kemeny` warns if a ranking is not proved to be the best.
         """
@@ -224,32 +230,33 @@ class EditLoss(ExpectedLoss):
         """Return a sequence of symbols as a string with one character per symbol."""
         return "".join(self.code.get(symbol, "\0") for symbol in item)
 
-    def pairs(self, outputs: Items) -> np.ndarray:
+    def pairwise(self, outputs: Items) -> np.ndarray:
         """Return the edit distance of each output (row) to each training output (column)."""
-        return _distances([self._as_text(item) for item in outputs], self.texts)
+        return _edit_distances([self._as_text(item) for item in outputs], self.texts)
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return a locally best sequence for each row of C, and a lower bound of the least loss."""
+        """Return a locally best sequence for each row of weights C, and a bound of its loss."""
         best, bounds = [], np.empty(len(C))
         for t, weights in enumerate(C):
-            text, bounds[t] = self._search(weights)
+            text, bounds[t] = self._local_search(weights)
             best.append(as_given([self.symbol[code] for code in text], self.y[0]))
         return object_array(best), bounds
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Return Σ_i c_i Δ(y_t, y_i) for each row c of C, over the largest weights c_i only."""
+        """Return Σ_i C_ti Δ(y_t, y_i) for each output y_t, over its largest weights C_ti only."""
         values = []
         for weights, output in zip(C, outputs, strict=True):
             support = _largest_weights(weights, self.SUPPORT)
-            distances = _distances([self._as_text(output)], [self.texts[i] for i in support])[0]
+            texts = [self.texts[i] for i in support]
+            distances = _edit_distances([self._as_text(output)], texts)[0]
             values.append(float(distances @ weights[support]))
         return np.array(values)
 
-    def _search(self, weights: np.ndarray) -> tuple[str, float]:
-        """Return a locally best string for weights, and a lower bound of the least loss."""
+    def _local_search(self, weights: np.ndarray) -> tuple[str, float]:
+        """Return a locally best string for the weights of a point, and a bound of its loss."""
         support = _largest_weights(weights, self.SUPPORT)
         texts, c = [self.texts[i] for i in support], weights[support]
-        D = _distances(texts, texts)
+        D = _edit_distances(texts, texts)
         values = D @ c
         start = int(values.argmin())
         best, value = texts[start], float(values[start])
@@ -257,7 +264,7 @@ class EditLoss(ExpectedLoss):
                           for code in text if weight > 0})  # fmt: skip
         for _ in range(self.ROUNDS):
             near = _one_edit_away(best, letters)
-            values = _distances(near, texts) @ c
+            values = _edit_distances(near, texts) @ c
             k = int(values.argmin())
             if values[k] >= value - 1e-12:
                 break
@@ -270,7 +277,7 @@ def _largest_weights(weights: np.ndarray, number: int) -> np.ndarray:
     return np.argsort(-np.abs(weights), kind="stable")[:number]
 
 
-def _distances(left: list[str], right: list[str]) -> np.ndarray:
+def _edit_distances(left: list[str], right: list[str]) -> np.ndarray:
     """Return the edit distance of each string in `left` (row) to each in `right` (column)."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
@@ -288,7 +295,10 @@ def _one_edit_away(text: str, letters: list[str]) -> list[str]:
 
 
 def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
-    """Return a lower bound of min_y Σ_i c_i d(y, y_i), with D_ij = d(y_i, y_j) (see `EditLoss`)."""
+    """Return a lower bound of min_y Σ_i c_i d(y, y_i) from the distances D_ij = d(y_i, y_j).
+
+    The formula is in the notes of `EditLoss`.
+    """
     positive, negative = np.maximum(c, 0.0), np.maximum(-c, 0.0)
     gain, loss = positive.sum(), negative.sum()
     if not gain > loss:

@@ -47,7 +47,7 @@ class FaissIndex:
         self.index = self._build()
 
     def _coordinate_blocks(self) -> Any:
-        """Yield (coordinates, squared norms) of blocks of candidates."""
+        """Yield the coordinates and the squared norms of the candidates, block by block."""
         for rows in blocks(count(self.outputs), ROWS):
             some = part(self.outputs, rows)
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
@@ -58,7 +58,7 @@ class FaissIndex:
         return float(np.mean(host(self.frame.sqnorms(some))))
 
     def _build(self) -> Any:
-        """Build the faiss index and add all candidates to it."""
+        """Return a new faiss index with all candidates."""
         index: Any = None
         for E, norms in self._coordinate_blocks():
             rest = norms - (E * E).sum(axis=1) if self.hnsw else None
@@ -81,10 +81,11 @@ class FaissIndex:
         return index
 
     def search(self, C: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return indices and scores of the best `k` candidates per point, and whether that is sure.
+        """Return indices and scores of the best `k` candidates, and whether they are proved best.
 
-        C has the coordinates of one point per row. The third array is False where rounding in the
-        flat index may hide a better candidate; with HNSW it is not checked and always True.
+        C has the coordinates of one point per row, as have the results. The third array is False
+        where rounding in the flat index may hide a better candidate; with HNSW it is not checked
+        and always True.
         """
         wide = min(k + SPARE, count(self.outputs))
         G = C / self.unit
@@ -121,7 +122,7 @@ class FaissIndex:
 
 
 def append_column(A: Array, last: Array | float) -> Array:
-    """Return the matrix A with the column `last` appended; a number is repeated."""
+    """Return the matrix A with one more column, `last`: a vector, or a number to repeat."""
     xp = namespace(A)
     column = like(np.full((A.shape[0], 1), last), A) if isinstance(last, float) else last[:, None]
     return xp.concat([A, column], axis=1)

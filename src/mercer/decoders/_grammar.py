@@ -53,7 +53,7 @@ class Grammar:
         self.number: dict[Production, int] = {}
         self.below: dict[Below, int] = {}
         self._hash: list[int] = []
-        read = [self._read(tree, f"y[{i}]") for i, tree in enumerate(trees)]
+        read = [self._number_productions(tree, f"y[{i}]") for i, tree in enumerate(trees)]
         self.productions = list(self.number)
         self.roots = np.array([root for root, _, _ in read])
         self.sizes = np.array([size for _, size, _ in read])
@@ -70,8 +70,11 @@ class Grammar:
         self.weights = np.where(np.arange(len(self._keys)) < width, 1.0, self.pair_weight)
         self.counts = self._count_matrix([bag for _, _, bag in read])
 
-    def _read(self, tree: Any, name: str) -> tuple[int, int, Counter]:
-        """Return the root production of a tree (-1 for a leaf), its size and feature counts."""
+    def _number_productions(self, tree: Any, name: str) -> tuple[int, int, Counter]:
+        """Store the productions of a tree; return the number of its root, its size and counts.
+
+        The number of the root is -1 for a tree that is a leaf. The counts are those of features.
+        """
         (flat,) = flattened([tree], name)
         hashes = flat.productions()
         number = np.full(len(hashes), -1)
@@ -90,19 +93,19 @@ class Grammar:
                     bag[below] += 1
         return int(number[-1]), len(hashes), bag
 
-    def _count_matrix(self, bags: list[Counter]) -> sparse.csr_array:
-        """Return the counts of features in each bag as a sparse matrix, one row per bag."""
+    def _count_matrix(self, counts: list[Counter]) -> sparse.csr_array:
+        """Return the feature counts of training trees as a sparse matrix, one row per tree."""
         entries = [
-            (row, self.feature(f), count)
-            for row, bag in enumerate(bags)
-            for f, count in bag.items()
+            (row, self.column_of(f), count)
+            for row, counter in enumerate(counts)
+            for f, count in counter.items()
         ]
-        rows, columns, counts = np.array(entries, dtype=np.int64).reshape(-1, 3).T
-        shape = (len(bags), len(self._keys))
-        return sparse.csr_array((counts.astype(float), (rows, columns)), shape=shape)
+        rows, columns, values = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+        shape = (len(counts), len(self._keys))
+        return sparse.csr_array((values.astype(float), (rows, columns)), shape=shape)
 
-    def feature(self, feature: int | Below) -> int:
-        """Return the column of a production or a pair of productions; -1 for an unseen pair."""
+    def column_of(self, feature: int | Below) -> int:
+        """Return the column of a production or of a pair of productions; -1 for an unseen pair."""
         if isinstance(feature, int):
             return feature
         at = self.below.get(feature, -1)
@@ -123,9 +126,9 @@ class Grammar:
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
-        """Return the feature counts of a tree, and the sum of squared counts of unknown features.
+        """Return the feature counts of a nested tree, and the sum of squared unseen counts.
 
-        The unknown ones are pairs of productions that do not occur in the training trees.
+        Unseen features are pairs of productions that do not occur in the training trees.
         """
         bag: Counter = Counter()
         waiting: list[Any] = [(tree, None)]
@@ -139,7 +142,7 @@ class Grammar:
                 waiting.extend((child, (p, position)) for position, child in enumerate(node[1:]))
         counts, others = np.zeros(len(self._keys)), 0.0
         for f, c in bag.items():
-            at = self.feature(f)
+            at = self.column_of(f)
             if at >= 0:
                 counts[at] = c
             else:
@@ -147,12 +150,12 @@ class Grammar:
         return counts, others
 
     def rules(self, rows: np.ndarray) -> Rules:
-        """Return the rules that occur in the training trees at the given rows."""
+        """Return the rules that occur in the training trees at the positions `rows`."""
         return Rules(self, np.asarray(self.counts[rows].sum(axis=0)) > 0, rows)
 
 
 class Rules:
-    """The productions that a search may use, and below which other productions.
+    """The productions that a search may use, and which of them may be children of which.
 
     Parameters
     ----------
@@ -173,12 +176,15 @@ class Rules:
         self.largest = int(grammar.sizes[rows].max(initial=0))
         self._allowed = set(self.productions)
         seen = zip(grammar.below, known[width:], strict=True)
-        self._seen = {(p, position, self._kind(q)) for (p, position, q), fine in seen if fine}
+        self._seen = {
+            (p, position, self._label_or_number(q)) for (p, position, q), occurs in seen if occurs
+        }
 
-    def _kind(self, p: int) -> Any:
+    def _label_or_number(self, p: int) -> Any:
         """Return the label of production p if all its children are leaves, else its number p.
 
-        Where a production was seen below another one, all of its kind are allowed.
+        Where a production was seen below another one, all productions with the same result are
+        allowed.
         """
         rule = self.grammar.productions[p]
         return rule.label if rule.only_leaves else p
@@ -186,12 +192,16 @@ class Rules:
     def below(self, p: int, position: int, only_seen: bool) -> list[int]:
         """Return the productions that may be child `position` of production p.
 
-        With `only_seen` these are the kinds seen there in a training tree, else all productions
-        with the label of the child.
+        With `only_seen` these are the ones that were seen there in a training tree, up to the
+        leaves of productions of leaves; else all productions with the label of the child.
         """
         label = self.grammar.productions[p].children[position][1]
         allowed = [q for q in self.grammar.by_label.get(label, []) if q in self._allowed]
-        return [q for q in allowed if not only_seen or (p, position, self._kind(q)) in self._seen]
+        return [
+            q
+            for q in allowed
+            if not only_seen or (p, position, self._label_or_number(q)) in self._seen
+        ]
 
 
 def is_inner(node: Any) -> bool:

@@ -20,9 +20,10 @@ TOLERANCE = 1e-10
 
 
 def subset_orders(W: np.ndarray) -> np.ndarray:
-    """Return for each (m, m) matrix the order of the labels with the largest Σ_{i before j} W_ij.
+    """Return the best order of the labels for each (m, m) preference matrix W, for small m.
 
-    Dynamic programming over subsets: best[S], the largest such sum over the orders of a subset S,
+    The best order has the largest Σ_{i before j} W_ij. It is found by dynamic programming over
+    subsets: best[S], the largest such sum over the orders of a subset S,
     is the maximum over the label that comes last. Sums over S of preferences to a label come from
     tables for the two halves of the labels, so that the cost is O(2^m m).
     """
@@ -59,7 +60,7 @@ def _subset_orders(start, stop, W, orders):
 
 @compiled
 def _subset_sums(rows: np.ndarray) -> np.ndarray:
-    """Return the sum of every subset of the rows; bit i of the index says whether row i is in."""
+    """Return the sum of every subset of the rows; bit i of its index says if row i is included."""
     sums = np.zeros((1 << rows.shape[0], rows.shape[1]))
     for i in range(rows.shape[0]):
         for S in range(1 << i):
@@ -68,7 +69,7 @@ def _subset_sums(rows: np.ndarray) -> np.ndarray:
 
 
 def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each W[t] the labels by number of pairwise wins, and whether that order is best.
+    """Return for each preference matrix the labels by pairwise wins, and whether that is best.
 
     Label i wins against label j if W[t, i, j] > 0. An order in which no label loses against a later
     one is the best. If the wins have no cycle, the order by number of wins is such an order.
@@ -80,7 +81,7 @@ def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return orders, np.all(sorted_W[:, i, j] >= 0, axis=1)
 
 
-def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
+def best_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
     """Return the order with the largest Σ_{i before j} W_ij, and whether that is proved.
 
     The strong components of the graph of wins (W_ij > 0) have an order in which no component loses
@@ -91,14 +92,14 @@ def component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray
     inside = np.eye(count)[member]
     wins = inside.T @ (W > 0) @ inside > 0
     parts, all_proved = [], True
-    for component in (components[c] for c in _unbeaten_first(wins)):
-        order, proved = _cycle_order(W[np.ix_(component, component)], time_limit)
+    for component in (components[c] for c in _topological_order(wins)):
+        order, proved = _component_order(W[np.ix_(component, component)], time_limit)
         parts.append(component[order])
         all_proved &= proved
     return np.concatenate(parts), all_proved
 
 
-def _unbeaten_first(wins: np.ndarray) -> list[int]:
+def _topological_order(wins: np.ndarray) -> list[int]:
     """Return an order in which i comes before j wherever wins[i, j] is True, for i ≠ j."""
     np.fill_diagonal(wins, False)
     losses = wins.sum(axis=0)
@@ -110,15 +111,15 @@ def _unbeaten_first(wins: np.ndarray) -> list[int]:
     return order
 
 
-def _cycle_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order of the labels of a strong component, and whether that is proved."""
+def _component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
+    """Return the best order of the labels of one strong component, and whether it is proved."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
     return integer_order(W, time_limit)
 
 
 def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order by integer linear programming, and whether that is proved.
+    """Return the best order found by integer linear programming, and whether it is proved.
 
     The variables are x_ij = 1 where i is before j, and no three labels may make a cycle. Cycles are
     forbidden one by one, as solutions contain them, first with real variables, then with integers.
@@ -146,7 +147,7 @@ def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
 
 
 class _Programme:
-    """The linear ordering programme, with constraints against the 3-cycles found so far."""
+    """The linear ordering programme, with constraints against the 3-cycles seen so far."""
 
     def __init__(self, W: np.ndarray):
         self.m = len(W)
@@ -158,7 +159,7 @@ class _Programme:
         self.triples = np.zeros((0, 3), dtype=int)
 
     def solve(self, integral: bool, seconds: float) -> tuple[np.ndarray, float] | None:
-        """Return the optimal variables X and their value, or None if out of time.
+        """Return the optimal variables X and the objective value; None if time runs out.
 
         With `integral` the variables are integers, else real numbers in [0, 1].
         """
@@ -177,7 +178,7 @@ class _Programme:
         return X, self.least - solution.fun
 
     def _constraints(self) -> LinearConstraint:
-        """Return the linear constraints that forbid the 3-cycles found so far."""
+        """Return the linear constraints that forbid the stored 3-cycles."""
         a, b, c = self.triples.T
         columns = np.stack([self.number[a, b], self.number[b, c], self.number[a, c]], axis=1)
         rows, shape = np.repeat(np.arange(len(a)), 3), (len(a), len(self.gain))
@@ -185,9 +186,10 @@ class _Programme:
         return LinearConstraint(csr_array((signs, (rows, columns.ravel())), shape), 0.0, 1.0)
 
     def forbid_cycles(self, X: np.ndarray) -> int:
-        """Forbid the worst 3-cycle (a, b, c) of a solution X for each pair a < c; return how many.
+        """Add constraints against the 3-cycles of a solution X; return how many.
 
-        Labels a < b < c make no cycle if 0 ≤ x_ab + x_bc - x_ac ≤ 1.
+        For each pair of labels a < c only the worst 3-cycle (a, b, c) is forbidden. Labels
+        a < b < c make no cycle if 0 ≤ x_ab + x_bc - x_ac ≤ 1.
         """
         cycles = []
         for a in range(self.m - 2):
@@ -203,5 +205,5 @@ class _Programme:
 
 
 def order_value(W: np.ndarray, order: np.ndarray) -> float:
-    """Return Σ W_ij over all pairs in which label i comes before label j in an order."""
+    """Return the value of an order: Σ W_ij over all pairs in which label i comes before j."""
     return float(np.triu(W[np.ix_(order, order)], 1).sum())

@@ -15,7 +15,7 @@ LARGEST = 2_000_000
 
 @dataclass(frozen=True)
 class PathGraph:
-    """A graph whose paths are strings: an edge appends a symbol, a state is the context before.
+    """A graph whose paths are strings: a state is a context of symbols, an edge appends one.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class PathGraph:
 
     @classmethod
     def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:
-        """Return the graph of all strings, or with `seen` of those made of seen n-grams."""
+        """Return the graph of all strings, or if `seen` of those made of training n-grams only."""
         size, n = len(ngrams.alphabet), ngrams.n
         if not seen and size**n > LARGEST:
             raise ValueError(
@@ -121,7 +121,10 @@ def _indices_among(keys: list[np.ndarray], given: list[np.ndarray], size: int) -
 
 
 def _edges_by_length(level: np.ndarray, suffix: np.ndarray, n: int) -> np.ndarray:
-    """Return `PathGraph.chain` for edges with the given levels and suffixes, up to n symbols."""
+    """Return `PathGraph.chain`: for each edge, the edges of its n-gram's suffixes by length.
+
+    `level` and `suffix` are those of `PathGraph`, and n is the largest length.
+    """
     chain, edges = np.full((len(level), n), -1, dtype=np.int64), np.arange(len(level))
     for length in range(n - 1, -1, -1):
         ends = level[edges] == length

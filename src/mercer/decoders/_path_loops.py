@@ -25,19 +25,19 @@ def viterbi(start, stop, scores, table, required, codes, ends):
     |alphabet| + 1 whose digits are the symbols before; at first each is |alphabet|. required[t] is
     the length of sequence t, -1 if it is free.
     """
-    _, places, size = scores.shape
+    _, n_positions, size = scores.shape
     states = table.shape[0]
     for t in range(start, stop):
         value = np.full(states, -np.inf)
         value[states - 1] = 0.0
-        before = np.zeros((places, states), dtype=np.int64)
-        symbol = np.zeros((places, states), dtype=np.int64)
+        before = np.zeros((n_positions, states), dtype=np.int64)
+        symbol = np.zeros((n_positions, states), dtype=np.int64)
         best = -np.inf
         state = states - 1
         end = 0
         if required[t] <= 0:
             best = table[states - 1, size]
-        longest = places if required[t] < 0 else required[t]
+        longest = n_positions if required[t] < 0 else required[t]
         for p in range(longest):
             after = np.full(states, -np.inf)
             for a in range(states):
@@ -106,9 +106,9 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 @compiled
 def _look_ahead(front, back, graph, length, ahead):
-    """Write bounds of the score of symbols i, …, length - 1 after a state to `ahead[i, state]`.
+    """Write upper bounds of the score of symbols i, …, length - 1 into `ahead[i, state]`.
 
-    These are upper bounds that ignore the penalty of repeated n-grams.
+    The symbols follow `state`. The bounds ignore the penalty of repeated n-grams.
     """
     n, roots = len(graph.roots), graph.roots
     for state in range(ahead.shape[1]):
@@ -126,7 +126,7 @@ def _look_ahead(front, back, graph, length, ahead):
 
 @compiled
 def _repeat_penalty(edges, i, e, graph):
-    """Return the penalty of edge e at position i for n-grams that end with earlier edges too."""
+    """Return the penalty of edge e at position i for n-grams that earlier edges have too."""
     penalty, chain = 0.0, graph.chain
     for m in range(chain.shape[1]):
         gram = chain[e, m]
@@ -140,7 +140,7 @@ def _repeat_penalty(edges, i, e, graph):
 
 @compiled
 def _best_path(front, back, graph, length, ahead, best, budget, edges, found):
-    """Find the best path of a length by depth-first branch and bound, and write it into `found`.
+    """Write the best path of the given length into `found`, by depth-first branch and bound.
 
     Only paths of a value above `best` count. Returns the best value, whether it is above `best`,
     and the number of nodes visited, at most `budget` + 1.
@@ -194,9 +194,10 @@ def _best_path(front, back, graph, length, ahead, best, budget, edges, found):
 
 @parallel
 def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends, values, proved):
-    """Write the best path of points start, …, stop - 1 over all lengths into the last arguments.
+    """Write the best path of each point over all lengths into `paths`, its length into `ends`.
 
-    These are the `paths`, their lengths `ends`, their `values`, and whether they are `proved` best.
+    `values` and `proved` get the score of the path, and whether it is proved to be the best. Points
+    are start, …, stop - 1.
     """
     longest = fronts.shape[2]
     states = len(graph.starts) - 1

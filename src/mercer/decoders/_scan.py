@@ -25,7 +25,7 @@ def score_blocks(
     changes: Sequence[Change],
     size: int | None = None,
 ) -> Iterator[tuple[slice, slice, Array]]:
-    """Yield (rows, columns, scores) for blocks of points and candidates.
+    """Yield (rows, columns, scores) for blocks of points (rows) and candidates (columns).
 
     The scores are C @ coordinates(columns)ᵀ plus all `changes`.
 
@@ -53,11 +53,11 @@ def score_blocks(
 def best_of_blocks(
     parts: Iterator[tuple[slice, slice, Array]], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and scores of the best `k` candidates of each point, best first."""
-    held: dict[int, Best] = {}
+    """Return indices and scores of the best `k` candidates of each point, from score blocks."""
+    best: dict[int, Best] = {}
     for rows, columns, S in parts:
-        held[rows.start] = merge_best(held.get(rows.start), S, columns.start, k)
-    indices, scores = ([host(best[j]) for best in held.values()] for j in (0, 1))
+        best[rows.start] = merge_best(best.get(rows.start), S, columns.start, k)
+    indices, scores = ([host(pair[j]) for pair in best.values()] for j in (0, 1))
     return np.concatenate(indices), np.concatenate(scores)
 
 
@@ -65,43 +65,45 @@ Best = tuple[Array, Array]
 """Indices and scores of the best candidates so far, one row for each point, best first."""
 
 
-def merge_best(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best `k` of the candidates in `held` and in S, whose columns start at `offset`.
+def merge_best(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
+    """Merge the best candidates of earlier blocks with the scores S; return the best `k`.
 
-    Of equal scores the earlier block comes first, then the earlier column.
+    Column j of S has the scores of candidate `offset` + j. Of equal scores the earlier block comes
+    first, then the earlier column.
     """
     if k == 1:
-        return _merge_single(held, S, offset)
-    return _merge_foreign(held, S, offset, k) if is_foreign(S) else _merge_numpy(held, S, offset, k)
+        return _merge_single(earlier, S, offset)
+    merge = _merge_foreign if is_foreign(S) else _merge_numpy
+    return merge(earlier, S, offset, k)
 
 
-def _merge_single(held: Best | None, S: Array, offset: int) -> Best:
-    """Return the best candidate of `held` and S for each point; of equal scores the first."""
+def _merge_single(earlier: Best | None, S: Array, offset: int) -> Best:
+    """Return the best candidate of `earlier` and of the scores S; of equal scores the first."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
     top = xp.max(S, axis=1) if is_foreign(S) else S[np.arange(len(S)), column]
     index, top = (column + offset)[:, None], top[:, None]
-    if held is None:
+    if earlier is None:
         return index, top
-    better = top > held[1]
-    return xp.where(better, index, held[0]), xp.where(better, top, held[1])
+    better = top > earlier[1]
+    return xp.where(better, index, earlier[0]), xp.where(better, top, earlier[1])
 
 
-def _merge_numpy(held: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
-    """Return the best k of the candidates in `held` and in S, a numpy array, by a partial sort."""
-    indices, both = _masked_entries(S, _may_be_best(held, S, k), offset)
-    if held is not None:
-        indices, both = np.hstack([held[0], indices]), np.hstack([held[1], both])
+def _merge_numpy(earlier: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
+    """Return the best k of `earlier` and of the scores S, a numpy array, by a partial sort."""
+    indices, both = _masked_entries(S, _may_be_best(earlier, S, k), offset)
+    if earlier is not None:
+        indices, both = np.hstack([earlier[0], indices]), np.hstack([earlier[1], both])
     order = np.argsort(-both, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(indices, order, axis=1), np.take_along_axis(both, order, axis=1)
 
 
-def _may_be_best(held: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Return a mask of the scores in S that may be among the best k, given those in `held`."""
-    if held is not None and held[1].shape[1] == k:
-        return held[1][:, -1:] < S
-    if held is not None or S.shape[1] <= k:
+def _may_be_best(earlier: Best | None, S: np.ndarray, k: int) -> np.ndarray:
+    """Return a mask of the scores S that may be among the best k, given the `earlier` ones."""
+    if earlier is not None and earlier[1].shape[1] == k:
+        return earlier[1][:, -1:] < S
+    if earlier is not None or S.shape[1] <= k:
         return np.ones(S.shape, dtype=bool)
     last = S.shape[1] - k
     return np.partition(S, last, axis=1)[:, last, None] <= S
@@ -118,17 +120,18 @@ def _masked_entries(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
     return indices, scores
 
 
-def _merge_foreign(held: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best k of the candidates in `held` and in S, an array of another library."""
+def _merge_foreign(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
+    """Return the best k of `earlier` and of the scores S, an array of another library."""
     xp, (rows, columns) = namespace(S), S.shape
     indices = xp.arange(offset, offset + columns, device=device(S))[None, :]
     indices = xp.broadcast_to(indices, (rows, columns))
-    if held is not None:
-        indices, S = xp.concat([held[0], indices], axis=1), xp.concat([held[1], S], axis=1)
+    if earlier is not None:
+        indices, S = xp.concat([earlier[0], indices], axis=1), xp.concat([earlier[1], S], axis=1)
     order = xp.argsort(S, axis=1, descending=True, stable=True)[:, : min(k, S.shape[1])]
     flat = order + xp.arange(rows, device=device(S))[:, None] * S.shape[1]
 
-    def at(A: Array) -> Array:
+    def best_entries(A: Array) -> Array:
+        """Return the entries of A in the positions of the best scores."""
         return xp.reshape(xp.take(xp.reshape(A, (-1,)), xp.reshape(flat, (-1,))), flat.shape)
 
-    return at(indices), at(S)
+    return best_entries(indices), best_entries(S)

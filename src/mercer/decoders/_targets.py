@@ -18,10 +18,10 @@ POINTS = 256
 def feature_blocks(
     points: Embedding, kernel: Any, size: int = POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (rows, F) for blocks of `size` points, with F the features of points[rows].
+    """Yield (rows, features of these points) for blocks of `size` points.
 
     The features are those of the kernel without its scale. For points that are weighted sums of
-    outputs, F is the product of the weights and the outputs' sparse features, because dense
+    outputs, they are the product of the weights and the outputs' sparse features, because dense
     features of thousands of outputs would not fit into memory.
     """
     C = points.coordinates
@@ -41,7 +41,7 @@ def feature_blocks(
 
 
 def required_lengths(points: Embedding, length: Any) -> np.ndarray | None:
-    """Return the length that the rule `length` sets for the output of each point; None if free."""
+    """Return the output length that the rule `length` requires for each point; None if free."""
     if length is None:
         return None
     if length != "input" and not callable(length):
@@ -57,7 +57,7 @@ def required_lengths(points: Embedding, length: Any) -> np.ndarray | None:
 
 
 def _required_length(x: Any, t: int, length: Any) -> int:
-    """Return the length that the rule `length` sets for the output of the t-th input, x."""
+    """Return the output length that the rule `length` requires for x, the t-th input."""
     try:
         required = len(x) if length == "input" else int(length(x))
     except TypeError:
@@ -71,7 +71,7 @@ def _required_length(x: Any, t: int, length: Any) -> int:
 
 
 def agreement(y: Items, decoded: Items) -> float:
-    """Return the number of decoded sequences that equal those of y, plus a tie-break below one.
+    """Return how many decoded sequences equal those of y, plus a tie-break below one.
 
     The tie-break is the mean fraction of equal symbols, times n / (n + 1) for n sequences.
     """
@@ -84,7 +84,10 @@ def agreement(y: Items, decoded: Items) -> float:
 
 
 def best_value(values: Sequence[float], decode: Callable[[float], Items], y: Items) -> float:
-    """Return the value of which decode(value) agrees best with y; of ties the nearest to 0."""
+    """Return the value whose decoded sequences decode(value) agree best with the outputs y.
+
+    Of equally good values it is the nearest to 0.
+    """
     scores = {value: agreement(y, decode(value)) for value in sorted(values, key=abs)}
     return float(max(scores, key=lambda value: scores[value]))
 

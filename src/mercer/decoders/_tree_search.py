@@ -48,11 +48,11 @@ class TreeSearch:
         return max(self.found.values(), default=-np.inf)
 
     def proved(self, best: float) -> bool:
-        """Return whether no tree in the search space has a score above `best`."""
+        """Return whether the bound proves that no tree has a score above `best`."""
         return self.bound - best <= CLOSE * max(1.0, abs(best))
 
     def climb(self) -> tuple[Chart, float] | None:
-        """Maximise upper bounds of the score in turn, until a tree repeats or is proved best.
+        """Maximise a sequence of upper bounds of the score, until a tree repeats or is proved best.
 
         Return the chart of the least bound, and the constant that makes the values of its trees
         upper bounds of their scores; None if no tree can be derived.
@@ -68,29 +68,30 @@ class TreeSearch:
             if value + shift < self.bound:
                 self.bound, least = value + shift, (chart, shift)
             known = tree in self.found
-            counts = self._add(tree)
+            counts = self._store_score(tree)
             if known or self.proved(self.best):
                 break
             below = np.where(2.0 * self.g > 2.0 * counts + 1.0, counts, counts - 1.0)
             below = np.maximum(below, 0.0)
         return least
 
-    def list_trees(self, chart: Chart, shift: float, incumbent: float) -> None:
-        """Score the trees of a chart by falling bound, until no other can score above `incumbent`.
+    def score_listed_trees(self, chart: Chart, shift: float, incumbent: float) -> None:
+        """Score the trees of a chart by falling bound, until none can exceed `incumbent`.
 
-        The bound of a tree is its value in the chart plus `shift`.
+        `incumbent` is the score of the best other tree. The bound of a tree is its value in the
+        chart plus `shift`.
         """
         trees = chart.trees()
         for value, tree in islice(trees, TREES):
             self.bound = min(self.bound, value + shift)
             if self.proved(max(self.best, incumbent)):
                 return
-            self._add(tree)
+            self._store_score(tree)
         if next(trees, None) is None:  # all of them were scored
             self.bound = self.best
 
-    def _add(self, tree: Any) -> np.ndarray:
-        """Score a tree and store it; return its feature counts."""
+    def _store_score(self, tree: Any) -> np.ndarray:
+        """Store the score of a tree; return its feature counts."""
         counts, others = self.grammar.features_of(tree)
         score = self.grammar.weights @ (2.0 * self.g * counts - counts**2)
         self.found[tree] = float(score) - self.grammar.pair_weight * others

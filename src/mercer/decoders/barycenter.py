@@ -24,7 +24,7 @@ NUMBER = 1e-3
 
 @parameters
 class GromovWassersteinBarycenter(Decoder):
-    r"""New graphs: the fused Gromov–Wasserstein barycentre of the training graphs in the point.
+    r"""A decoder that averages training graphs: their fused Gromov–Wasserstein barycentre.
 
     A point is :math:`g(x) = \sum_i c_i(x) \Phi(y_i)`. The graphs of the `graphs` largest positive
     weights are averaged: the barycentre minimises :math:`\sum_i c_i \operatorname{FGW}(\bar y,
@@ -133,7 +133,7 @@ class GromovWassersteinBarycenter(Decoder):
         return C
 
     def _proposals(self, weights: np.ndarray) -> list[Any]:
-        """Return barycentres of the graphs with the largest weights, one per size and threshold."""
+        """Return barycentres of the heaviest training graphs, one per size and threshold."""
         order = np.argsort(-weights, kind="stable")[: self.graphs]
         chosen = [i for i in order if weights[i] > 0] or [int(order[0])]
         graphs = [self.read_[i] for i in chosen]
@@ -148,9 +148,9 @@ class GromovWassersteinBarycenter(Decoder):
     def _barycentre(
         self, graphs: list[LabelledGraph], c: np.ndarray, size: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return node features and edge channels of the barycentre of graphs with weights c.
+        """Return node features and edge channels of the barycentre of `size` nodes.
 
-        The barycentre has `size` nodes. The iteration starts from the graph of this size that has
+        The graphs have the weights c. The iteration starts from the graph of this size that has
         the largest weight.
         """
         first = next(i for i, graph in enumerate(graphs) if len(graph) == size)
@@ -181,14 +181,13 @@ class GromovWassersteinBarycenter(Decoder):
         weighted = zip(fractions, matchings, channels, strict=True)
         C = sum(fraction * (T @ A @ T.T) for fraction, T, A in weighted)
         if not any(A.diagonal(axis1=1, axis2=2).any() for A in channels):
-            C[:, np.arange(size), np.arange(size)] = (
-                0.0  # nodes that were averaged do not become loops
-            )
+            nodes = np.arange(size)
+            C[:, nodes, nodes] = 0.0  # nodes that were averaged do not become loops
         return X[:, :-width], C
 
 
 def _with_node_numbers(X: np.ndarray, width: int) -> np.ndarray:
-    """Return the node features X with a small one-hot code of the node's number appended.
+    """Return the node features X with a small one-hot code of each node's number appended.
 
     POT starts with every node matched to all others, where the iteration would stay for graphs
     whose nodes are alike. The numbers make the nodes differ.

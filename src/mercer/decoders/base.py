@@ -18,7 +18,7 @@ Ranked = list[tuple[Any, float]]
 
 @dataclass(frozen=True)
 class Found:
-    """Decoded outputs, their scores, and bounds of how much higher the best possible scores are.
+    """Decoded outputs with their scores, and how much higher the best possible scores may be.
 
     Attributes
     ----------
@@ -40,7 +40,10 @@ class Found:
 
 
 class Decoder(BaseEstimator):
-    r"""The pre-image, :math:`f(x) = \arg\max_y 2 \langle g(x), \Phi(y) \rangle - l(y, y)`.
+    r"""Base class of decoders, which map a point of the output feature space back to an output.
+
+    Most decoders return the pre-image of the predicted point,
+    :math:`f(x) = \arg\max_y 2 \langle g(x), \Phi(y) \rangle - l(y, y)`, or an approximation.
 
     A custom decoder implements `decode` (and `fit` where it keeps something);
     `mercer.testing.check_decoder` tests whether it recovers every training output from its point.
@@ -60,7 +63,15 @@ class Decoder(BaseEstimator):
     """
 
     def fit(self, kernel: Kernel, y: Items) -> Decoder:
-        """Prepare the decoder for a fitted output kernel and the training outputs."""
+        """Prepare the decoder for a fitted output kernel and the training outputs.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The output kernel, fitted to the training outputs.
+        y : outputs
+            The training outputs.
+        """
         return self
 
     per_input: Any = False
@@ -82,15 +93,36 @@ class Decoder(BaseEstimator):
 
         Each point is predicted for a training example by the model fitted without that example
         (or without its group), so that the choice is not biased towards the training data.
+
+        Parameters
+        ----------
+        points : Embedding
+            The left-out predictions in the output feature space, one for each training example.
+        y : outputs
+            The training outputs.
         """
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """Return one output for each point."""
+        """Return one output for each point.
+
+        Parameters
+        ----------
+        points : Embedding
+            The predicted points of the output feature space.
+        """
         raise NotImplementedError(f"{type(self).__name__} must implement decode(points)")
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` outputs of each point with their scores."""
+        """Return the best `k` outputs of each point with their scores.
+
+        Parameters
+        ----------
+        points : Embedding
+            The predicted points of the output feature space.
+        k : int
+            The largest number of outputs for each point.
+        """
         raise ValueError(
             f"{type(self).__name__} has only one answer for each input, not a ranked list. "
             "Use decoder=Candidates() for a ranked list."
@@ -98,17 +130,17 @@ class Decoder(BaseEstimator):
 
 
 def features(points: Embedding, kernel: Kernel) -> Array:
-    """Return the feature vectors of points, one row each, under the kernel without its scale."""
+    """Return the features of points under the output kernel without its scale, one row each."""
     return kernel.multiple.read(points.frame.kernel_features(points.coordinates))
 
 
 def restore(vectors: Array, like: Items) -> Array:
-    """Return flat rows of numbers, reshaped to the shape of the outputs `like`."""
+    """Return the rows of a matrix in the shape of the outputs `like`."""
     return namespace(vectors).reshape(vectors, (vectors.shape[0], *like.shape[1:]))
 
 
 def unsuited_kernel(decoder: Decoder, kernel: Kernel, what: str) -> ValueError:
-    """Return the ValueError of a decoder for an output kernel that it does not support.
+    """Return the error to raise for an output kernel that a decoder does not support.
 
     `what` describes the kernels that it supports, such as "on trees".
     """

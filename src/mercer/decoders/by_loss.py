@@ -117,7 +117,8 @@ class ByLoss(Decoder):
         outputs, size = self.pool_.outputs_, max(1, ENTRIES // C.shape[1])
 
         def losses(columns: slice) -> np.ndarray:
-            return self.expected_.pairs(part(outputs, columns))
+            """Return the losses of some candidates with respect to the training outputs."""
+            return self.expected_.pairwise(part(outputs, columns))
 
         changes = self.pool_._left_out_changes(points)
         parts = score_blocks(-C, losses, count(outputs), changes, size)
@@ -127,7 +128,7 @@ class ByLoss(Decoder):
 
 
 def _loss_for(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
-    """Return the `ExpectedLoss` of a function, a named loss, or None for the space's default."""
+    """Return the `ExpectedLoss` of a loss function or name; of the space's default for None."""
     if callable(loss):
         return ExpectedLoss(loss, y)
     if loss is not None and loss not in LOSSES:

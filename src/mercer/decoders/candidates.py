@@ -32,7 +32,7 @@ INDICES = (None, "faiss", "hnsw")
 
 @parameters
 class Candidates(Reducible, Decoder):
-    r"""A decoder that returns the candidate with the highest score: a matrix product, an argmax.
+    r"""A decoder that returns the candidate output with the highest score.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Candidates(Reducible, Decoder):
     def _scan(
         self, points: Embedding, k: int, prior: Sequence[Change] = ()
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and scores of the best `k` candidates by scoring all candidates."""
+        """Return indices and scores of the best `k` candidates after scoring all of them."""
         parts, least = self._score_blocks(points, prior)
         best, scores = best_of_blocks(parts, k)
         return best, scores - least
@@ -163,14 +163,15 @@ class Candidates(Reducible, Decoder):
     def _score_blocks(
         self, points: Embedding, prior: Sequence[Change] = ()
     ) -> tuple[Iterator[tuple[slice, slice, Array]], float]:
-        """Return an iterator over blocks of scores plus a constant, and that constant.
+        """Return an iterator over blocks of shifted scores, and the constant to subtract from them.
 
-        The constant is the smallest l(y, y) of a candidate: next to l(y, y) itself, small inner
-        products would be rounded away.
+        The constant is the smallest squared norm l(y, y) of a candidate y: next to l(y, y) itself,
+        small inner products would be rounded away.
         """
         excess, least = self._norms(points.frame)
 
         def coordinates(columns: slice) -> Array:
+            """Return the coordinates of some candidates with their squared norms appended."""
             # The norm of a candidate is one more coordinate: no second pass.
             some = points.frame.evaluate(part(self.outputs_, columns))
             return append_column(some, excess[columns])
@@ -180,7 +181,7 @@ class Candidates(Reducible, Decoder):
         return score_blocks(C, coordinates, count(self.outputs_), changes), least
 
     def _left_out_changes(self, points: Embedding) -> list[Change]:
-        """Return score changes that exclude the candidates left out with each point."""
+        """Return functions that change the scores to -inf for candidates left out with a point."""
         owners = self._owners(points)
         if owners is None or points.left_out is None:
             return []
@@ -192,7 +193,7 @@ class Candidates(Reducible, Decoder):
         ]
 
     def _norms(self, frame: Frame) -> tuple[Array, float]:
-        """Return l(y, y) of each candidate minus the smallest one, and the smallest one."""
+        """Return the squared norm of each candidate minus the smallest, and the smallest."""
         n = count(self.outputs_)
         parts = [frame.sqnorms(part(self.outputs_, columns)) for columns in blocks(n, CANDIDATES)]
         norms = namespace(*parts).concat(parts)
@@ -227,7 +228,7 @@ class Candidates(Reducible, Decoder):
         return {**state, "indexed_": None} if "indexed_" in state else state  # built again on use
 
     def _owners(self, points: Embedding) -> np.ndarray | None:
-        """Return for each candidate the only group of examples that has it; -1 if several have it.
+        """Return for each candidate the only left-out group that has it; -1 for several groups.
 
         Groups are those that are left out together; None if the points are not left-out points.
         """

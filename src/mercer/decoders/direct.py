@@ -84,20 +84,22 @@ class Simplex(Decoder):
         """Return the probability vector nearest to each point."""
         F = features(points, self.kernel_)
         if self.spherical_:
-            P = on_sphere(host(F)) ** 2
+            P = onto_sphere(host(F)) ** 2
         else:
-            P = project(host(self.kernel_.multiple.kernel.features.inverse(F)), self.weights_)
+            P = onto_simplex(host(self.kernel_.multiple.kernel.features.inverse(F)), self.weights_)
         return restore(like(P, F) if is_foreign(F) else P, self.sample_)
 
 
-def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-    """Return argmin_y Σ_j w_j (y_j - v_j)² over y ≥ 0 with Σ_j w_j y_j = 1, for each row v of V.
+def onto_simplex(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+    """Return the weighted projection of each row v of V onto the probability simplex.
+
+    It minimises Σ_j w_j (y_j - v_j)² over y ≥ 0 with Σ_j w_j y_j = 1; all w_j are one by default.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.decoders.direct import project
-    >>> project(np.array([[0.9, 0.5, -1.0]]))
+    >>> from mercer.decoders.direct import onto_simplex
+    >>> onto_simplex(np.array([[0.9, 0.5, -1.0]]))
     array([[0.7, 0.3, 0. ]])
     """
     w = np.ones(V.shape[1]) if w is None else w
@@ -112,10 +114,10 @@ def project(V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     return np.maximum(V - np.take_along_axis(tau, last[:, None], axis=1), 0.0)
 
 
-def on_sphere(F: np.ndarray) -> np.ndarray:
-    """Return argmax_s ⟨f, s⟩ over vectors s ≥ 0 of norm one, for each row f of F.
+def onto_sphere(F: np.ndarray) -> np.ndarray:
+    """Return the non-negative unit vector nearest to each row f of F, argmax_s ⟨f, s⟩.
 
-    Where no entry of f is positive, s is one at the largest entry of f and zero elsewhere.
+    Where no entry of f is positive, the result is one at the largest entry of f and zero elsewhere.
     """
     S = np.maximum(F, 0.0)
     none = ~(F > 0).any(axis=1)
@@ -125,7 +127,7 @@ def on_sphere(F: np.ndarray) -> np.ndarray:
 
 
 def _refuse_non_probabilities(rows: np.ndarray, w: np.ndarray) -> None:
-    """Raise an error unless each row is non-negative and its weighted sum is one."""
+    """Raise an error unless each row is non-negative and its sum with weights w is one."""
     totals = rows @ w
     bad = (rows < 0).any(axis=1) | (np.abs(totals - 1.0) > TOLERANCE)
     if bad.any():

@@ -10,7 +10,7 @@ from .base import Ranked
 
 
 class ExpectedF1(LabelDecoder):
-    r"""The label set of the largest expected F1, for label sets under a linear output kernel.
+    r"""A decoder of the label set with the largest expected F1, for linear output kernels.
 
     The coordinates of g(x) are taken as probabilities of independent labels, and the set
     :math:`\hat y` has the largest :math:`E[2 \lvert y \cap \hat y \rvert / (\lvert y \rvert +
@@ -70,9 +70,10 @@ def _first_labels(order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def expected_f1(P: np.ndarray) -> np.ndarray:
-    """Return the expected F1 of predicting the first s labels, for s = 0, …, number of labels.
+    """Return the expected F1 of predicting the s most probable labels, for every size s.
 
-    Row t of P has the probabilities of the labels at point t.
+    Row t of P has the probabilities of the labels at point t in falling order, and row t of the
+    result the values for s = 0, …, number of labels.
     """
     m, labels = P.shape
     step = max(1, round(labels**0.5))  # only every step-th distribution is stored, to save memory
@@ -96,7 +97,7 @@ def expected_f1(P: np.ndarray) -> np.ndarray:
 
 
 def _count_distributions(first: np.ndarray, P: np.ndarray) -> list[np.ndarray]:
-    """Return the distributions of the number of true labels after 0, 1, … further labels.
+    """Return the distributions of the number of true labels, as labels are added one by one.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ RARITIES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 
 def _log_likelihood(S: np.ndarray, columns: np.ndarray) -> float:
-    """Return the mean log softmax of the rows of S at `columns`, at the best temperature."""
+    """Return the mean log-softmax of scores S at the true `columns`, at the best temperature."""
     scale = float(np.std(S[-np.inf < S])) or 1.0
     true = S[np.arange(len(S)), columns]
     return max(
@@ -34,9 +34,10 @@ def _log_likelihood(S: np.ndarray, columns: np.ndarray) -> float:
 
 
 def _rarities(words: Items, y: Items) -> np.ndarray:
-    """Return for each word the sum over its symbols of -log f minus its mean in the outputs y.
+    """Return how rare the symbols of each word are in the outputs y, summed over its symbols.
 
-    f is the frequency of a symbol in y; a symbol that does not occur counts as if it occurred once.
+    The rarity of a symbol of frequency f is -log f minus the mean of -log f over y. A symbol that
+    does not occur counts as if it occurred once.
     """
     counts = Counter(chain.from_iterable(y))
     n = max(counts.total(), 1)
@@ -153,7 +154,7 @@ class Lexicon(Decoder):
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
         """Return the score of each word (column) at each point; -inf where it is excluded."""
-        parts, _ = self.pool_._score_blocks(points, self._restriction(points))
+        parts, _ = self.pool_._score_blocks(points, self._restriction_changes(points))
         S = np.empty((len(points), len(self.words_)))
         for rows, columns, block in parts:
             S[rows, columns] = host(block)
@@ -161,28 +162,29 @@ class Lexicon(Decoder):
 
     def decode(self, points: Embedding) -> Items:
         """Return the word with the highest score at each point."""
-        best, _ = self.pool_._search(points, 1, self._prior(points))
+        best, _ = self.pool_._search(points, 1, self._score_changes(points))
         return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return the `k` words with the highest scores at each point that suit its input."""
-        return self.pool_._as_ranked(*self.pool_._search(points, k, self._prior(points)))
+        return self.pool_._as_ranked(*self.pool_._search(points, k, self._score_changes(points)))
 
-    def _prior(self, points: Embedding) -> list[Change]:
-        """Return the changes of the scores of words by restriction, rarity and background."""
-        changes = self._restriction(points)
+    def _score_changes(self, points: Embedding) -> list[Change]:
+        """Return the functions that change scores by restriction, rarity and background."""
+        changes = self._restriction_changes(points)
         if self.rarity_:
             changes.append(lambda rows, columns: self.rarity_ * self.gains_[None, columns])
         if self.background_:
-            changes.append(self._minus_background(points))
+            changes.append(self._background_change(points))
         return changes
 
-    def _minus_background(self, points: Embedding) -> Change:
-        """Return the change that subtracts `background_` times the scores at the mean output."""
+    def _background_change(self, points: Embedding) -> Change:
+        """Return the function that subtracts `background_` times the scores at the mean output."""
         weights = self._mean_weights(points)
         cache: dict[int, np.ndarray] = {}
 
         def change(rows: slice, columns: slice) -> np.ndarray:
+            """Return the change of the scores of a block of points and words."""
             if columns.start not in cache:  # the same for all points
                 cache.clear()
                 cache[columns.start] = host(self.kernel_(self.seen_, self.words_[columns]))
@@ -191,8 +193,8 @@ class Lexicon(Decoder):
 
         return change
 
-    def _restriction(self, points: Embedding) -> list[Change]:
-        """Return the change that excludes words which do not suit the input of a point, if any.
+    def _restriction_changes(self, points: Embedding) -> list[Change]:
+        """Return the function that excludes unsuitable words, as a list; empty if all suit.
 
         If no word suits an input, all words are allowed, with a warning.
         """
@@ -213,11 +215,14 @@ class Lexicon(Decoder):
         return [lambda rows, columns: np.where(allowed[rows, columns], 0.0, -np.inf)]
 
     def _mean_scores(self, points: Embedding) -> np.ndarray:
-        """Return 2⟨m, Φ(w)⟩ of each word w, with m the mean training output suited to the input."""
+        """Return 2⟨m, Φ(w)⟩ of each word w, for the mean m of the training outputs.
+
+        m is the mean of those outputs that suit the input of a point.
+        """
         return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
 
     def _mean_weights(self, points: Embedding) -> np.ndarray:
-        """Return the weights of distinct training outputs in the mean of those that suit an input.
+        """Return the weights of the distinct training outputs in the mean of the suitable ones.
 
         There is one row for each point, or one for all points without `restrict`.
         """

@@ -21,6 +21,11 @@ EXACT: dict[type[Kernel], type[Decoder]] = {
 def natural(kernel: Kernel) -> Decoder:
     """Return the default decoder for an output kernel.
 
+    Parameters
+    ----------
+    kernel : Kernel
+        The output kernel.
+
     Examples
     --------
     >>> from mercer.decoders import natural

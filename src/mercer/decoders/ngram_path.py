@@ -93,9 +93,9 @@ class NGramPath(Decoder):
         bounded(kernel.longest_, "longest_", 1, limits.steps)
         finite(self.bonus_, "bonus_")
         # A search stores scores of edges by position, and of states by the square of the length.
-        places = max(SHORT, limits.size // 16 // len(graph.target))
+        longest = max(SHORT, limits.size // 16 // len(graph.target))
         squares = int((limits.size / len(graph.starts)) ** 0.5)
-        bounded(self.longest_, "longest_", 1, max(1, min(places, squares)))
+        bounded(self.longest_, "longest_", 1, max(1, min(longest, squares)))
 
     @property
     def calibrates(self) -> bool:  # type: ignore[override]
@@ -178,7 +178,7 @@ class NGramPath(Decoder):
         ]
 
     def _as_strings(self, paths: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Convert paths of the given lengths to strings in the form of the training outputs."""
+        """Return paths of the given lengths as strings in the form of the training outputs."""
         symbols, codes = self._spectrum.ngrams_.alphabet.symbols, self.graph_.symbols
         return object_array(
             [
@@ -194,7 +194,7 @@ class NGramPath(Decoder):
         return np.ones(len(apart)) if width is None else np.maximum(0.0, 1.0 - apart / width)
 
     def _edge_scores(self, T: np.ndarray, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all edges by position from the start, and by position from the end.
+        """Return the scores of the edges by position from the start, and by position from the end.
 
         Row t of T has the features of point t, and worth[m - 1] is the weight of m-grams. Both
         results have the shape (points, edges, positions).

@@ -22,7 +22,7 @@ ENTRIES = 2**22
 
 
 class CandidateLists:
-    """The candidate lists of several inputs, pooled so that equal outputs are scored once.
+    """The candidate lists of several inputs, pooled so that each output is scored once.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class CandidateLists:
         self.ends = np.cumsum(self.lengths)
 
     def _pool(self, start: int) -> tuple[Items, np.ndarray]:
-        """Return the distinct objects of all lists, and the position of each entry among them.
+        """Return the distinct objects in all lists, and the position of each list entry among them.
 
-        A bad candidate is named by its list and its position there.
+        An invalid candidate is reported with the number of its list.
         """
         objects = {id(y): y for row in self.lists for y in row}
         position = {name: i for i, name in enumerate(objects)}
@@ -70,7 +70,7 @@ class CandidateLists:
     def ranked(self, points: Embedding, k: int) -> list[Ranked]:
         """Return the `k` best candidates in the list of each point, with their scores."""
         points, lost = points.about(self.pool)
-        inner, norms = self._parts(points)
+        inner, norms = self._inner_products(points)
         lost = np.broadcast_to(host(lost), len(self.lists))
         ranked = []
         for start, end, shift in zip(self.ends - self.lengths, self.ends, lost, strict=True):
@@ -85,8 +85,8 @@ class CandidateLists:
             ranked.append(row)
         return ranked
 
-    def _parts(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return ⟨g, Φ(y)⟩ and l(y, y) of each list entry y at the point g of its list."""
+    def _inner_products(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
+        """Return ⟨g, Φ(y)⟩ and the squared norm l(y, y) of each list entry y, for its point g."""
         distinct = take(self.pool, self.positions[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
@@ -109,7 +109,7 @@ class CandidateLists:
 
 
 def _in_features(points: Embedding) -> np.ndarray | None:
-    """Return points in the sparse features of the output kernel; None without such features."""
+    """Return points in the sparse features of the output kernel; None if it has none."""
     frame = points.frame
     features = frame.kernel.features
     if features is None or features.sparse is None:
@@ -128,7 +128,7 @@ def _in_features(points: Embedding) -> np.ndarray | None:
 
 
 def _sparse_products(T: np.ndarray, F: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the inner products of rows T[left[i]] and sparse rows F[right[i]], for every i."""
+    """Return the inner products of the dense rows T[left[i]] and the sparse rows F[right[i]]."""
     rows = F[right]
     owner = np.repeat(np.arange(len(right)), np.diff(rows.indptr))
     terms = rows.data * T[left[owner], rows.indices]
@@ -149,7 +149,7 @@ def _check_list(row: Any, t: int) -> list:
 
 @dataclass(frozen=True)
 class OwnCandidates:
-    """A decoder that chooses among candidates which are given for each input separately.
+    """A decoder for candidates that a function returns for each input.
 
     Attributes
     ----------
@@ -171,14 +171,14 @@ class OwnCandidates:
         if points.inputs is None:
             raise ValueError("candidates named by a function of x need points that know their x.")
         lists = CandidateLists(self.kernel, [self.function(x) for x in points.inputs])
-        first, own = lists.first, lists.distinct
-        groups, mine = np.arange(len(self.known)), np.full(len(own), -2)
+        first, distinct = lists.first, lists.distinct
+        groups, of_lists = np.arange(len(self.known)), np.full(len(distinct), -2)
         if points.left_out is not None and len(points.left_out) == len(self.known):
-            groups = mine = points.left_out
+            groups = of_lists = points.left_out
         owner = sole_groups([first.get(name, -1) for name in self.known], groups, len(first))
         seen = [
             bool(((owner[row] != -2) & (owner[row] != group)).any())
-            for row, group in zip(own, mine, strict=True)
+            for row, group in zip(distinct, of_lists, strict=True)
         ]
         if any(seen) and not all(seen):
             warnings.warn(
@@ -192,9 +192,9 @@ class OwnCandidates:
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:
-    """Return the only group with each of n outputs; -1 for several groups, -2 for none.
+    """Return for each of n outputs the only group that has it; -1 for several, -2 for none.
 
-    Example i has output numbers[i], -1 for none of them.
+    Example i is in groups[i] and has output numbers[i]; -1 for none of the n outputs.
     """
     found = np.full(n, -2, dtype=np.intp)
     for number, group in zip(numbers, groups, strict=True):
@@ -204,5 +204,5 @@ def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarra
 
 
 def collected(outputs: list, kernel: Kernel) -> Items:
-    """Return decoded outputs in the container of the kernel: an array of numbers or of objects."""
+    """Return a list of decoded outputs as an array, of numbers if the kernel is on vectors."""
     return kernel.as_outputs(outputs) if kernel.on_vectors else object_array(outputs)

@@ -21,7 +21,9 @@ WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class PositionDecoder(Decoder):
-    """A decoder of sequences that scores symbol c at position p by 2 g_pc - 1.
+    """A decoder of sequences from scores of symbols at positions, for the kernel `Positions`.
+
+    The score of symbol c at position p is 2 g_pc - 1, with g_pc the coordinate of a point.
 
     Attributes
     ----------
@@ -87,7 +89,7 @@ class PositionDecoder(Decoder):
         )
 
     def _scores(self, points: Embedding) -> np.ndarray:
-        """Return the scores 2 g_pc - 1 as an array (points, positions, symbols)."""
+        """Return the scores of symbols as an array (points, positions, symbols)."""
         shape = self._kernel.longest_, len(self._kernel.alphabet_)
         parts = [
             2.0 * T.reshape(len(T), *shape) - 1.0 for _, T in feature_blocks(points, self.kernel_)
@@ -144,7 +146,7 @@ class PerPosition(PositionDecoder):
         return self.bonus
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, bonus: float) -> np.ndarray:
-        """Return the best symbol at each position, up to the best or the fixed length."""
+        """Return the sequences of the best symbols, with the best length or the length `fixed`."""
         codes = scores.argmax(axis=2)
         if fixed is None:
             gains = np.cumsum(scores.max(axis=2) + bonus, axis=1)
@@ -256,9 +258,9 @@ class Viterbi(PositionDecoder):
         """Return the best sequences under scores and transitions, by dynamic programming."""
         from ._path_loops import viterbi
 
-        places = scores.shape[1]
-        required = np.full(len(scores), -1) if fixed is None else np.minimum(fixed, places)
-        codes = np.zeros((len(scores), places), dtype=np.int64)
+        longest = scores.shape[1]
+        required = np.full(len(scores), -1) if fixed is None else np.minimum(fixed, longest)
+        codes = np.zeros((len(scores), longest), dtype=np.int64)
         ends = np.zeros(len(scores), dtype=np.int64)
         table = weight * self.transitions_
         viterbi(scores + float(self.bonus), table, required.astype(np.int64), codes, ends)

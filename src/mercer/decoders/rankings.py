@@ -24,7 +24,7 @@ POINTS = 1024
 
 
 class RankingDecoder(Decoder):
-    """A decoder into full rankings: rows of ranks, with the dtype of the training outputs."""
+    """Base class of decoders into full rankings, as rows of ranks."""
 
     KERNELS: tuple[type[Kernel], ...] = (Ranking,)
     supported = "on rankings: Kendall(), Spearman() or Hamming()"
@@ -92,12 +92,12 @@ class Kemeny(RankingDecoder):
     time_limit: float | None = 60.0
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the best ranks for each row of F, by enumeration or pairwise preferences."""
+        """Return the best ranks for each row of features F, by enumeration or by preferences."""
         from ._kemeny import PROGRAMME
 
         self.proved_ = np.ones(len(F), dtype=bool)
         if self.m_ <= ENUMERATED:
-            return self._all_rankings()[self._best(F, 1)[0][:, 0]]
+            return self._all_rankings()[self._best_of_all(F, 1)[0][:, 0]]
         orders = self._orders(self._ranking.preferences(F))
         if not self.proved_.all():
             warnings.warn(
@@ -110,7 +110,7 @@ class Kemeny(RankingDecoder):
 
     def _orders(self, W: np.ndarray) -> np.ndarray:
         """Return the best order of the labels for each matrix W[t] of pairwise preferences."""
-        from ._kemeny import SUBSETS, component_order, majority_orders, subset_orders
+        from ._kemeny import SUBSETS, best_order, majority_orders, subset_orders
 
         W = np.ascontiguousarray(W, dtype=float)
         orders, proved = majority_orders(W)
@@ -119,7 +119,7 @@ class Kemeny(RankingDecoder):
             orders[cyclic] = subset_orders(W[cyclic])
         elif cyclic.size:
             for t in cyclic:
-                orders[t], self.proved_[t] = component_order(W[t], self.time_limit)
+                orders[t], self.proved_[t] = best_order(W[t], self.time_limit)
         return orders
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
@@ -129,7 +129,7 @@ class Kemeny(RankingDecoder):
                 f"Kemeny returns several rankings for at most {ENUMERATED} labels, not {self.m_}. "
                 "Use decoder=Candidates()."
             )
-        best, scores = self._best(self._features(points), k)
+        best, scores = self._best_of_all(self._features(points), k)
         scores = self.kernel_.multiple.scale * scores
         rankings = self._all_rankings().astype(self.dtype_)
         return [
@@ -141,8 +141,8 @@ class Kemeny(RankingDecoder):
         """Return all rankings of the labels, one row of ranks each."""
         return np.array(list(permutations(range(self.m_))))
 
-    def _best(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and scores of the best k of all rankings, for each row of F."""
+    def _best_of_all(self, F: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return indices and scores of the best k of all rankings, for each row of features F."""
         E = self._ranking.features(self._all_rankings())
         parts = [
             merge_best(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)
@@ -172,7 +172,7 @@ class Assignment(RankingDecoder):
     supported = "that is Hamming() or Spearman()"
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the best assignment of labels to ranks for each row of F."""
+        """Return the best ranks for each row of features F, by assignment of labels to ranks."""
         if isinstance(self._ranking, Spearman):
             return _sorted_ranks(F)
         tables = F.reshape(len(F), self.m_, self.m_)
@@ -194,10 +194,10 @@ class Borda(RankingDecoder):
     """
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the ranks of the labels by their mean position, for each row of F."""
+        """Return the ranks of the labels by mean position, for each row of features F."""
         return _sorted_ranks(self._ranking.positions(F))
 
 
 def _sorted_ranks(positions: np.ndarray) -> np.ndarray:
-    """Return for each row the ranks 0, 1, … of its labels by ascending position."""
+    """Return for each row the ranks 0, 1, … of its labels, by ascending position."""
     return np.argsort(np.argsort(positions, axis=1, kind="stable"), axis=1)

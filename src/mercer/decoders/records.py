@@ -60,13 +60,16 @@ class Field:
 
 
 def values_of(on: On, records: Items) -> Items:
-    """Return the values of a field in the records, in the form that its kernel `on.inner` takes."""
+    """Return the values of one field of the records, in the form that its kernel takes.
+
+    `on` is the kernel `On` of the field.
+    """
     values = on._apply(records)
     return on.inner.as_outputs(values if on.inner.on_vectors else list(values))
 
 
 def fields_of(kernel: Kernel, records: Items) -> dict[Any, Field]:
-    """Return the fields by name if the kernel is a sum of kernels on fields, else an empty dict."""
+    """Return the fields of records by name; empty unless the kernel is a sum over fields."""
     kernels, first = field_kernels(kernel) or {}, records[:1]
     owners = None
     if kernels and kernel.features is not None:
@@ -155,7 +158,7 @@ class PerField(Decoder):
     def _column(self, name: Any, points: Embedding) -> list:
         """Return the decoded values of the field `name`, one for each point."""
         values = self.decoders_[name].decode(self.fields_[name].points(points))
-        return [cell(value, self.like_[name]) for value in values]
+        return [in_form_of(value, self.like_[name]) for value in values]
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
         """Return for each point the `k` records with the largest sum of field scores.
@@ -173,11 +176,11 @@ class PerField(Decoder):
         like = self.like_[name]
         with suppress(ValueError):
             ranked = self.decoders_[name].decode_top(self.fields_[name].points(points), k)
-            return [[(cell(value, like), score) for value, score in row] for row in ranked]
+            return [[(in_form_of(value, like), score) for value, score in row] for row in ranked]
         return [[(value, 0.0)] for value in self._column(name, points)]
 
 
-def cell(value: Any, like: Any) -> Any:
+def in_form_of(value: Any, like: Any) -> Any:
     """Return a decoded value in the form of the training value `like`, such as a number or list."""
     if isinstance(value, np.generic):
         return value.item()
@@ -189,15 +192,15 @@ def cell(value: Any, like: Any) -> Any:
 
 
 def best_records(lists: Mapping[Any, Ranked], k: int) -> Ranked:
-    """Return the `k` combinations of one value per field with the largest total score."""
+    """Return the `k` records with the largest sum of scores, from ranked values of each field."""
     best: list[tuple[dict, float]] = [({}, 0.0)]
     for name, ranked in lists.items():
-        best = heapq.nlargest(k, _extended(best, name, ranked), key=lambda pair: pair[1])
+        best = heapq.nlargest(k, _extensions(best, name, ranked), key=lambda pair: pair[1])
     return best
 
 
-def _extended(partial: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
-    """Yield each partial record extended by each ranked value of field `name`, with total score."""
+def _extensions(partial: list, name: Any, ranked: Ranked) -> Iterator[tuple[dict, float]]:
+    """Yield each partial record with each ranked value of field `name` added, and its score."""
     for record, total in partial:
         for value, score in ranked:
             yield {**record, name: value}, total + float(score)

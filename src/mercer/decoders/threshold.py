@@ -18,12 +18,12 @@ from .base import Ranked
 MACRO = "macro"
 """The metric with one threshold for each label."""
 PRIOR = 10.0
-"""The weight of the common threshold in that of a label, as a number of examples with the label."""
+"""The weight of the common threshold in that of a label, in examples with the label."""
 
 
 @parameters
 class Threshold(LabelDecoder):
-    r"""The labels whose score reaches a threshold, for label sets under a linear output kernel.
+    r"""A decoder of the labels whose score reaches a threshold, for linear output kernels.
 
     Parameters that are None are calibrated on the left-out points of the training examples: the
     best of *all* thresholds is found by one sort. A threshold of 1/2 with ``at_least_one=False`` is
@@ -112,7 +112,7 @@ class Threshold(LabelDecoder):
         return self
 
     def _metric_by_size(self, T: np.ndarray) -> np.ndarray:
-        """Return the metric of each example if its first 0, 1, … labels are predicted.
+        """Return the metric of each example for predicting its first 0, 1, … labels by score.
 
         Row i of T has the true indicators of example i, sorted by falling score.
         """
