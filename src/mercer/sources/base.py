@@ -16,10 +16,11 @@ from .blocks import Expected, Step
 from .sample import Sample
 
 PRECISIONS = ("float64", "float32")
+"""The allowed precisions of the products of a block."""
 
 
 class Source:
-    """Base class of pairs that are read in blocks (X, y) or (X, y, weights).
+    """Base class of sources: pairs that are read in blocks (X, y) or (X, y, weights).
 
     A kind of source implements `expected` and `map_reduce`. A sample, moments and
     left-out risks are each one `map_reduce`, so that a model does not depend on the kind.
@@ -74,20 +75,21 @@ class Source:
         return self.pairs
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the kernels with the shape and dtype of the first block, which all must have."""
+        """Read the first block; return its kernels, shape and dtype, which all blocks must have."""
         raise NotImplementedError
 
     def map_reduce(
         self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
     ) -> Any:
-        """Merge `step(start, X, y, weights)` over all blocks; None if there are no blocks.
+        """Apply `step` to all blocks and merge the results; return None if there are no blocks.
 
         Parameters
         ----------
         expected
             What checks the blocks.
         step
-            A function of the number of the first pair of a block, and of its checked contents.
+            A function `step(start, X, y, weights)` of the number of the first pair of a block, and
+            of its checked contents.
         merge
             An associative function of two results of `step`.
         resumable
@@ -96,13 +98,13 @@ class Source:
         raise NotImplementedError
 
     def weighted(self, weights: Array) -> Source:
-        """Return a source of the same pairs with one sample weight for each pair."""
+        """Return a source of the same pairs with sample weights, one for each pair."""
         raise NotImplementedError
 
     def running(self) -> AbstractContextManager[None]:
-        """Return a context for one fit; checkpoints are removed if it succeeds."""
+        """Return a context in which one fit runs; checkpoints are removed if it succeeds."""
         return nullcontext()
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """Return a uniform sample of the pairs; None if there are no pairs."""
+        """Draw a uniform sample of `size` pairs; return None if there are no pairs."""
         return self.map_reduce(expected, Sample(size, self.seed).with_block, add)

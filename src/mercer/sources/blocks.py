@@ -50,7 +50,7 @@ class BadBlock(LocatedError):
 
 @dataclass(frozen=True)
 class Expected:
-    """The shape, dtype and column names of the first block, which all other blocks must have.
+    """The shapes, dtypes and column names of the first block, which all blocks must have.
 
     Attributes
     ----------
@@ -74,18 +74,18 @@ class Expected:
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
-        """Return the shape and dtype of the first block, and the kernels that check blocks."""
+        """Return shapes, dtypes and names of the first block, with the kernels that check items."""
         with naming_block(0):
             X, y, _ = _inputs_outputs_weights(block)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
             shapes = _item_shape(kernels[0], inputs), _item_shape(output_kernel, outputs)
             dtypes = _dtype_name(X), _dtype_name(y)
-            names = _names(kernels[0], X), _names(output_kernel, y)
+            names = _column_names(kernels[0], X), _column_names(output_kernel, y)
             first = _first_item(X), _first_item(y)
             return cls(kernels, output_kernel, shapes, dtypes, *first, names)
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
-        """Return inputs, outputs and weights of a block, or raise a `BadBlock` with its number."""
+        """Return inputs, outputs and weights of a block; raise a `BadBlock` if it differs."""
         with naming_block(number):
             X, y, w = _inputs_outputs_weights(block)
             _require_dtype(_dtype_name(X), self.dtypes[0], "X")
@@ -102,12 +102,12 @@ class Expected:
                 )
             _require_shape(_item_shape(self.kernels[0], inputs), self.shapes[0], "X")
             _require_shape(_item_shape(self.output_kernel, outputs), self.shapes[1], "y")
-            _require_names(_names(self.kernels[0], X), self.names[0], "X")
-            _require_names(_names(self.output_kernel, y), self.names[1], "y")
+            _require_names(_column_names(self.kernels[0], X), self.names[0], "X")
+            _require_names(_column_names(self.output_kernel, y), self.names[1], "y")
             return inputs, outputs, None if w is None else _checked_weights(w, count(inputs))
 
     def apply(self, step: Step, number: int, start: int, block: Any) -> Any:
-        """Return `step(start, X, y, weights)` for a block; errors name the block's number."""
+        """Check a block, and return `step(start, X, y, weights)`; errors have its number."""
         checked = self.checked(number, block)
         with naming_block(number):
             return step(start, *checked)
@@ -129,7 +129,7 @@ def number_of_pairs(block: Any) -> int:
 
 
 def _inputs_outputs_weights(block: Any) -> tuple[Items, Items, Any]:
-    """Return a block as (X, y, weights or None); raise an error if it is not one."""
+    """Return X, y and weights (or None) of a block; raise an error if it is not a block."""
     if not isinstance(block, tuple | list) or len(block) not in (2, 3):
         raise ValueError(
             "a block is a pair (X, y) or has weights too, (X, y, w); got "
@@ -153,17 +153,17 @@ def _checked_weights(w: Any, n: int) -> np.ndarray:
 
 
 def _first_item(items: Items) -> Items:
-    """Return a batch with only the first item; a table keeps its column names."""
+    """Return a batch that has only the first item of a batch; a table keeps its column names."""
     return items[:1, ...] if is_foreign(items) else items[:1]
 
 
 def _item_shape(kernel: Kernel, items: Items) -> tuple | None:
-    """Return the shape of one item; None if items are not arrays of one shape."""
+    """Return the shape of one item; None if items are not vectors or arrays."""
     return tuple(items.shape[1:]) if kernel.on_vectors else None
 
 
 def _require_shape(got: Any, wanted: Any, name: str) -> None:
-    """Raise an error if the shape of items is not that of the first block."""
+    """Raise an error if the shape `got` of items is not that of the first block."""
     if got != wanted:
         message = f"each item of {name} has shape {got}, in the first block it has {wanted}"
         if name == "X" and len(got) == len(wanted) == 1:  # as scikit-learn words it
@@ -172,8 +172,8 @@ def _require_shape(got: Any, wanted: Any, name: str) -> None:
         raise ValueError(f"{message}.")
 
 
-def _names(kernel: Kernel, items: Items) -> list[str] | None:
-    """Return the column names of a table of vectors; None where columns have no order or names."""
+def _column_names(kernel: Kernel, items: Items) -> list[str] | None:
+    """Return the column names of a table of vectors; None for other items."""
     return column_names(items) if kernel.on_vectors else None
 
 
@@ -199,7 +199,7 @@ def _dtype_name(items: Items) -> str | None:
 
 
 def _require_dtype(got: str | None, wanted: str | None, name: str) -> None:
-    """Raise an error if the dtype of an array is not that of the first block."""
+    """Raise an error if the dtype `got` of an array is not that of the first block."""
     if got is not None and wanted is not None and got != wanted:
         raise ValueError(
             f"{name} has dtype {got}, in the first block it has {wanted}: cast it, as in "

@@ -1,4 +1,4 @@
-"""Checkpoints, from which a run that was killed continues."""
+"""Checkpoints: files from which an interrupted pass over a stream continues."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "mercer stream 3"
-PARTS = ("n", "uu", "vu", "vv", "u", "v")
-"""The sums that moments consist of."""
-SAME = 1e-9
+"""The name and version of the file format."""
+SUMS = ("n", "uu", "vu", "vv", "u", "v")
+"""The names of the sums that moments consist of."""
+TOLERANCE = 1e-9
 """A checkpoint is of the same run if the coordinates of a few pairs differ by less than this."""
 
 
 class BadCheckpoint(ValueError):
-    """Error for a checkpoint that is damaged, from another run, or in use by a process.
+    """Error for a checkpoint that is damaged, written by another run, or in use.
 
     Examples
     --------
@@ -44,7 +45,7 @@ class BadCheckpoint(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file that the moments of a stream are saved to after every `every` blocks.
+    """A file to which the moments of a stream are saved after every `every` blocks.
 
     The new file is complete on disk before it replaces the last one, which is kept next to it as
     ``NAME.mercer-previous``. The file has numbers and a JSON header, and no code. A run can resume
@@ -58,7 +59,7 @@ class Checkpoint:
     every: int
 
     def _sibling(self, kind: str) -> Path:
-        """Return the path of a file next to the checkpoint: previous, unfinished or lock.
+        """Return the path of a file next to the checkpoint: "previous", "unfinished" or "lock".
 
         The name is distinctive: files of the user next to the checkpoint are not touched.
         """
@@ -66,10 +67,10 @@ class Checkpoint:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Lock the file during a run; remove it if the run succeeds."""
+        """Lock the checkpoint while a run lasts; remove the files if it succeeds."""
         lock = self._sibling("lock")
-        with open(lock, "ab") as held:
-            self._acquire(held, lock)
+        with open(lock, "ab") as lock_file:
+            self._acquire(lock_file, lock)
             try:
                 yield
                 for path in (self.path, self._sibling("previous"), self._sibling("unfinished")):
@@ -78,13 +79,13 @@ class Checkpoint:
                 if fcntl is not None:  # nobody else may hold what has no name
                     lock.unlink(missing_ok=True)
 
-    def _acquire(self, held: Any, lock: Path) -> None:
-        """Lock the open file `held`; raise an error if another process has locked it."""
+    def _acquire(self, lock_file: Any, path: Path) -> None:
+        """Lock the open file at a path; raise an error if another process has locked it."""
         if fcntl is None:
             return
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            free = lock.exists() and os.path.samestat(os.fstat(held.fileno()), lock.stat())
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free = path.exists() and os.path.samestat(os.fstat(lock_file.fileno()), path.stat())
         except BlockingIOError:
             free = False
         except OSError:  # a file system without locks
@@ -96,11 +97,11 @@ class Checkpoint:
             )
 
     def save(self, done: Progress, moments: list[Moments], gatherings: list[Gathering]) -> None:
-        """Write progress and moments to a new file, then replace the checkpoint by it."""
+        """Write progress and moments to a new file, and replace the checkpoint by it."""
         arrays: dict[str, np.ndarray] = {}
         for i, (gathering, raw) in enumerate(zip(gatherings, moments, strict=True)):
             sums = float(raw.n), raw.uu, raw.vu, raw.vv, raw.u, raw.v
-            named = zip(PARTS, sums, strict=True)
+            named = zip(SUMS, sums, strict=True)
             arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
         header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
@@ -137,7 +138,7 @@ class Checkpoint:
     def _restored(
         self, arrays: dict[str, np.ndarray], gatherings: list[Gathering]
     ) -> tuple[Progress, list[Moments]]:
-        """Return progress and moments from saved arrays; raise an error for another run's."""
+        """Return progress and moments from saved arrays; refuse those of another run."""
         header = json.loads(str(arrays.pop("header")))
         if header["format"] != FORMAT or header["arrays"] != _hashes_of(arrays):
             raise ValueError("its format, or what it holds, is not what was written")
@@ -151,25 +152,27 @@ class Checkpoint:
             )
         if header["center"] != gatherings[0].center:
             raise self.other_run_error(f"it was written with fit_intercept={header['center']}")
-        return done, [self._moments(arrays, i, one) for i, one in enumerate(gatherings)]
+        return done, [self._restored_moments(arrays, i, one) for i, one in enumerate(gatherings)]
 
-    def _moments(self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering) -> Moments:
-        """Return the saved moments number i; raise an error if coordinates differ."""
+    def _restored_moments(
+        self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering
+    ) -> Moments:
+        """Return the saved moments number i; raise an error if their coordinates are others."""
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
-        n, *sums = (arrays[f"{i}.{name}"] for name in PARTS)
+        n, *sums = (arrays[f"{i}.{name}"] for name in SUMS)
         return Moments(float(n), *(like(A, gathering.probe[0]) for A in sums))
 
-    def _require_equal(self, there: np.ndarray, here: np.ndarray, name: str) -> None:
-        """Raise an error if a saved array differs from the array of this run."""
-        if there.shape != here.shape:
-            raise self.other_run_error(f"its {name} have coordinates of shape {there.shape[1:]}")
-        scale = max(1.0, float(np.abs(here).max(initial=0.0)))
-        if not np.allclose(there, here, rtol=0, atol=SAME * scale):
+    def _require_equal(self, saved: np.ndarray, current: np.ndarray, name: str) -> None:
+        """Raise an error if a saved array differs from the array of the current run."""
+        if saved.shape != current.shape:
+            raise self.other_run_error(f"its {name} have coordinates of shape {saved.shape[1:]}")
+        scale = max(1.0, float(np.abs(current).max(initial=0.0)))
+        if not np.allclose(saved, current, rtol=0, atol=TOLERANCE * scale):
             raise self.other_run_error(f"the same pairs have other coordinates of their {name}")
 
     def other_run_error(self, why: str) -> BadCheckpoint:
-        """Return the error to raise for a checkpoint that another run wrote."""
+        """Return an error to be raised for a checkpoint that another run wrote."""
         return BadCheckpoint(
             f"the checkpoint {self.path} is of another run: {why}. Kernels, feature maps (with "
             "their random_state a number), intercept, data and their cut into blocks have to be "
@@ -178,12 +181,12 @@ class Checkpoint:
 
 
 def _hashes_of(arrays: dict[str, np.ndarray]) -> dict[str, list]:
-    """Return dtype, shape and hash of each array, by name."""
+    """Return a dictionary from names to the dtype, shape and hash of each array."""
     return {name: [A.dtype.str, list(A.shape), content_hash(A)] for name, A in arrays.items()}
 
 
 def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
-    """Return a checkpoint at a path; None if the path is None."""
+    """Return a `Checkpoint` at a path after a check; None if the path is None."""
     every = integer(every, "every")
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise FileNotFoundError(f"checkpoint={str(path)!r} is in a folder that does not exist.")

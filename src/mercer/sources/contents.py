@@ -1,4 +1,4 @@
-"""Hashes of blocks, which show whether a source returns the same pairs when it is read again."""
+"""Hashes of blocks, by which a source that returns other pairs when read again is recognised."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .blocks import number_of_pairs
 
 @dataclass(frozen=True)
 class Progress:
-    """The numbers of blocks and pairs read so far, and hashes of their contents.
+    """How many blocks and pairs have been read so far, and hashes of their contents.
 
     Attributes
     ----------
@@ -33,20 +33,20 @@ class Progress:
     digest: tuple[int, ...] = ()
 
     def plus(self, block: Any, objects: bool) -> Progress:
-        """Return the progress after one more block; `digest` is computed if `objects`."""
+        """Return the progress after one more block; if `objects`, compute `digest` too."""
         values = _block_hashes(block, self.values, False)
         digest = _block_hashes(block, self.digest, True) if objects else ()
         return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), values, digest)
 
 
 def _block_hashes(block: Any, before: tuple[int, ...], objects: bool) -> tuple[int, ...]:
-    """Return the hashes of X, y and weights, which continue those of the blocks before."""
+    """Return hashes of X, y and weights that continue the hashes of the blocks before."""
     starts = (*before, 0, 0, 0)
     return tuple(content_hash(part, starts[i], objects) for i, part in enumerate(block))
 
 
 def content_hash(value: Any, start: int = 0, objects: bool = True) -> int:
-    """Return the CRC-32 of a batch, equal for equal values in every process.
+    """Return a hash of a batch (CRC-32), which is equal for equal values in every process.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from .base import Source
 from .blocks import BadBlock, Expected, Step, number_of_pairs
 from .stream import is_dask
 
-WIDTH = 8
+MERGED_AT_ONCE = 8
 """The number of results that one task merges."""
 
 
@@ -70,13 +70,13 @@ class DaskStream(Source):
             self._add_weights(sample_weight)
 
     def weighted(self, weights: Array) -> DaskStream:
-        """Return a stream of the same pairs with one sample weight for each pair."""
+        """Return a stream of the same pairs with sample weights, one for each pair."""
         other = copy.copy(self)
         other._add_weights(weights)
         return other
 
     def _add_weights(self, weights: Any) -> None:
-        """Add the sample weights to each block, in place, as a third part."""
+        """Add the sample weights to each block as a third part; change this object."""
         if _is_dask_array(weights) and self.lengths is not None:
             weights = weights.rechunk((tuple(self.lengths),))
         if is_dask(weights):
@@ -93,14 +93,14 @@ class DaskStream(Source):
         self.blocks = [_delayed(_with_weights)(block, w) for block, w in pairs]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the kernels with the shape and dtype of the first block, which all must have."""
+        """Read the first block; return its kernels, shape and dtype, which all blocks must have."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(_block_task(0, look, self.blocks[0]))
 
     def map_reduce(
         self, expected: Expected, step: Step, merge: Callable, resumable: Any = None
     ) -> Any:
-        """Merge `step(start, X, y, weights)` over all blocks on the cluster."""
+        """Apply `step` to all blocks on the cluster, and return the merged results."""
         lengths = self._lengths()
         starts = np.cumsum([0, *lengths]).tolist()
         work = _delayed(partial(_checked_step, partial(expected.apply, step)))
@@ -111,7 +111,7 @@ class DaskStream(Source):
         return self._compute(_merge_tree(tasks, merge))
 
     def _lengths(self) -> list[int]:
-        """Return the number of pairs in each block, counted on the cluster if unknown."""
+        """Return the number of pairs in each block, which the cluster counts if unknown."""
         if self.lengths is None:
             self.lengths = self._compute(
                 [_block_task(i, number_of_pairs, block) for i, block in enumerate(self.blocks)]
@@ -120,7 +120,7 @@ class DaskStream(Source):
         return self.lengths
 
     def _compute(self, what: Any) -> Any:
-        """Compute a delayed object; if a block fails to load, raise an error with its number."""
+        """Compute a delayed object; if a block fails to load, the error has its number."""
         import dask
 
         try:
@@ -180,7 +180,7 @@ def mapped(function: Callable[[Items], Items], X: Any, shape: tuple, dtype: Any)
 
 
 def _delayed_blocks(X: Any, y: Any) -> tuple[list, list[int] | None]:
-    """Return the blocks (X, y) of Dask collections as delayed objects, and their lengths."""
+    """Return the blocks (X, y) of Dask collections as delayed objects, and known lengths."""
     X, y, lengths = _array_of_table(X), _array_of_table(y), None
     bags = _is_collection(X) and not _is_dask_array(X)
     if _is_dask_array(X):
@@ -198,7 +198,7 @@ def _is_dask_array(A: Any) -> bool:
 
 
 def _is_collection(A: Any) -> bool:
-    """Return whether a value is a Dask collection, which has delayed parts."""
+    """Return whether a value is a Dask collection, which consists of delayed parts."""
     return hasattr(A, "to_delayed")
 
 
@@ -213,14 +213,14 @@ def _delayed_parts(A: Any) -> list:
 
 
 def _zip_blocks(*parts: list) -> list[tuple]:
-    """Return tuples with one part of each list; raise an error if lengths differ."""
+    """Return tuples of one part from each list; raise an error if lengths differ."""
     if len({len(part) for part in parts}) > 1:
         raise ValueError(f"X and y must have as many blocks: got {[len(p) for p in parts]}.")
     return list(zip(*parts, strict=True))
 
 
 def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
-    """Return two Dask arrays with equal row chunks and one column chunk, and chunk lengths."""
+    """Return Dask arrays with equal chunks of rows and all columns in one, and chunk lengths."""
     if not _is_dask_array(y):
         got = "none" if y is None else type(y).__name__
         raise ValueError(f"a Dask array X needs a Dask array y of its outputs, got {got}.")
@@ -236,7 +236,7 @@ def _rechunked(X: Any, y: Any) -> tuple[Any, Any, list[int] | None]:
 
 
 def _delayed(what: Any) -> Any:
-    """Return a function or another object as a single node of the task graph."""
+    """Return a function or another object wrapped as one node of the task graph."""
     from dask import delayed
 
     return delayed(what, traverse=False, pure=False)
@@ -248,20 +248,20 @@ def _block_task(number: int, function: Any, *arguments: Any) -> Any:
 
 
 def _merge_tree(tasks: list, merge: Callable) -> Any:
-    """Return a delayed merge of all tasks, a few at a time and in a fixed order."""
+    """Return a delayed merge of the results of all tasks, a few at a time and in fixed order."""
     while len(tasks) > 1:
-        groups = [tasks[i : i + WIDTH] for i in range(0, len(tasks), WIDTH)]
+        groups = [tasks[i : i + MERGED_AT_ONCE] for i in range(0, len(tasks), MERGED_AT_ONCE)]
         tasks = [_delayed(reduce)(merge, group) for group in groups]
     return tasks[0]
 
 
 def _block_of_parts(X: Any, y: Any) -> tuple:
-    """Return the pair (X, y)."""
+    """Return a block (X, y), given the computed parts X and y."""
     return X, y
 
 
 def _block_of_bags(*parts: list) -> tuple[Items, ...]:
-    """Return a block from the parts of bags: of X and of y, or of one bag of pairs."""
+    """Return a block from computed parts of bags: of X and of y, or of one bag of pairs."""
     columns = parts if len(parts) > 1 else list(zip(*parts[0], strict=True))
     return tuple(map(_as_batch, columns or ([], [])))  # an empty block is refused by its number
 
@@ -275,12 +275,12 @@ def _as_batch(items: Any) -> Items:
 
 
 def _with_weights(block: tuple, weights: Any) -> tuple:
-    """Return the block (X, y) with weights as a third part."""
+    """Return the block (X, y) with weights as a third element."""
     return (*block, weights)
 
 
 def _checked_step(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
-    """Return `step(number, start, block)`; raise an error if the block has not `pairs` pairs."""
+    """Return `step(number, start, block)`; raise an error if a block has not as many pairs."""
     if number_of_pairs(block) != pairs:
         raise BadBlock(
             f"block {number} of the stream had {pairs} pairs when it was first read and "
@@ -290,7 +290,7 @@ def _checked_step(step: Callable, number: int, start: int, pairs: int, block: An
 
 
 def _apply(function: Callable, number: int, batch: Items) -> Items:
-    """Apply a function to one block; error messages have the block's number."""
+    """Return `function(batch)` for one block; errors have the number of the block."""
     try:
         return function(batch)
     except (ValueError, TypeError) as error:

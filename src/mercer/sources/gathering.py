@@ -1,4 +1,4 @@
-"""Moments of pairs in the coordinates of two feature maps, block by block."""
+"""Gatherings: moments of pairs in the coordinates of two feature maps, summed block by block."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .base import Source
 from .blocks import Expected
 
 FOREIGN_ROWS = 16384
-"""Pairs whose coordinates are held at once on a device; large batches are faster there."""
+"""The number of pairs in a batch on a device; large batches are faster there."""
 PROBE = 16
 """The number of pairs whose coordinates identify a gathering."""
 
 
 @dataclass(frozen=True)
 class Gathering:
-    r"""Sums of moments of pairs, in the coordinates of two fitted feature maps.
+    r"""A gathering: sums of moments of pairs in the coordinates of two fitted feature maps.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Gathering:
         center: bool = False,
         precision: str = "float64",
     ) -> Gathering:
-        """Return empty sums for two feature maps, set up by representative pairs X, y."""
+        """Return empty sums for two fitted feature maps, set up by representative pairs X, y."""
         few = np.arange(min(FEW, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
         bare, weights, U = split_last_matrix(inputs, X)
@@ -90,7 +90,7 @@ class Gathering:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """The number of output coordinates, and of input coordinates before the last matrix."""
+        """The numbers of output coordinates, and of input coordinates before the last matrix."""
         return int(self.probe[1].shape[1]), int(self.probe[0].shape[1])
 
     @property
@@ -99,27 +99,28 @@ class Gathering:
         return 0 if self.raw is None else self.raw.n
 
     def for_worker(self) -> Gathering:
-        """Return a copy for workers, without the sums and the matrix that is applied at the end."""
+        """Return a copy for a worker: without the sums, and without the last matrix of the map."""
         return replace(self, inputs=self.bare, weights=None, raw=None)
 
     def plus(self, raw: Moments) -> Gathering:
-        """Return a copy with further moments `raw` added."""
+        """Return a copy to which the moments `raw` of further pairs are added."""
         return replace(self, raw=raw if self.raw is None else self.raw + raw)
 
     def moments_of(self, X: Items, y: Items, w: np.ndarray | None = None) -> Moments:
-        """Return the moments of checked pairs X, y with sample weights w (None for ones)."""
+        """Return the moments of checked pairs X, y with sample weights w, without adding them."""
         foreign = is_foreign(self.probe[0])
         kernel = getattr(self.bare, "kernel_", None)  # third-party maps may have no kernel
         threads = kernel is not None and kernel.on_vectors and not foreign
 
-        def rows(some: slice) -> tuple[Array, Array, Array]:
-            U = dense(self.bare.transform(part(X, some)))
-            V = dense(self.outputs.transform(part(y, some)))
+        def rows(chosen: slice) -> tuple[Array, Array, Array]:
+            """Return input and output coordinates and root weights of a slice of the pairs."""
+            U = dense(self.bare.transform(part(X, chosen)))
+            V = dense(self.outputs.transform(part(y, chosen)))
             if self.origin is not None:
                 U, V = U - self.origin[0], V - self.origin[1]
             if w is None:
                 return U, V, 1.0
-            roots = like(np.sqrt(w[some])[:, None], U)
+            roots = like(np.sqrt(w[chosen])[:, None], U)
             return roots * U, roots * V, roots
 
         step = FOREIGN_ROWS if foreign else rows_at_once(sum(self.widths))
@@ -145,7 +146,7 @@ class Gathering:
 
 
 def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) -> list[Gathering]:
-    """Return the gatherings with the moments of all pairs of a source, which is read once."""
+    """Read all pairs of a source once, and return the gatherings with their moments added."""
     step = partial(_moments_of_block, [gathering.for_worker() for gathering in gatherings])
     found = source.map_reduce(expected, step, _add_moments, gatherings)
     if found is None:
@@ -156,13 +157,13 @@ def gathered(source: Source, expected: Expected, gatherings: list[Gathering]) ->
 def _moments_of_block(
     gatherings: list[Gathering], start: int, X: Items, y: Items, w: np.ndarray | None
 ) -> list[Moments]:
-    """Return the moments of a block for each gathering; `start` is not used."""
+    """Return the moments of a block for each gathering; `start` is ignored."""
     return [gathering.moments_of(X, y, w) for gathering in gatherings]
 
 
-def _add_moments(some: list[Moments], more: list[Moments]) -> list[Moments]:
-    """Return the sums some[i] + more[i] of moments."""
-    return [a + b for a, b in zip(some, more, strict=True)]
+def _add_moments(left: list[Moments], right: list[Moments]) -> list[Moments]:
+    """Return the sums left[i] + right[i] of two lists of moments."""
+    return [a + b for a, b in zip(left, right, strict=True)]
 
 
 def _append_row(A: Array, row: Array) -> Array:

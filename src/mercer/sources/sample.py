@@ -10,7 +10,7 @@ import numpy as np
 from .._base.arrays import Items, concatenated, count, take
 
 SIZE = 4096
-"""The default number of pairs in a sample, unless a rank needs more."""
+"""The default number of pairs in a sample; a feature map of high rank needs more."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class Sample:
         X, y = (take(concatenated([a, b]), best) for a, b in ((self.X, other.X), (self.y, other.y)))
         w = None
         if self.w is not None or other.w is not None:
-            w = np.concatenate([_weights(self), _weights(other)])[best]
+            w = np.concatenate([_weights_or_ones(self), _weights_or_ones(other)])[best]
         return Sample(self.size, self.seed, keys[best], numbers[best], X, y, w)
 
 
 def sample_size(*maps: Any) -> int:
-    """Return how many pairs to sample: at least twice the rank of each feature map."""
+    """Return how many pairs to sample: at least twice the rank of every feature map."""
     ranks = [map.get_params(deep=False).get("rank") or 0 for map in maps if map is not None]
     return max([SIZE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
 
@@ -103,17 +103,17 @@ def sampled_rows(n: int, size: int, kept: np.ndarray | None = None) -> np.ndarra
 
 
 def random_keys(seed: int, start: int, n: int) -> np.ndarray:
-    """Return the random keys of the n pairs with numbers from `start` on."""
+    """Return random keys of the n pairs with the numbers start, start + 1, …."""
     return np.random.Generator(np.random.PCG64(seed).advance(start)).random(n)
 
 
 def positions_of_smallest(keys: np.ndarray, size: int) -> np.ndarray:
-    """Return the positions of the `size` smallest keys, in increasing order of position."""
+    """Return the positions of the `size` smallest keys, from the first to the last."""
     if len(keys) <= size:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, size)[:size])
 
 
-def _weights(sample: Sample) -> np.ndarray:
-    """Return the weights of the pairs of a sample; ones if there are no weights."""
+def _weights_or_ones(sample: Sample) -> np.ndarray:
+    """Return the sample weights of the pairs of a sample; ones if it has none."""
     return np.ones(count(sample.y)) if sample.w is None else sample.w

@@ -22,7 +22,7 @@ BLOCK = 8192
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Blocks of rows of two arrays of equal length, which may be memory-mapped files."""
+    """Blocks of rows of an input and an output array, which may be memory-mapped files."""
 
     X: Items
     y: Items
@@ -153,7 +153,7 @@ def _parquet_blocks(path: Path, names: list[Any], block: int) -> Iterator[tuple[
 
 @contextmanager
 def _naming_file(path: Path) -> Iterator[None]:
-    """Add the file's path to the message of errors that pyarrow raises in this context."""
+    """Add the path of the file to the message of errors that are raised in this context."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -162,19 +162,19 @@ def _naming_file(path: Path) -> Iterator[None]:
 
 
 def _as_list(names: str | Sequence[str]) -> list[str]:
-    """Return names as a list; a single name becomes a list of one."""
+    """Return names as a list; a single name becomes a list of one name."""
     return [names] if isinstance(names, str) else list(names)
 
 
 def _column_values(batch: Any, names: str | Sequence[str]) -> np.ndarray:
-    """Return one named column as an array, or several side by side as a matrix."""
+    """Return one named column as an array, or several columns as a matrix."""
     if not isinstance(names, str):
         return np.column_stack([_array_of(batch.column(name)) for name in names])
     return _array_of(batch.column(names))
 
 
 def _array_of(column: Any) -> np.ndarray:
-    """Return the values of an Arrow column as an array."""
+    """Return the values of an Arrow column as a NumPy array."""
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype == object and len(values) and isinstance(values[0], np.ndarray):
         lengths = {len(value) for value in values}
@@ -183,3 +183,4 @@ def _array_of(column: Any) -> np.ndarray:
 
 
 READERS = {".npz": _archive_blocks, ".parquet": _parquet_blocks}
+"""The function that reads blocks from a file, by the suffix of its name."""

@@ -102,7 +102,7 @@ class Stream(Source):
         self.rest = None if self.repeats else self._read()
 
     def weighted(self, weights: Array) -> Stream:
-        """Return a stream of the same pairs with one sample weight for each pair."""
+        """Return a stream of the same pairs with sample weights, one for each pair."""
         if self.weights is not None:
             raise ValueError("the stream has sample weights already: leave sample_weight out.")
         if not isinstance(weights, Sequence) and not is_array(weights):
@@ -118,11 +118,11 @@ class Stream(Source):
     # -- reading ------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[Any]:
-        """Return an iterator over all blocks; for a generator, over the remaining ones."""
+        """Return an iterator over all blocks; over the remaining ones of a generator."""
         return self._read() if self.rest is None else self.rest
 
     def _first_blocks(self, pairs: int) -> list[Any]:
-        """Read blocks until they hold `pairs` pairs; a generator will yield them again."""
+        """Read blocks until they have `pairs` pairs; a generator will yield them once more."""
         found: list[Any] = []
         blocks = self._blocks()
         for block in blocks:
@@ -134,15 +134,15 @@ class Stream(Source):
         return found
 
     def _read(self) -> Iterator[Any]:
-        """Return a new iterator over all blocks, with sample weights if there are any."""
-        found = iter(self.source() if callable(self.source) else self.source)
-        return found if self.weights is None else self._with_weights(found)
+        """Return a new iterator over all blocks, with the sample weights of the stream if given."""
+        blocks = iter(self.source() if callable(self.source) else self.source)
+        return blocks if self.weights is None else self._with_weights(blocks)
 
-    def _with_weights(self, found: Iterator[Any]) -> Iterator[Any]:
-        """Yield the blocks with their part of the sample weights added."""
+    def _with_weights(self, blocks: Iterator[Any]) -> Iterator[Any]:
+        """Yield the given blocks, each with its slice of the sample weights added."""
         assert self.weights is not None
         start = 0
-        for number, block in enumerate(found):
+        for number, block in enumerate(blocks):
             if isinstance(block, tuple | list) and len(block) == 3:
                 raise BadBlock(
                     f"block {number} of the stream has weights of its own: leave them out, or "
@@ -158,7 +158,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Return the kernels with the shape and dtype of the first block, which all must have."""
+        """Read the first block; return its kernels, shape and dtype, which all blocks must have."""
         self.first_reading = self.pairs = None  # what an earlier fit read may have changed
         found = self._first_blocks(1)
         if not found:
@@ -166,7 +166,7 @@ class Stream(Source):
         return Expected.of(kernels, output_kernel, found[0])
 
     def sample(self, expected: Expected, size: int) -> Sample | None:
-        """Draw a random sample of `size` pairs; None if there are no pairs.
+        """Draw a random sample of `size` pairs; return None if there are no pairs.
 
         A generator is read only once, so the sample is of its first blocks, which are kept.
         """
@@ -208,7 +208,7 @@ class Stream(Source):
         return total
 
     def _require_same_reading(self, now: Progress) -> None:
-        """Raise an error if blocks differ from those of the first reading, which is stored."""
+        """Raise an error if the pairs differ from the first reading; store the progress."""
         first = self.first_reading or now
         if first.pairs != now.pairs:
             raise ValueError(
@@ -220,17 +220,27 @@ class Stream(Source):
         self.first_reading, self.pairs = now, now.pairs
 
     def running(self) -> AbstractContextManager[None]:
-        """Return a context for one fit; the checkpoint is removed if it succeeds."""
+        """Return a context in which one fit runs; its checkpoint is removed if it succeeds."""
         return self.checkpoint.running() if self.checkpoint else super().running()
 
 
 def _copied_block(block: Any) -> Any:
-    """Return a block with copied arrays, because a generator may reuse its buffers."""
+    """Return a block of copied arrays, because a generator may reuse its buffers."""
     return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
 
 
 def as_source(X: Items | Source, y: Items = None, weights: Array | None = None) -> Source | None:
-    """Return the source for the arguments of `fit`; None if the data are in memory.
+    """Return the arguments of `fit` as a source of blocks; None if the data are in memory.
+
+    Parameters
+    ----------
+    X : items or Source
+        The inputs, or what is read in blocks: a source, an iterable of blocks, a function that
+        returns one, the path of files, a Dask collection.
+    y : items, default=None
+        The outputs; None if the blocks have them.
+    weights : array, default=None
+        One sample weight for each pair.
 
     Examples
     --------
@@ -252,7 +262,7 @@ def is_dask(X: Any) -> bool:
 
 
 def _source_of(X: Any, y: Items) -> Source | None:
-    """Return the source for X and y; None if the data are in memory."""
+    """Return X and y as a source of blocks; None if the data are in memory."""
     if isinstance(X, Source):
         if y is not None:
             raise ValueError("a stream has its outputs in its blocks: leave y out.")
@@ -272,7 +282,7 @@ def _source_of(X: Any, y: Items) -> Source | None:
 
 
 def _as_blocks(source: Any, y: Items, block: int) -> Callable[[], Iterable] | Iterable:
-    """Return an iterable of blocks of `block` pairs, or a function that returns one."""
+    """Return an iterable over blocks of `block` pairs, or a function that returns one."""
     block = integer(block, "block")
     if y is not None:
         return RowBlocks(source, y, block)
