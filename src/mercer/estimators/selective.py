@@ -95,10 +95,10 @@ def _quality_model(model: Any, quality: np.ndarray) -> Any:
             'confidence needs the inputs, which kernel="precomputed" does not have: use '
             "Precomputed(gram) with indices."
         )
-    return size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
+    return fit_size_model(inputs.kernel, inputs.items, quality, problem.left_out_labels)
 
 
-def size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+def fit_size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
     """Fit a ridge model that predicts one number, `sizes`, from each input.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The level that prediction sets are proven to reach, and why it may be below the request."""
+"""Certificates: the coverage that prediction sets are proven to reach, and why it may be lower."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .weights import fraction_upper_bound
 
 @dataclass(frozen=True)
 class Certificate:
-    """The guaranteed coverage of prediction sets, on average over exchangeable groups.
+    """The proven coverage of prediction sets, on average over exchangeable groups.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Certificate:
 def pool_certificate(
     score: Score, level: float, scores: np.ndarray, labels: np.ndarray
 ) -> Certificate:
-    """Return the level minus an upper bound on how often the candidates lack the true output."""
+    """Return the certificate for a level, lowered by how often candidates lack the truth."""
     outside = np.isinf(scores)
     if not score.lists or (score.complete and not outside.any()):
         return Certificate(level)
@@ -55,9 +55,9 @@ def pool_certificate(
 def jackknife_certificate(
     model: RidgeEstimator, unproven: list[str], stated: Certificate
 ) -> Certificate:
-    """Return the certificate `stated`; NaN if left-out models depend on the left-out data.
+    """Return the certificate `stated`, or NaN if left-out models depend on the left-out data.
 
-    `unproven` has the reasons why score and scale do, empty strings if they do not.
+    `unproven` has the reasons why score and scale depend on them; an empty string is no reason.
     """
     reasons = [reason for reason in reasons_for_dependence(model) + unproven if reason]
     if not reasons:
@@ -71,7 +71,10 @@ def jackknife_certificate(
 
 
 def loss_certificate(bound: float, risk: float, radius: float) -> Certificate:
-    """Return the certificate of lists whose expected loss is at most `bound`."""
+    """Return the certificate of an expected loss ≤ `bound`; NaN if the radius is infinite.
+
+    `risk` is the mean loss of lists of all candidates.
+    """
     if np.isfinite(radius):
         return Certificate(1.0 - bound)
     return Certificate(
@@ -83,7 +86,7 @@ def loss_certificate(bound: float, risk: float, radius: float) -> Certificate:
 
 
 def note_if_too_few_groups(coverage: float, groups: float) -> str:
-    """Return a message if there are too few groups for finite sets at this coverage, else ""."""
+    """Return a message if groups are too few for finite sets at this coverage, else ""."""
     if groups >= coverage * (groups + 1) - 1e-9:
         return ""
     needed = math.ceil(coverage / (1.0 - coverage) - 1e-9)

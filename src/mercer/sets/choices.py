@@ -1,4 +1,4 @@
-"""What the parameters of `ConformalSets` mean: which are allowed, and which score they name."""
+"""Checks of the parameters of `ConformalSets`, and the score for each kind of sets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .lists import CandidateScore, RankedScore
 from .scores import BallScore, BandScore, Score
 from .views import RankedView, View
 
-CHOICES = {
+ALLOWED = {
     "calibration": ("split", "jackknife+"),
     "kind": ("auto", "candidates", "ball", "band", "intervals"),
     "scale": ("auto", "flat", "posterior", "residual"),
 }
+"""The allowed values of the parameters of `ConformalSets`."""
 
 
 def check_parameters(
@@ -38,8 +39,8 @@ def check_parameters(
     if held_out is not None:
         checked_fraction(held_out, "held_out")
     for name, value in (("calibration", calibration), ("kind", kind), ("scale", scale)):
-        if value not in CHOICES[name]:
-            raise ValueError(f"{name} must be one of {CHOICES[name]}, got {value!r}.")
+        if value not in ALLOWED[name]:
+            raise ValueError(f"{name} must be one of {ALLOWED[name]}, got {value!r}.")
     if not (by is None or callable(by) or (isinstance(by, str) and by == "class")):
         raise ValueError(f'by must be None, "class" or a function of inputs, got {by!r}.')
     if not (shift is None or callable(shift)):
@@ -48,7 +49,7 @@ def check_parameters(
 
 
 def _check_model(model: Any, calibration: str) -> None:
-    """Raise an error if a model lacks `fit`, `predict` or a closed form that is needed."""
+    """Raise an error if a model lacks `fit`, `predict` or a closed form for jackknife+."""
     if not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise TypeError(
             "ConformalSets is for models that fit and predict, such as KernelDependency; got "
@@ -69,7 +70,7 @@ def checked_fraction(value: Any, name: str) -> float:
 
 
 def _check_combination(calibration: str, **given: Any) -> None:
-    """Raise an error for parameters of calibration that exclude each other."""
+    """Raise an error for parameters of the calibration that exclude each other."""
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
         raise ValueError(f"{named[0]}= and {named[1]}= do not go together: give one of them.")
@@ -77,10 +78,10 @@ def _check_combination(calibration: str, **given: Any) -> None:
         raise ValueError(f'{named[-1]} needs calibration="split".')
 
 
-def score_of(
+def score_for_kind(
     view: View, kind: str, candidates: Items | None, labels: np.ndarray | None = None
 ) -> Score:
-    """Return the score for a kind of sets: "auto", "candidates", "ball", "band" or "intervals".
+    """Return the score whose sets are "auto", "candidates", "ball", "band" or "intervals".
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from .certificate import (
     note_if_too_few_groups,
     pool_certificate,
 )
-from .choices import check_parameters, score_of
+from .choices import check_parameters, score_for_kind
 from .jackknife import JackknifeRadii, left_out_points
 from .lists import CandidateScore, ListScore, positions_in
 from .radii import Radii, ShiftedRadii, category_radii
@@ -43,7 +43,7 @@ from .weights import column_quantiles, fewest_groups, row_weights
 
 @parameters
 class ConformalSets(FromFile, BaseEstimator):
-    """For each input the set of outputs that contains the truth with a stated probability.
+    """Conformal prediction sets, which contain the true output with a requested probability.
 
     Parameters
     ----------
@@ -196,16 +196,16 @@ class ConformalSets(FromFile, BaseEstimator):
         held, rest = self._held_out_rows(labels)
         X_rest, y_rest = rows_of(X, rest), rows_of(y, rest)
         self._fit_model(X_rest, y_rest, labels[rest], rows_of_extras(extras, rest))
-        self.score_ = score_of(self.view_, self.kind, self.candidates)
+        self.score_ = score_for_kind(self.view_, self.kind, self.candidates)
         self.scale_ = self._scale(lambda: self.view_.embed(X_rest), X_rest, y_rest, labels[rest])
         X, y = rows_of(X, held), checked_outputs(self.view_, rows_of(y, held))
         points = self.view_.embed(X, **rows_of_extras(extras, held))
         labels = np.unique(labels[held], return_inverse=True)[1]
         self.labels_ = self._label_probabilities(points, y)
         if self.loss is None:
-            self._bound_misses(X, y, points, labels)
+            self._choose_radii(X, y, points, labels)
         else:
-            self._bound_loss(y, points, labels)
+            self._choose_radius_by_loss(y, points, labels)
 
     def _held_out_rows(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw groups at random; return the rows of these groups, and the other rows."""
@@ -220,15 +220,15 @@ class ConformalSets(FromFile, BaseEstimator):
         return np.flatnonzero(out), np.flatnonzero(~out)
 
     def _number_held_out(self, groups: int) -> int:
-        """Return how many of the groups are held out for calibration."""
+        """Return how many of a number of groups are held out for calibration."""
         if self.held_out is not None:
             return max(1, round(self.held_out * groups))
         fine = round(5.0 / (1.0 - self.coverage)) - 1
         return max(round(groups / 4), min(fine, groups // 2))
 
-    def _bound_misses(self, X: Items, y: Items, points: Any, labels: np.ndarray) -> None:
-        """Choose radii so that a set misses the true output with probability at most 1 - level."""
-        scores, level = self.score_.scores(points, y, _units(self.scale_, X)), self.level_
+    def _choose_radii(self, X: Items, y: Items, points: Any, labels: np.ndarray) -> None:
+        """Choose radii so that sets contain the true output with probability ≥ `level_`."""
+        scores, level = self.score_.scores(points, y, _units_at(self.scale_, X)), self.level_
         names = None
         self.radii_: Radii | ShiftedRadii | JackknifeRadii
         if self.shift is not None:
@@ -240,10 +240,10 @@ class ConformalSets(FromFile, BaseEstimator):
         own = self.radii_.at(X)
         if own.ndim > scores.ndim:  # a row with one for each candidate
             own = own[np.arange(len(own)), names]
-        self._certify(level, scores, own, labels, names)
+        self._store_certificate(level, scores, own, labels, names)
 
-    def _bound_loss(self, y: Items, points: Any, labels: np.ndarray) -> None:
-        """Choose the radius so that the best listed output has an expected loss ≤ 1 - level."""
+    def _choose_radius_by_loss(self, y: Items, points: Any, labels: np.ndarray) -> None:
+        """Choose the radius so that the best listed output has an expected loss ≤ 1 - `level_`."""
         if not isinstance(self.score_, ListScore):
             raise ValueError('loss= is for lists of outputs: use kind="candidates".')
         steps, bound = loss_steps(self.score_, points, y, as_loss(self.loss)), 1.0 - self.level_
@@ -251,14 +251,14 @@ class ConformalSets(FromFile, BaseEstimator):
         risk = float(np.mean(risk_at(steps, radius)))
         self.radii_, self.certificate_ = Radii(radius), loss_certificate(bound, risk, radius)
         self.empirical_coverage_, self.outside_ = 1.0 - risk, 0.0
-        _warn_of(self.certificate_.reason)
+        _warn_unless_empty(self.certificate_.reason)
 
     # -- calibration by jackknife+ ------------------------------------------------------------
 
     def _fit_jackknife(
         self, X: Items, y: Items, labels: np.ndarray, extras: dict[str, Any]
     ) -> None:
-        """Fit the model on all pairs, and calibrate the sets on left-out predictions."""
+        """Fit the model on all pairs, and calibrate sets on left-out predictions (jackknife+)."""
         if extras:
             raise ValueError(f'{next(iter(extras))}= needs calibration="split".')
         self._fit_model(X, y, labels, {}, left_out=True)
@@ -266,13 +266,13 @@ class ConformalSets(FromFile, BaseEstimator):
         # The model and the sets share one factorisation.
         model.fitted_ = model.fitted_.leaving_out(labels)
         points = left_out_points(model)
-        self.score_ = score_of(self.view_, self.kind, self.candidates, labels)
+        self.score_ = score_for_kind(self.view_, self.kind, self.candidates, labels)
         self.labels_ = self._label_probabilities(points, model.outputs_)
         scale = self._scale(lambda: points, X, y, labels)
         found = JackknifeRadii.of(model, self.score_, scale, points, X, self.level_)
         self.radii_, self.scale_ = found, None  # the radii are in the units of the outputs
         radii = column_quantiles(found.scores, found.weights, self.level_)
-        self._certify(max(0.0, 2.0 * self.level_ - 1.0), found.scores, radii, labels)
+        self._store_certificate(max(0.0, 2.0 * self.level_ - 1.0), found.scores, radii, labels)
         certificate = jackknife_certificate(model, found.unproven, self.certificate_)
         if certificate is not self.certificate_:
             warn(certificate.reason)
@@ -288,7 +288,7 @@ class ConformalSets(FromFile, BaseEstimator):
         extras: dict[str, Any],
         left_out: bool = False,
     ) -> None:
-        """Fit a clone of the model, and set `model_` and `view_`."""
+        """Fit a clone of the model, and store it with its interface for sets (`view_`)."""
         self.model_ = fit_model(self.model, X, y, labels, extras.get("context"), left_out)
         self.view_ = view_of(self.model_, y, "candidates" in extras)
         ranked = isinstance(self.view_, RankedView)
@@ -303,7 +303,7 @@ class ConformalSets(FromFile, BaseEstimator):
     def _scale(
         self, points: Callable[[], Any], X: Items, y: Items, labels: np.ndarray
     ) -> PosteriorScale | ResidualScale | None:
-        """Return the function of inputs that scales radii; None if all inputs have one radius.
+        """Return the scale of radii, a function of inputs; None if all inputs have one radius.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class ConformalSets(FromFile, BaseEstimator):
         lists = isinstance(self.score_, CandidateScore) and isinstance(kernel.space, LabelSets)
         return Probabilities(kernel).fit(points, y) if lists and names_classes(kernel) else None
 
-    def _certify(
+    def _store_certificate(
         self,
         level: float,
         scores: np.ndarray,
@@ -345,7 +345,7 @@ class ConformalSets(FromFile, BaseEstimator):
         labels: np.ndarray,
         names: list | None = None,
     ) -> None:
-        """Set the certificate, and the fraction of calibration outputs that their sets hold.
+        """Store the proven coverage, and the fraction of calibration outputs in their sets.
 
         Parameters
         ----------
@@ -360,8 +360,8 @@ class ConformalSets(FromFile, BaseEstimator):
         self.certificate_ = pool_certificate(self.score_, level, scores, labels)
         self.empirical_coverage_ = float(np.mean((scores <= radii) & ~outside))
         self.outside_ = float(outside.mean())
-        _warn_of(note_if_too_few_groups(self.level_, fewest_groups(names, labels)))
-        _warn_of(self.certificate_.reason if outside.any() else "")
+        _warn_unless_empty(note_if_too_few_groups(self.level_, fewest_groups(names, labels)))
+        _warn_unless_empty(self.certificate_.reason if outside.any() else "")
 
     # -- attributes ---------------------------------------------------------------------------
 
@@ -373,7 +373,7 @@ class ConformalSets(FromFile, BaseEstimator):
     @property
     def radius_(self) -> float:
         """The radius if it is the same for all inputs, else NaN."""
-        return self.radii_.one
+        return self.radii_.single
 
     # -- predict ------------------------------------------------------------------------------
 
@@ -393,13 +393,19 @@ class ConformalSets(FromFile, BaseEstimator):
         """
         check_is_fitted(self, "radii_")
         points = self.view_.embed(X, **extra_arguments(context, candidates, count(X)))
-        found = self.score_.sets(points, self.radii_.at(X), _units(self.scale_, X))
+        found = self.score_.sets(points, self.radii_.at(X), _units_at(self.scale_, X))
         return in_output_form(found, self.view_)
 
     def predict_set(
         self, X: Items, *, context: Items | None = None, candidates: Items | None = None
     ) -> Sequence:
-        """Return one prediction set for each input, like `predict`."""
+        """Return one prediction set for each input, like `predict`.
+
+        Parameters
+        ----------
+        X, context, candidates
+            As in `predict`.
+        """
         return self.predict(X, context=context, candidates=candidates)
 
     def covers(
@@ -410,7 +416,15 @@ class ConformalSets(FromFile, BaseEstimator):
         context: Items | None = None,
         candidates: Items | None = None,
     ) -> np.ndarray:
-        """Return whether the set of each input contains its true output."""
+        """Return whether the set of each input contains its true output.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their true outputs.
+        context, candidates
+            As in `predict`.
+        """
         check_is_fitted(self, "radii_")
         y = checked_outputs(self.view_, y)
         refuse_unequal(X, y)
@@ -418,7 +432,13 @@ class ConformalSets(FromFile, BaseEstimator):
         return contain(found, self.view_._restored(y), self.view_.output_kernel_.space)
 
     def losses(self, X: Items, y: Items) -> np.ndarray:
-        """Return the loss of the best output in each list, if the sets were made with a `loss`."""
+        """Return the loss of the best output in each set; without `loss`, 1 for a miss.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their true outputs.
+        """
         check_is_fitted(self, "radii_")
         if self.loss is None or not isinstance(self.score_, ListScore):
             return 1.0 - self.covers(X, y)
@@ -427,7 +447,13 @@ class ConformalSets(FromFile, BaseEstimator):
         return risk_at(steps, self.radius_)
 
     def sizes(self, X: Items) -> np.ndarray:
-        """Return the size of each set: the length of a list, a ball's radius or a band's width."""
+        """Return the size of each set: length of a list, radius of a ball or width of a band.
+
+        Parameters
+        ----------
+        X
+            Inputs, as the model takes them.
+        """
         return np.array([size(s) for s in self.predict(X)])
 
     def label_probabilities(self, X: Items) -> np.ndarray:
@@ -435,6 +461,11 @@ class ConformalSets(FromFile, BaseEstimator):
 
         The probabilities are calibrated on the same pairs as the sets. The columns are the labels
         ``labels_.classes_``.
+
+        Parameters
+        ----------
+        X
+            Inputs, as the model takes them.
         """
         check_is_fitted(self, "radii_")
         if self.labels_ is None:
@@ -443,20 +474,25 @@ class ConformalSets(FromFile, BaseEstimator):
         return self.labels_.predict(points)
 
     def positions(self, X: Items) -> np.ndarray:
-        """Return the positions that labels may have, a boolean array (inputs, labels, positions).
+        """Return which positions each label may have, as booleans (inputs, labels, positions).
 
         This is for rankings. The array contains the true positions of all labels with the same
         probability as the list contains the true ranking.
+
+        Parameters
+        ----------
+        X
+            Inputs, as the model takes them.
         """
         return positions_in(self.predict(X), self.view_.output_kernel_.space)
 
 
-def _units(scale: PosteriorScale | ResidualScale | None, X: Items) -> np.ndarray | None:
-    """Return the unit of the scores and radii of each input; None for ones."""
+def _units_at(scale: PosteriorScale | ResidualScale | None, X: Items) -> np.ndarray | None:
+    """Return the unit of scores and radii at each input; None if the unit is 1."""
     return None if scale is None else scale.at(X)
 
 
-def _warn_of(note: str) -> None:
-    """Issue a warning with a message, unless the message is empty."""
+def _warn_unless_empty(note: str) -> None:
+    """Issue a warning with a message; do nothing if the message is empty."""
     if note:
         warn(note)

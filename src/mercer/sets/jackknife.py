@@ -27,10 +27,11 @@ Units = Callable[[slice], np.ndarray]
 
 @dataclass(frozen=True)
 class LeftOutScale:
-    """Standard deviations of a new output at x by the models that each leave a group out.
+    """Scale of radii: standard deviations of a new output under all left-out models.
 
-    In units of the noise, v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the
-    operator: w are the weights of the training outputs in g(x), H those at the training inputs.
+    Each of these models leaves one group G out. In units of the noise, the variance is
+    v₋G(x) = v(x) + w_G(x) (I - H_GG)⁻¹ w_G(x)ᵀ along each direction of the operator: w are the
+    weights of the training outputs in g(x), H those at the training inputs.
     It depends on inputs alone, so that jackknife+ with scores in these units is proven.
 
     Attributes
@@ -46,18 +47,19 @@ class LeftOutScale:
     unproven: ClassVar[str] = ""
 
     def at(self, X: Items) -> Units:
-        """Return a function of a slice of X: standard deviations by every left-out model."""
+        """Return a function from slices of X to standard deviations under all left-out models."""
         posterior = self.fitted.posterior()
         parts, alpha = posterior.factorization, self.fitted.alpha
         if parts.coupled:
             raise NotSupported(f"{self.fitted.problem.kernel} couples all output components.")
         hats = parts.weights_along(self.fitted.problem.inputs.items, alpha)
-        inverses = [self._inverse(host(H)) for H in hats]
+        inverses = [self._inverse_blocks(host(H)) for H in hats]
         weights = [host(W) for W in parts.weights_along(X, alpha)]
         variances = host(parts.variance(X, alpha))
         share = posterior.to_outputs() ** 2 if self.by_location else None
 
         def units(rows: slice) -> np.ndarray:
+            """Return standard deviations for a slice of inputs, (inputs, left-out models, …)."""
             pairs = zip(weights, inverses, strict=True)
             added = [self._added_variance(W[rows], M) for W, M in pairs]
             total = 1.0 + variances[rows][:, None, :] + np.stack(added, axis=-1)
@@ -65,8 +67,8 @@ class LeftOutScale:
 
         return units
 
-    def _inverse(self, H: np.ndarray) -> np.ndarray:
-        """Return (I - H)⁻¹ for each group's block of the hat matrix H; zero between groups."""
+    def _inverse_blocks(self, H: np.ndarray) -> np.ndarray:
+        """Return (I - H)⁻¹ for the block of each group in the hat matrix H; zero between groups."""
         if self.fitted.problem.groups is None:
             return 1.0 / (1.0 - np.diag(H))
         inverse, labels = np.zeros_like(H), self.fitted.problem.left_out_labels
@@ -76,14 +78,17 @@ class LeftOutScale:
         return inverse
 
     def _added_variance(self, W: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Return the variance added by leaving out each example's group, (inputs, examples)."""
+        """Return the variance added by leaving out each example's group, (inputs, examples).
+
+        `W` has the weights of examples in predictions, and `inverse` is that of `_inverse_blocks`.
+        """
         if inverse.ndim == 1:
             return W * W * inverse
         labels = self.fitted.problem.left_out_labels
         return ((W @ inverse) * W) @ (labels[:, None] == labels[None, :])
 
     def at_training_inputs(self) -> np.ndarray:
-        """Return the standard deviation at each training input by the model without its group."""
+        """Return the standard deviation at each training input if its group is left out."""
         units = self.at(self.fitted.problem.inputs.items)
         n = len(self.fitted.problem.left_out_labels)
         return np.stack([units(slice(i, i + 1))[0, i] for i in range(n)])
@@ -91,7 +96,7 @@ class LeftOutScale:
 
 @dataclass(frozen=True)
 class JackknifeRadii(Reducible):
-    """Radii of sets around the predictions that contain the jackknife+ sets.
+    """Radii of sets around the predictions that contain the jackknife+ prediction sets.
 
     Attributes
     ----------
@@ -112,7 +117,7 @@ class JackknifeRadii(Reducible):
     scores: np.ndarray
     weights: np.ndarray
     level: float
-    one: ClassVar[float] = float("nan")
+    single: ClassVar[float] = float("nan")
 
     @classmethod
     def of(
@@ -124,21 +129,21 @@ class JackknifeRadii(Reducible):
         X: Items,
         level: float,
     ) -> JackknifeRadii:
-        """Score the training outputs of a model at their left-out points; X are its inputs."""
+        """Return the radii for a fitted model with inputs X, from its left-out points."""
         fitted, unit = model.fitted_, None
-        own = (
+        used = (
             LeftOutScale(fitted, scale.by_location) if isinstance(scale, PosteriorScale) else scale
         )
-        if isinstance(own, LeftOutScale):
-            unit = own.at_training_inputs()
-        elif own is not None:
-            unit = own.at(X)
+        if isinstance(used, LeftOutScale):
+            unit = used.at_training_inputs()
+        elif used is not None:
+            unit = used.at(X)
         scores = score.scores(points, model.outputs_, unit)
         weights = row_weights(fitted.problem.left_out_labels)
-        return cls(model, fitted, score, own, scores, weights, level)
+        return cls(model, fitted, score, used, scores, weights, level)
 
     def without_training_data(self) -> JackknifeRadii:
-        """Return a copy for a file, without the inputs in the container that the user gave."""
+        """Return a copy to be saved, without the training inputs in their original container."""
         problem = replace(self.fitted.problem, given=None)
         return replace(self, fitted=replace(self.fitted, problem=problem))
 
@@ -160,7 +165,7 @@ class JackknifeRadii(Reducible):
         return np.concatenate(found)
 
     def _units(self, X: Items, checked: Items) -> Callable[[slice], Any]:
-        """Return a function of a slice of X: the unit of scores for every left-out model."""
+        """Return a function from slices of X to the units of scores under all left-out models."""
         scale = self.scale
         if isinstance(scale, LeftOutScale):
             return scale.at(checked)
@@ -184,7 +189,7 @@ class JackknifeRadii(Reducible):
         return radii.max(axis=1) if joint and unit is None else radii  # flat: of one width
 
     def _radii_of_lists(self, score: CandidateScore, points: Embedding, moves: Moves) -> np.ndarray:
-        """Return infinite radii for the candidates in each jackknife+ set, -∞ for the others."""
+        """Return the radius of each candidate: ∞ if it is in the jackknife+ set, else -∞."""
         E, distances = host(points.frame.evaluate(score.outputs)), score.relative_distances(points)
         radii = np.full(distances.shape, -np.inf)
         for rows, move in moves:

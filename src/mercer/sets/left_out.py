@@ -67,7 +67,7 @@ class LeftOutSets:
 
     @classmethod
     def of(cls, model: Any, groups: Items | None = None, intervals: bool = True) -> LeftOutSets:
-        """Calibrate the sets on the left-out predictions of a fitted model.
+        """Return sets for a fitted model, calibrated on its left-out predictions.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class LeftOutSets:
     def calibrated(
         cls, kernel: Kernel, y: Items, points: Embedding, labels: np.ndarray, intervals: bool = True
     ) -> LeftOutSets:
-        """Calibrate sets of outputs y on their left-out points; a group (label) counts as one."""
+        """Return sets calibrated on the left-out points of outputs y; a group counts as one."""
         weights = row_weights(labels)
         if not kernel.predicts_directly:
             score = CandidateScore(kernel, y, labels=_left_out_groups(points))
@@ -131,7 +131,7 @@ class LeftOutSets:
         return score.sets(points, np.broadcast_to(radius, (len(points), *radius.shape)), unit)
 
     def _checked_coverage(self, coverage: Any) -> float:
-        """Return the coverage; raise an error if there are too few groups for it."""
+        """Return the coverage; raise an error if there are too few groups to reach it."""
         level = checked_fraction(coverage, "coverage")
         if self.weights.sum() < level - 1e-12:
             groups = round(1.0 / (1.0 - self.weights.sum())) - 1
@@ -143,7 +143,7 @@ class LeftOutSets:
 
 
 def _calibration_groups(model: Any, points: Embedding, groups: Items | None) -> np.ndarray:
-    """Return the number of the group of each training example, which counts as one with its group.
+    """Return the group number of each training example, whose group counts as one example.
 
     Without `groups`, these are the groups that the model left out together. A `Blend` leaves out
     folds, which are not groups: each of its examples counts for itself.
@@ -154,7 +154,7 @@ def _calibration_groups(model: Any, points: Embedding, groups: Items | None) -> 
 
 
 def _left_out_groups(points: Embedding) -> np.ndarray:
-    """Return the number of the group that was left out with each of the left-out points."""
+    """Return for each left-out point the number of the group that its model left out."""
     return np.unique(np.asarray(points.left_out), return_inverse=True)[1]
 
 
@@ -196,7 +196,7 @@ class RecordSets:
         groups: Items | None = None,
         known: Mapping[Any, np.ndarray] | None = None,
     ) -> RecordSets:
-        """Calibrate the sets of each field on the left-out predictions of a fitted model.
+        """Return sets for each field, calibrated on the left-out predictions of a fitted model.
 
         Parameters
         ----------

@@ -26,8 +26,9 @@ class ListScore(Score):
 
 
 class CandidateScore(ListScore):
-    """The excess d²(y) - min d² of squared distances ‖g(x) - Φ(y)‖² over given candidates.
+    """Score of a candidate: its squared distance from g(x) minus that of the nearest candidate.
 
+    It is d²(y) - min d² with d(y) = ‖g(x) - Φ(y)‖ and the minimum over all candidates.
     The nearest candidate scores 0, so that no list is empty. Other outputs score infinity.
 
     Parameters
@@ -67,7 +68,7 @@ class CandidateScore(ListScore):
             self.excluded = None if labels is None else only_in_own_group(numbers, labels)
 
     def relative_distances(self, points: Embedding) -> np.ndarray:
-        """Return ‖g - Φ(y)‖² - ‖g‖² for every point (row) and candidate (column)."""
+        """Return ‖g - Φ(y)‖² - ‖g‖² for every predicted point g (row) and candidate y (column)."""
         return -host(points.scores(self.outputs))
 
     def gaps(self, points: Embedding) -> np.ndarray:
@@ -78,7 +79,7 @@ class CandidateScore(ListScore):
         return D - D.min(axis=1, keepdims=True)
 
     def numbers_of(self, y: Items) -> np.ndarray:
-        """Return the index of each output among the candidates; -1 if it is not one of them."""
+        """Return the index of each output in the list of candidates; -1 if it is not in it."""
         return np.array([self.number.get(key, -1) for key in self.kernel.space.keys(y)])
 
     def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
@@ -87,7 +88,7 @@ class CandidateScore(ListScore):
         return np.where(known < 0, np.inf, D[np.arange(len(D)), known])
 
     def ranked(self, points: Embedding) -> list[tuple[np.ndarray, Items]]:
-        """Return for each point the scores of all candidates in increasing order, and these."""
+        """Return for each point the scores of all candidates, sorted, and the sorted candidates."""
         orders = [(gaps, np.argsort(gaps, kind="stable")) for gaps in self.gaps(points)]
         return [(gaps[order], take(self.outputs, order)) for gaps, order in orders]
 
@@ -111,7 +112,7 @@ class CandidateScore(ListScore):
 
 
 def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return whether an output (column) occurs only in the group of an example (row)."""
+    """Return a mask: whether an output (column) occurs only in the group of an example (row)."""
     groups: list[set] = [set() for _ in range(int(numbers.max()) + 1)]
     for number, label in zip(numbers, labels, strict=True):
         groups[number].add(label)
@@ -120,7 +121,7 @@ def only_in_own_group(numbers: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 class RankedScore(ListScore):
-    """The best score of a ranked list minus an output's score, for models that rank.
+    """Score of an output in a ranked list: the best score in the list minus its score.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class RankedScore(ListScore):
         return np.array(found)
 
     def ranked(self, points: list[Ranked]) -> list[tuple[np.ndarray, Items]]:
-        """Return for each ranked list the gaps to the best score, and the outputs."""
+        """Return for each ranked list the differences from its best score, and its outputs."""
         return [
             (np.array([row[0][1] - score for _, score in row]), object_array([o for o, _ in row]))
             for row in points
@@ -152,7 +153,7 @@ class RankedScore(ListScore):
     def sets(
         self, points: list[Ranked], radii: np.ndarray, unit: np.ndarray | None = None
     ) -> list[list]:
-        """Return for each ranked list the outputs within the radius of the best score."""
+        """Return for each ranked list the outputs whose score is within the radius of the best."""
         return [
             [output for output, score in ranked if ranked[0][1] - score <= radius]
             for ranked, radius in zip(points, radii, strict=True)
@@ -160,7 +161,7 @@ class RankedScore(ListScore):
 
 
 def positions_in(lists: Sequence[list], space: Any) -> np.ndarray:
-    """Return which positions each label has in a list's rankings, (lists, labels, positions).
+    """Return which positions each label has in the rankings of a list, (lists, labels, positions).
 
     The true positions of all labels are among these whenever the true ranking is in the list.
     """

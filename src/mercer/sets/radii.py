@@ -38,13 +38,13 @@ class Radii:
 
     @classmethod
     def of(cls, scores: np.ndarray, labels: np.ndarray, level: float) -> Radii:
-        """Return the weighted quantile at `level` of each column of the calibration scores."""
+        """Return radii: the weighted quantile at `level` of each column of scores."""
         found = column_quantiles(scores, row_weights(labels), level)
         return cls(found if found.ndim else float(found))
 
     @property
-    def one(self) -> float:
-        """The radius if it is a single number, else NaN."""
+    def single(self) -> float:
+        """The radius if all inputs have the same, else NaN."""
         return self.radius if isinstance(self.radius, float) else float("nan")
 
     def at(self, X: Items) -> np.ndarray:
@@ -88,7 +88,7 @@ def category_radii(
 def _quantiles_by_category(
     scores: np.ndarray, names: list, labels: np.ndarray, level: float
 ) -> dict[Any, float]:
-    """Return the quantile at `level` of the calibration scores of each category."""
+    """Return the weighted quantile at `level` of the calibration scores of each category."""
     _refuse_scores_by_location(scores)
     return {
         name: float(weighted_quantile(scores[rows], row_weights(labels, rows), level))
@@ -97,7 +97,7 @@ def _quantiles_by_category(
 
 
 def _refuse_scores_by_location(scores: np.ndarray) -> None:
-    """Raise an error if an output has more than one score."""
+    """Raise an error if an output has several scores, one for each location."""
     if scores.ndim > 1:
         raise ValueError('by= and shift= are for one score an output: use kind="band".')
 
@@ -120,7 +120,7 @@ class ShiftedRadii:
     scores: np.ndarray
     cumulative: np.ndarray
     level: float
-    one: ClassVar[float] = float("nan")
+    single: ClassVar[float] = float("nan")
 
     @classmethod
     def of(
@@ -131,13 +131,16 @@ class ShiftedRadii:
         labels: np.ndarray,
         level: float,
     ) -> ShiftedRadii:
-        """Weight the calibration scores by the density ratios `shift(X)`, and return the radii."""
+        """Return radii from calibration scores, weighted by density ratios `shift(X)`."""
         _refuse_scores_by_location(scores)
         weights, order = density_ratios(shift, X) * row_mass(labels), np.argsort(scores)
         return cls(shift, scores[order], np.cumsum(weights[order]), level)
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the quantile of scores for each input, whose own score counts as infinite."""
+        """Return for each input the weighted quantile of the calibration scores and infinity.
+
+        Infinity stands for the unknown score of the input itself.
+        """
         needed = self.level * (self.cumulative[-1] + density_ratios(self.shift, X))
         return np.append(self.scores, np.inf)[
             np.searchsorted(self.cumulative, needed * (1 - 1e-12))
@@ -145,7 +148,7 @@ class ShiftedRadii:
 
 
 def categories(by: Callable[[Items], Any], X: Items) -> list:
-    """Return the category `by(X)` of each input, as a checked list."""
+    """Return the category `by(X)` of each input as a list; check that inputs have one each."""
     names = [name.item() if isinstance(name, np.generic) else name for name in by(X)]
     if len(names) != count(X):
         raise ValueError(
@@ -155,7 +158,7 @@ def categories(by: Callable[[Items], Any], X: Items) -> list:
 
 
 def density_ratios(shift: Callable[[Items], Any], X: Items) -> np.ndarray:
-    """Return `shift(X)`, the density of new inputs over that of training inputs, checked."""
+    """Return `shift(X)`, checked: density of new inputs over that of training inputs."""
     weights = np.asarray(shift(X), dtype=float)
     if weights.shape != (count(X),) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(

@@ -13,26 +13,28 @@ from ..metrics import edit_distance, hamming_accuracy, sample_f1
 from .lists import ListScore
 
 Losses = Callable[[Items, Items], np.ndarray]
+"""A function from true and predicted outputs to the losses of all pairs."""
 
 
 def normalised_edits(y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the edit distance over the length of the longer sequence, from 0 to 1, by pair."""
+    """Return the edit distance of each pair, divided by the length of the longer sequence."""
     lengths = [max(len(a), len(b), 1) for a, b in zip(y_true, y_pred, strict=True)]
     return edit_distance(y_true, y_pred, average=False) / np.array(lengths)
 
 
-LOSSES: dict[str, Losses] = {
+NAMED_LOSSES: dict[str, Losses] = {
     "f1": lambda a, b: 1.0 - sample_f1(a, b, average=False),
     "hamming": lambda a, b: 1.0 - hamming_accuracy(a, b, average=False),
     "edit": normalised_edits,
 }
+"""The losses that have names."""
 
 
 def as_loss(loss: Any) -> Losses:
     """Return the loss function with a given name; return a function unchanged."""
-    if not callable(loss) and loss not in LOSSES:
-        raise ValueError(f"loss must be one of {tuple(LOSSES)} or a function, got {loss!r}.")
-    return loss if callable(loss) else LOSSES[loss]
+    if not callable(loss) and loss not in NAMED_LOSSES:
+        raise ValueError(f"loss must be one of {tuple(NAMED_LOSSES)} or a function, got {loss!r}.")
+    return loss if callable(loss) else NAMED_LOSSES[loss]
 
 
 def loss_steps(
@@ -46,7 +48,7 @@ def loss_steps(
 
 
 def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
-    """Return the loss of each of the outputs if y is the true output."""
+    """Return the loss of each of the outputs, given the true output y."""
     n = count(outputs)
     array = isinstance(outputs, np.ndarray) and outputs.dtype != object
     truth = np.broadcast_to(np.asarray(y), (n, *np.shape(y))) if array else object_array([y] * n)
@@ -57,7 +59,7 @@ def _losses_of(loss: Losses, y: Any, outputs: Items) -> np.ndarray:
 
 
 def risk_at(steps: list[tuple[np.ndarray, np.ndarray]], radius: float) -> np.ndarray:
-    """Return the least loss in the list of each example at a radius, given its `loss_steps`."""
+    """Return for each example the least loss in its list at a radius, given its `loss_steps`."""
     return np.array(
         [least[np.searchsorted(gaps, radius, side="right") - 1] for gaps, least in steps]
     )
@@ -80,6 +82,7 @@ def controlled_radius(
     spare = 1.0 - float(weights.sum())
 
     def within(radius: float) -> bool:
+        """Return whether the expected loss at a radius is at most the bound."""
         return float(weights @ risk_at(steps, radius)) + spare <= bound + 1e-12
 
     least = bisect_left(radii, True, key=within)

@@ -14,7 +14,7 @@ import numpy as np
 from .._base.arrays import Items, count, host
 from .._base.folds import fold_numbers
 from ..estimators.left_out_points import LeftOutPoints
-from ..estimators.selective import size_model
+from ..estimators.selective import fit_size_model
 from .scores import AroundScore, BandScore
 from .views import ModelView
 from .weights import row_weights, weighted_quantile
@@ -25,13 +25,13 @@ EXPONENTS = tuple(np.linspace(0.5, 1.3, 9))
 """Radii may be proportional to these powers of the expected size of a residual."""
 FOLDS = 5
 """The number of folds for left-out residuals of models without left-out predictions."""
-MARGIN = 7.0
-"""The residual model is used if it narrows sets by a fraction of more than MARGIN / groups."""
+NARROWING = 7.0
+"""The residual model is used if it narrows sets by a fraction of more than NARROWING / groups."""
 
 
 @dataclass(frozen=True)
 class PosteriorScale:
-    """The posterior standard deviation of a new output, by location or in total.
+    """Scale of radii: the posterior standard deviation of a new output.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class PosteriorScale:
     unproven: ClassVar[str] = ""
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the standard deviation of a new output at each input."""
+        """Return the standard deviation of a new output at each input, by location or in total."""
         kind = "outputs" if self.by_location else "total"
         deviations = np.sqrt(host(self.view.embed(X).variance(kind, observed=True)))
         return deviations.reshape(len(deviations), -1) if self.by_location else deviations
@@ -54,7 +54,9 @@ class PosteriorScale:
 
 @dataclass(frozen=True)
 class ResidualScale:
-    """The size of residuals at each location, times exp(exponent · h(x)) if h is given.
+    """Scale of radii: the residual size at each location times a modelled size at each input.
+
+    The size at an input x is exp(exponent · h(x)), or 1 if h is None.
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class ResidualScale:
     )
 
     def at(self, X: Items) -> np.ndarray:
-        """Return the factor for each input, or one for each location of its output."""
+        """Return the unit of radii at each input, or one for each location of its output."""
         size = np.ones(count(X))
         if self.model is not None:
             size = np.exp(self.exponent * host(self.model.predict(self.view.inputs(X))))
@@ -94,7 +96,7 @@ def residual_scale(
     level: float,
     typical: np.ndarray,
 ) -> ResidualScale:
-    """Return the scale of radii with the narrowest sets, learnt from left-out `errors`.
+    """Return the residual scale with the narrowest sets, learnt from left-out `errors`.
 
     The shape of bands is the power of `typical` with the least mean width on left-out residuals. A
     model of the size of residuals is used only if it makes sets narrower by a fraction of more than
@@ -118,12 +120,14 @@ def residual_scale(
     trials = (
         trial
         for power in powers
-        for trial in _trials(view, errors, np.asarray(typical**power), inputs, labels, level)
+        for trial in _candidate_scales(
+            view, errors, np.asarray(typical**power), inputs, labels, level
+        )
     )
     return min(trials, key=lambda trial: trial[0])[1]
 
 
-def _trials(
+def _candidate_scales(
     view: ModelView,
     errors: np.ndarray,
     shape: np.ndarray,
@@ -131,24 +135,24 @@ def _trials(
     labels: np.ndarray,
     level: float,
 ) -> Iterator[tuple[float, ResidualScale]]:
-    """Yield scales of one shape, without and with a model of residuals, after their mean widths."""
-    weights, (largest, rooted) = row_weights(labels), _sizes(errors, shape)
+    """Yield mean widths and scales of one shape, without and with a model of residual sizes."""
+    weights, (largest, rooted) = row_weights(labels), _max_and_rms(errors, shape)
     width = shape.mean() * _smoothed_quantile(largest, weights, level)
     yield width, ResidualScale(view, shape)
     # The mean of logarithms is less noisy than the largest, and nearer to it than the root.
-    model = _size_model(view, X, np.log(largest * rooted) / 2, labels)
+    model = _fit_size_model(view, X, np.log(largest * rooted) / 2, labels)
     if model is None:
         return
     expected = host(model.loo_predict())
     exponent = _best_exponent(largest, expected, weights, level)
     factors = np.exp(exponent * expected)
     width = shape.mean() * factors.mean() * _smoothed_quantile(largest / factors, weights, level)
-    margin = 1.0 + MARGIN / len(np.unique(labels))
+    margin = 1.0 + NARROWING / len(np.unique(labels))
     yield margin * width, ResidualScale(view, shape, model, exponent)
 
 
-def _sizes(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the maximum and the root mean square of each output's residuals over `unit`."""
+def _max_and_rms(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the maximum and the root mean square of the residuals of each output, over `unit`."""
     floor = 1e-12 * np.abs(errors).max() + 1e-300
     sizes = np.abs(errors / unit).reshape(len(errors), -1)
     rooted = np.sqrt((sizes**2).mean(axis=1))
@@ -158,13 +162,16 @@ def _sizes(errors: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _best_exponent(
     largest: np.ndarray, expected: np.ndarray, weights: np.ndarray, level: float
 ) -> float:
-    """Return the exponent of the expected size that predicts `largest` with least pinball loss."""
+    """Return the exponent with which `expected` logarithms best predict the sizes `largest`.
+
+    It has the least pinball loss at the level of coverage.
+    """
     losses = [_pinball_loss(np.log(largest) - t * expected, weights, level) for t in EXPONENTS]
     return float(EXPONENTS[int(np.argmin(losses))])
 
 
 def _smoothed_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> float:
-    """Return the geometric mean of the quantiles at and near a level, which is less noisy."""
+    """Return the geometric mean of three weighted quantiles at and near a level."""
     near = [1.0 - (1.0 - level) * share for share in (1.5, 1.0, 0.5)]
     found = [float(weighted_quantile(scores, weights, some)) for some in near]
     found = [radius for radius in found if np.isfinite(radius)] or [float(scores.max())]
@@ -194,9 +201,9 @@ def left_out_errors(
     return errors if isinstance(score, BandScore) else np.linalg.norm(errors, axis=1)
 
 
-def _size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Fit a ridge model of `sizes` with the model's input kernel; None if it is precomputed."""
+def _fit_size_model(view: ModelView, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
+    """Fit a ridge model of `sizes` with the input kernel of the model; None if precomputed."""
     kernel = None if view.predictor is None else view.predictor.input_kernel_
     if kernel is not None and kernel.pairwise:
         return None
-    return size_model(kernel, X, sizes, labels)
+    return fit_size_model(kernel, X, sizes, labels)

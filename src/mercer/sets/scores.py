@@ -20,7 +20,7 @@ from .shapes import Ball, Bands
 
 
 class Score:
-    """Base class of distances from a prediction to an output, and of the sets that they define.
+    """Base class of scores: how far outputs are from predictions, and the sets they define.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Score:
         raise NotImplementedError
 
     def sets(self, points: Any, radii: np.ndarray, unit: np.ndarray | None = None) -> Sequence:
-        """Return for each point the set of outputs whose score is at most its radius.
+        """Return for each point the set of outputs with scores up to its radius.
 
         `unit` is the length that scores and radii are measured in, if the score has a length.
         """
@@ -50,7 +50,9 @@ class Score:
 
 @dataclass(frozen=True)
 class AroundScore(Score):
-    """Base class of scores whose sets are centred at g(x), whatever the decoder predicts.
+    """Base class of scores whose sets are centred at the predicted point g(x).
+
+    The decoder of the model does not matter.
 
     Attributes
     ----------
@@ -62,20 +64,20 @@ class AroundScore(Score):
     complete = True
 
     @classmethod
-    def of(cls, kernel: Kernel, y: Items, **details: Any) -> Any:
-        """Return the score for a fitted output kernel that predicts directly, and outputs y."""
-        return cls(Direct().fit(kernel, y), **details)
+    def of(cls, kernel: Kernel, y: Items, **parameters: Any) -> Any:
+        """Return the score for a fitted output kernel, with training outputs y."""
+        return cls(Direct().fit(kernel, y), **parameters)
 
     def typical_errors(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return the typical size of errors at each location, which gives sets their shape."""
+        """Return the typical size of errors at each location, the shape of the sets."""
         raise NotImplementedError
 
     def errors(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return the size of the error of each point, or at each location of an output."""
+        """Return the size of the error of each prediction, in total or at each location."""
         raise NotImplementedError
 
     def move_sizes(self, move: np.ndarray, points: Embedding) -> np.ndarray:
-        """Return the sizes of the changes `move` of the points, measured like `errors`.
+        """Return the sizes of changes `move` of the points, measured like `errors`.
 
         The shape of `move` is (inputs, rows, coordinates).
         """
@@ -91,15 +93,15 @@ class BallScore(AroundScore):
     """The distance ‖g(x) - Φ(y)‖; its sets are balls in the output feature space."""
 
     def typical_errors(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return one: a ball has a single radius."""
+        """Return 1, because a ball has a single radius."""
         return np.ones(())
 
     def errors(self, points: Embedding, y: Items) -> np.ndarray:
-        """Return ‖g(x) - Φ(y)‖ for each pair of a point and an output."""
+        """Return the distance ‖g(x) - Φ(y)‖ for each pair of a point and an output."""
         return np.sqrt(host(points.sqdistances_to(y)))
 
     def move_sizes(self, move: np.ndarray, points: Embedding) -> np.ndarray:
-        """Return the lengths of the changes `move` of the points, (inputs, rows)."""
+        """Return the lengths of changes `move` of the points, (inputs, left-out models)."""
         return np.sqrt((move * move).sum(axis=-1))
 
     def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
@@ -117,7 +119,7 @@ class BallScore(AroundScore):
 
 @dataclass(frozen=True)
 class BandScore(AroundScore):
-    """The residuals of the values of an output; its sets are bands, or intervals of single values.
+    """The absolute residuals at the locations of an output; its sets are bands or intervals.
 
     The locations of an output are counted as one axis, whatever the shape of the output.
 
@@ -147,7 +149,7 @@ class BandScore(AroundScore):
         return np.abs(self.residuals(points, y))
 
     def move_sizes(self, move: np.ndarray, points: Embedding) -> np.ndarray:
-        """Return the absolute changes of the points at each location, (inputs, rows, locations)."""
+        """Return absolute changes of predicted values, (inputs, left-out models, locations)."""
         inputs, rows, _ = move.shape
         flat = like(move.reshape(inputs * rows, -1), points.coordinates)
         features = points.frame.kernel_features(flat)
@@ -155,7 +157,7 @@ class BandScore(AroundScore):
         return np.abs(moved).reshape(inputs, rows, -1)
 
     def scores(self, points: Embedding, y: Items, unit: np.ndarray | None = None) -> np.ndarray:
-        """Return the absolute residuals over `unit`: the largest of each output, or all of them."""
+        """Return absolute residuals over `unit`: the largest of each output if joint, else all."""
         sizes = self.errors(points, y) / (1.0 if unit is None else unit)
         return sizes.max(axis=1) if self.joint else sizes
 

@@ -36,7 +36,7 @@ class Ball:
 
     @property
     def size(self) -> float:
-        """The radius."""
+        """The radius of the ball."""
         return self.radius
 
 
@@ -61,13 +61,13 @@ class Band:
 
     @property
     def size(self) -> float:
-        """The mean width over all locations."""
+        """The mean width of the band over all locations."""
         return float(np.mean(self.upper - self.lower))
 
 
 @dataclass(frozen=True)
 class Bands(Sequence):
-    """The bands of a batch of inputs, as two arrays; ``bands[i]`` is the `Band` of one input.
+    """The bands of several inputs, as two arrays; ``bands[i]`` is the `Band` of one input.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def size(a_set: Any) -> float:
 
 
 def in_output_form(sets: Any, model: Any) -> Sequence:
-    """Convert the outputs in sets to the type and shape that the model predicts."""
+    """Convert the outputs in sets to the type and shape of the outputs that the model predicts."""
     if isinstance(sets, Bands):
         return Bands(host(model._restored(sets.lower)), host(model._restored(sets.upper)))
     if len(sets) and isinstance(sets[0], Ball):
@@ -116,7 +116,7 @@ def contain(sets: Sequence, y: Items, space: Space) -> np.ndarray:
 
 
 def _as_shape(y: Any, shape: tuple) -> np.ndarray:
-    """Return an output as an array; raise an error unless it has the given shape."""
+    """Return an output as an array; raise an error unless it has the expected shape."""
     y = np.asarray(y)
     if y.shape != shape:
         raise ValueError(f"an output of this set has shape {shape}, got {y.shape}.")

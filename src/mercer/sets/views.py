@@ -1,4 +1,4 @@
-"""The interface of fitted models that prediction sets use: predicted points, or ranked lists."""
+"""Views: the interface of fitted models that prediction sets use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..estimators.head import RegressorDependency
 from ..kernels import Delta, Kernel
 from ..spaces import Sequences
 
-BEST = 100
+MOST_RANKED = 100
 """The number of outputs that are requested of a third-party model that ranks outputs."""
 
 
@@ -38,7 +38,7 @@ class SupportsSets:
 
 @dataclass(frozen=True)
 class ModelView:
-    """A fitted model of this library, with the transformers before it if it is in a pipeline.
+    """View of a fitted model of this library, with the transformers before it in a pipeline.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class ModelView:
         return self.model
 
     def inputs(self, X: Items) -> Items:
-        """Return the inputs after the transformers of the pipeline."""
+        """Return the inputs after all transformers of the pipeline."""
         return X if self.before is None else self.before.transform(X)
 
     def embed(self, X: Items) -> Embedding:
-        """Return the predicted points g(x), one for each input."""
+        """Return the predicted points g(x) of raw inputs, one for each input."""
         return self.model.embed(self.inputs(X))
 
     def _restored(self, outputs: Any) -> Any:
@@ -80,7 +80,10 @@ class ModelView:
 
 
 class ThirdPartyView(ModelView):
-    """A fitted third-party model (`before`); `model` converts its predictions to points."""
+    """View of a fitted third-party model, whose predictions are converted to points.
+
+    The third-party model is `before`; `model` converts its predictions.
+    """
 
     predictor = None
 
@@ -100,13 +103,13 @@ class ThirdPartyView(ModelView):
 
 
 def _class_scores(model: Any, X: Items) -> Any:
-    """Return a classifier's probabilities; its decision function if it lacks `predict_proba`."""
+    """Return the class probabilities of a classifier; its decision function if it has none."""
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.decision_function(X)
 
 
 @dataclass(frozen=True)
 class RankedView:
-    """A fitted model that predicts a ranked list of outputs for each input.
+    """View of a fitted model that predicts a ranked list of outputs for each input.
 
     Attributes
     ----------
@@ -125,15 +128,15 @@ class RankedView:
 
     @classmethod
     def of_outputs(cls, model: Any, y: Items) -> RankedView:
-        """Return the view of a ranking model without an output kernel, given training outputs y."""
+        """Return the view of a ranking model without an output kernel, with training outputs y."""
         kernel = Kernel()  # compares outputs by equality
         with suppress(TypeError, ValueError):
             Sequences().check(y)
             kernel.space = Sequences()
-        return cls(model, kernel, BEST)
+        return cls(model, kernel, MOST_RANKED)
 
     def embed(self, X: Items, **extras: Any) -> list[Ranked]:
-        """Return the best outputs of each input with their scores, best first."""
+        """Return the ranked outputs of each input with their scores, best first."""
         lengths = map(len, extras.get("candidates", ()))
         longest = sys.maxsize if self.longest is None else max([self.longest, *lengths])
         return self.model.predict_top(X, longest, **extras)
@@ -151,7 +154,7 @@ View = ModelView | RankedView
 
 
 def view_of(model: Any, y: Items, listed: bool = False) -> View:
-    """Return a fitted model's interface for prediction sets; `listed` if inputs have candidates.
+    """Return the view of a fitted model, its interface for prediction sets.
 
     Parameters
     ----------
@@ -179,7 +182,7 @@ def view_of(model: Any, y: Items, listed: bool = False) -> View:
 
 
 def _points_converter(model: Any, y: Items) -> RegressorDependency:
-    """Return a converter of third-party predictions to points, fitted to classes or to y."""
+    """Return a model that converts third-party predictions to points, fitted to classes or to y."""
     if not is_classifier(model):
         return RegressorDependency().fit_outputs(y)
     if not isinstance(model.classes_, np.ndarray):
@@ -205,13 +208,13 @@ def is_search(model: Any) -> bool:
 
 
 def checked_outputs(view: View, y: Items) -> Items:
-    """Return y, checked and converted as the view's output kernel needs it."""
+    """Return outputs y, checked and converted as the output kernel of a view needs them."""
     reader = view.reader if isinstance(view, ModelView) else None
     return view.output_kernel_.as_outputs(y if reader is None else reader.read(y))
 
 
-def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
-    """Return the keyword arguments `groups` and `context` that the model's `fit` accepts."""
+def fit_arguments(model: Any, groups: Any, context: Any = None) -> dict[str, Any]:
+    """Return the keyword arguments `groups` and `context` that the `fit` of a model accepts."""
     found: dict[str, Any] = {}
     if context is not None:
         if not has_fit_parameter(model, "context"):
@@ -232,12 +235,12 @@ def fit_parameters(model: Any, groups: Any, context: Any = None) -> dict[str, An
 def fit_model(
     model: Any, X: Items, y: Items, labels: np.ndarray, context: Any, left_out: bool
 ) -> Any:
-    """Fit a clone of the model; if `left_out`, prepare it for left-out predictions.
+    """Fit a clone of the model, with left-out predictions at hand if `left_out`.
 
     A model that would calibrate itself on folds is fitted once, with its `parameters_for_sets`.
     """
     grouped = labels if len(np.unique(labels)) < len(labels) else None
-    fresh, given = clone(model), fit_parameters(model, grouped, context)
+    fresh, given = clone(model), fit_arguments(model, grouped, context)
     if isinstance(model, SupportsSets):
         fresh.set_params(**model.parameters_for_sets)
     if not left_out:
@@ -249,7 +252,7 @@ def fit_model(
 
 
 def extra_arguments(context: Items | None, candidates: Items | None, n: int) -> dict[str, Any]:
-    """Return context and candidates as a dictionary without None; check their length n."""
+    """Return those of context and candidates that are given, by name; check their length n."""
     named = {"context": context, "candidates": candidates}
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in found.items():

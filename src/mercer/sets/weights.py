@@ -1,4 +1,4 @@
-"""Weights of calibration rows, under which groups count alike, and weighted quantiles."""
+"""Weights of calibration rows, under which all groups have equal weight, and weighted quantiles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 def row_mass(labels: np.ndarray) -> np.ndarray:
-    """Return for each row 1 / (number of rows in its group)."""
+    """Return for each row 1 / (the number of rows in its group), given group numbers."""
     return 1.0 / np.bincount(labels)[labels]
 
 
 def row_weights(labels: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
-    """Return the calibration weights of all rows, or of the given rows of one category.
+    """Return the calibration weights of all rows, or of the rows of one category.
 
     Each of K groups has the weight 1 / (K + 1), divided equally among its rows. The remaining
     weight 1 / (K + 1) is that of the new group, whose score is unknown.
@@ -28,7 +28,7 @@ def row_weights(labels: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
 
 
 def rows_by_category(names: list) -> dict[Any, np.ndarray]:
-    """Return a dictionary from each category to its row numbers."""
+    """Return a dictionary from each category to the numbers of its rows."""
     found: dict[Any, list[int]] = {}
     for row, name in enumerate(names):
         found.setdefault(name, []).append(row)
@@ -36,7 +36,7 @@ def rows_by_category(names: list) -> dict[Any, np.ndarray]:
 
 
 def fewest_groups(names: list | None, labels: np.ndarray) -> float:
-    """Return the least number of groups in any category, a split group counted in fractions."""
+    """Return the least number of groups in a category; a split group counts in fractions."""
     mass = row_mass(labels)
     if names is None:
         return float(mass.sum())
@@ -58,14 +58,14 @@ def weighted_quantile(scores: np.ndarray, weights: np.ndarray, level: float) -> 
 
 
 def column_quantiles(scores: np.ndarray, weights: np.ndarray, level: float) -> np.ndarray:
-    """Return the weighted quantile of calibration scores, one for each column if there are any."""
+    """Return the weighted quantile of calibration scores, of each column if there are several."""
     return weighted_quantile(np.moveaxis(scores, 0, -1), weights, level)
 
 
 def fraction_upper_bound(
     outside: np.ndarray, labels: np.ndarray, confidence: float = 0.95
 ) -> float:
-    """Return an upper confidence bound on the probability that `outside` is True.
+    """Return an upper confidence bound on the probability that `outside` is true for a new row.
 
     It is the bound of Clopper and Pearson over groups; a group counts as outside if one of its rows
     is. `labels` are the groups of the rows.
