@@ -1,4 +1,4 @@
-"""Kernels: similarity on a set, as an inner product in some feature space.
+"""Kernels: similarities of items that are inner products in some feature space.
 
 A kernel is called on batches of items (`k(A)`, `k(A, B)`), returns its diagonal, and determines in
 `fit` what depends on data. Sums, products, multiples and integer powers of kernels are kernels. A

@@ -9,10 +9,10 @@ from .._base.loops import parallel
 
 @parallel
 def add_inner_products(start, stop, a_start, a_column, a_value, b_start, b_row, b_value, out):
-    """Add the inner product of row i of A and row j of B to S[i, j], for start ≤ i < stop.
+    """Add the inner product of row i of A and row j of B to out[i, j], for start ≤ i < stop.
 
-    (ap, ai, ax) are the index pointer, the columns and the values of A in CSR form, and (bp, bi,
-    bx) the index pointer, the rows and the values of B in CSC form.
+    (a_start, a_column, a_value) are the index pointer, the columns and the values of A in CSR form,
+    and (b_start, b_row, b_value) the index pointer, the rows and the values of B in CSC form.
     """
     for i in range(start, stop):
         for p in range(a_start[i], a_start[i + 1]):
@@ -23,7 +23,7 @@ def add_inner_products(start, stop, a_start, a_column, a_value, b_start, b_row, 
 
 @parallel
 def add_sums_of_minima(start, stop, a_start, a_column, a_value, b_start, b_row, b_value, out):
-    """Add Σ_f min(a_f, b_f) of row i of A and row j of B to S[i, j], for start ≤ i < stop.
+    """Add Σ_f min(a_f, b_f) of row i of A and row j of B to out[i, j], for start ≤ i < stop.
 
     The arguments are those of `add_inner_products`.
     """
@@ -39,7 +39,7 @@ def add_sums_of_minima(start, stop, a_start, a_column, a_value, b_start, b_row, 
 def add_sums_of_harmonic_means(
     start, stop, a_start, a_column, a_value, b_start, b_row, b_value, out
 ):
-    """Add Σ_f 2 a_f b_f / (a_f + b_f) of row i of A and row j of B to S[i, j], start ≤ i < stop.
+    """Add Σ_f 2 a_f b_f / (a_f + b_f) of rows i of A and j of B to out[i, j].
 
     The arguments are those of `add_inner_products`.
     """

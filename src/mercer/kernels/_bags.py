@@ -1,4 +1,4 @@
-"""Bags of hashed features, which are feature counts of items, and their Gram matrices.
+"""Bags of hashed features (the feature counts of items) and their Gram matrices.
 
 A feature is a 64-bit hash, so that no vocabulary is needed: two batches are compared by the hashes
 that they share. Among a million distinct features, two collide with probability 3e-8.
@@ -41,7 +41,7 @@ class Bags:
 
     @classmethod
     def of(cls, items: Iterable[tuple[np.ndarray, np.ndarray]]) -> Bags:
-        """Return the bags of a batch, given one pair (feature hashes, counts) per item."""
+        """Return the bags of a batch, given a pair (feature hashes, counts) for each item."""
         pairs = list(items)
         sizes = [len(keys) for keys, _ in pairs]
         key = np.concatenate([keys for keys, _ in pairs]).astype(np.uint64, copy=False)
@@ -51,7 +51,7 @@ class Bags:
         return cls(np.repeat(np.arange(len(pairs)), sizes), key, value, len(pairs))
 
 
-COLUMNS = 2**20
+UNSORTED_SIZE = 2**20
 """The largest `size` for which all features have a column, so that keys need not be sorted."""
 
 
@@ -61,9 +61,9 @@ def count_matrix(bags: Bags) -> sparse.csr_array:
 
 
 def count_matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the sparse count matrices of two batches over the same columns; B=None means B=A."""
+    """Return sparse count matrices of two batches with the same columns; B=None means B=A."""
     B = A if B is None else B
-    if A.size is not None and A.size <= COLUMNS:
+    if A.size is not None and A.size <= UNSORTED_SIZE:
         F = count_matrix(A)
         return F, F if B is A else count_matrix(B)
     if B is A:
@@ -76,19 +76,19 @@ def count_matrices(A: Bags, B: Bags | None = None) -> tuple[sparse.csr_array, sp
 
 
 def _sparse_counts(bags: Bags, column: np.ndarray, size: int) -> sparse.csr_array:
-    """Return the sparse (n, size) count matrix of bags, given the column of each entry."""
+    """Return the sparse (items, size) count matrix of bags, given the column of each entry."""
     return sparse.csr_array((bags.value, (bags.owner, column)), shape=(bags.n, size))
 
 
 def inner_products(A: Bags, B: Bags) -> np.ndarray:
-    """Return the inner products of the feature counts of all items of A and B, (n, m)."""
+    """Return the matrix of inner products of the feature counts of A and B, (items, items)."""
     from ._bag_loops import add_inner_products
 
     return sum_over_shared_features(add_inner_products, *count_matrices(A, B))
 
 
 def sum_over_shared_features(loop: Any, F: Any, G: Any) -> np.ndarray:
-    """Return the (n, m) sums that a loop of `_bag_loops` computes for all rows of F and of G."""
+    """Return the matrix that `loop`, of `_bag_loops`, computes for all rows of F and G."""
     rows, columns = sparse.csr_array(F), sparse.csc_array(G)
     out = np.zeros((rows.shape[0], columns.shape[0]), rows.dtype)
     for M in (rows, columns):
@@ -118,7 +118,10 @@ def stable_hash(label: Any) -> np.uint64:
 
 
 def mix_bits(x: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Return 64-bit words after a seeded bijection, so that sums of them identify multisets."""
+    """Mix the bits of 64-bit words by a seeded bijection (SplitMix64).
+
+    Sums of such words identify multisets of words.
+    """
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15) * np.uint64(2 * seed + 1)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,4 +1,4 @@
-"""Compiled loops of the kernels on trees."""
+"""Compiled loops of the tree kernels."""
 
 import numpy as np
 from numba import uint64
@@ -8,11 +8,12 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def _pair_kernel(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
-    """Return the subset-tree kernel of two trees, the sum of C(u, v) over their inner nodes u, v.
+    """Return the subset-tree kernel of two trees, given as arrays of their inner nodes.
 
-    The first tree has the inner nodes i to i_end - 1 in postorder, with the productions p; the
-    inner children of node u are a_child[a_ptr[u]:a_ptr[u + 1]]. The arguments from j to b_child
-    describe the second tree. C is a buffer for the values C(u, v).
+    It is the sum of C(u, v) over the inner nodes u of the first and v of the second tree. The first
+    tree has the inner nodes i to i_end - 1 in postorder, with the productions p; the inner children
+    of node u are a_child[a_ptr[u]:a_ptr[u + 1]]. The arguments from j to b_child describe the
+    second tree. C is a buffer for the values C(u, v).
 
     Equal productions have the same number of children, and leaves at the same positions, so that
     their inner children correspond in order.
@@ -48,7 +49,7 @@ def subset_tree_gram(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetri
 def _fill_gram(
     start, stop, a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K
 ):
-    """Write the subset-tree kernel of the trees start to stop - 1 with all others into K."""
+    """Write the subset-tree kernel of trees start to stop - 1 with all others to K."""
     for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], largest), 0.0 * decay)
         for j in range(i + 1 if symmetric else K.shape[1]):
@@ -60,7 +61,7 @@ def _fill_gram(
 
 
 def subset_tree_diag(a, p, a_ptr, a_child, decay):
-    """Return the subset-tree kernel of every tree with itself.
+    """Return the subset-tree kernel of each tree with itself.
 
     The arguments are those of `subset_tree_gram`.
     """
@@ -71,7 +72,7 @@ def subset_tree_diag(a, p, a_ptr, a_child, decay):
 
 @parallel
 def _fill_diag(start, stop, a, p, a_ptr, a_child, decay, d):
-    """Write the subset-tree kernel of the trees start to stop - 1 with themselves into d."""
+    """Write the subset-tree kernel of trees start to stop - 1 with themselves to d."""
     for i in range(start, stop):
         C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
         d[i] = _pair_kernel(
@@ -81,7 +82,7 @@ def _fill_diag(start, stop, a, p, a_ptr, a_child, decay, d):
 
 @compiled
 def subtree_hashes(label, pointer, child):
-    """Return a hash of the subtree below each node, and its number of nodes.
+    """Return for each node a hash of the subtree below it, and the number of nodes of it.
 
     Nodes are in postorder; the children of node i are child[pointer[i]:pointer[i + 1]].
     """

@@ -1,4 +1,4 @@
-"""Graphs as flat arrays."""
+"""Graphs as arrays of hashed labels and edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNLABELLED = stable_hash(None)
 
 
 class FlatGraph:
-    """An undirected graph as arrays: the node labels, and each edge in both directions.
+    """An undirected graph as arrays of node labels and of edges, each edge in both directions.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class FlatGraph:
         return len(self.label)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel`: files contain the given graphs, never flat ones."""
+        """Raise `DamagedModel`, because model files contain graphs as given, never flat graphs."""
         raise DamagedModel("a flat graph is never saved")
 
 
@@ -81,7 +81,7 @@ class GraphUnion:
 
 
 class CheckedGraph(Reducible):
-    """A graph as it was given, with a cache of its flat graph for each choice of labels."""
+    """A graph as the user gave it, with a cache of its `FlatGraph` for each choice of labels."""
 
     __slots__ = ("origin", "views")
 
@@ -90,7 +90,7 @@ class CheckedGraph(Reducible):
         self.views: dict[tuple[str | None, str | None], FlatGraph] = {}
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` if there are cached flat graphs, which are never saved."""
+        """Raise `DamagedModel` if a file contains cached flat graphs, which are never saved."""
         must(self.views == {}, "views is not empty")
 
     def without_training_data(self) -> CheckedGraph:
@@ -100,7 +100,7 @@ class CheckedGraph(Reducible):
     def flat_graph(
         self, node_label: str | None, edge_label: str | None, name: str = "y"
     ) -> FlatGraph:
-        """Return the flat graph that has these attributes as labels, from the cache if possible.
+        """Return the `FlatGraph` with these attributes as labels, from the cache if possible.
 
         `name` is the name of the graph in error messages.
         """
@@ -119,7 +119,7 @@ class CheckedGraph(Reducible):
 
 
 def _label_hashes(labels: Sequence[Any], labelled: bool) -> np.ndarray:
-    """Return a hash of each label; the same constant for all unless `labelled`."""
+    """Return a hash of each label, or the same constant for all unless `labelled`."""
     hashes = [stable_hash(label) if labelled else UNLABELLED for label in labels]
     return np.array(hashes, dtype=np.uint64)
 

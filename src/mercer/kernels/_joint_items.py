@@ -1,4 +1,4 @@
-"""Checked items in the forms of two kernels, for sums and products of different kernels."""
+"""Items that two different kernels have checked, for sums and products of these kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.arrays import Items, count, object_array, one
 
 
 class JointItem:
-    """One item in the two forms on which the two kernels of a sum or product work."""
+    """An item in two forms, as the left and as the right kernel of a sum or product checked it."""
 
     __slots__ = ("left", "right")
 
@@ -26,7 +26,7 @@ def are_joint(A: Items) -> bool:
 
 
 def join_items(left: Items, right: Items) -> np.ndarray:
-    """Return a batch of `JointItem` objects, the i-th with the forms left[i] and right[i]."""
+    """Pair the items that the left and the right kernel checked, as `JointItem` objects."""
     left, right = (csr_array(batch) if issparse(batch) else batch for batch in (left, right))
     return object_array(
         [JointItem(_take_one(left, i), _take_one(right, i)) for i in range(count(left))]
@@ -34,17 +34,17 @@ def join_items(left: Items, right: Items) -> np.ndarray:
 
 
 def _take_one(batch: Items, i: int) -> Any:
-    """Return item i of a batch; row i as a matrix, if the batch is a sparse matrix."""
+    """Return item i of a batch; for a sparse matrix, row i as a matrix."""
     return batch[[i]] if issparse(batch) else one(batch, i)
 
 
 def split_items(A: np.ndarray) -> tuple[Items, Items]:
-    """Return the batch of left forms and the batch of right forms of `JointItem` objects."""
+    """Split `JointItem` objects into the items of the left and those of the right kernel."""
     return _stack_items([item.left for item in A]), _stack_items([item.right for item in A])
 
 
 def items_of_first_kernel(A: Items) -> Items:
-    """Return checked items in the form of the first kernel of a (nested) sum or product."""
+    """Return the items as the first kernel of a sum or product, maybe nested, checked them."""
     return items_of_first_kernel(split_items(A)[0]) if are_joint(A) else A
 
 
@@ -59,7 +59,7 @@ def _stack_items(items: list) -> Items:
 
 
 def same_items(left: Items, right: Items) -> bool:
-    """Return whether two batches contain the same objects, or are equal numeric arrays."""
+    """Return whether two batches hold the same objects or are equal numeric arrays."""
     if left is right:
         return True
     if issparse(left) and issparse(right):

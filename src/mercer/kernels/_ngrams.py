@@ -1,4 +1,4 @@
-"""The n-grams of sequences as numbers, by a trie in sorted arrays."""
+"""Numbering of the n-grams of sequences, by a trie in sorted arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class NGrams:
-    """All n-grams, of lengths 1 to n, of a batch of sequences.
+    """All n-grams of lengths 1 to n of a batch of sequences, numbered for each length.
 
     The number of an m-gram is the index of its key in the sorted array keys[m - 1]. The key is
     (number of its first m - 1 symbols) · |alphabet| + (number of its last symbol).
@@ -26,7 +26,7 @@ class NGrams:
         self.find(items)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` unless keys are sorted and extend existing shorter n-grams."""
+        """Raise `DamagedModel` unless keys are sorted and extend shorter n-grams that exist."""
         must(isinstance(self.alphabet, Alphabet), "alphabet is not an Alphabet")
         must(isinstance(self.keys, list), "keys is not a list")
         bounded(self.n, "n", len(self.keys), len(self.keys))
@@ -39,7 +39,7 @@ class NGrams:
     def _extended_keys(
         self, codes: Codes, ids: np.ndarray, m: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions where an m-gram with a known prefix starts, and the m-grams' keys.
+        """Return where m-grams start whose first m - 1 symbols are stored, and their keys.
 
         `ids` has the number of the (m-1)-gram that starts at each position, -1 if it is unknown.
         """
@@ -49,11 +49,11 @@ class NGrams:
         return at, ids[at] * len(self.alphabet) + last
 
     def size(self, m: int) -> int:
-        """Return the number of distinct n-grams of length m."""
+        """Return the number of distinct stored n-grams of length m."""
         return len(self.keys[m - 1])
 
     def find(self, items: Items) -> list[Occurrences]:
-        """Return where the known n-grams occur in sequences, one entry for each length 1 to n.
+        """Return the occurrences of the stored n-grams in sequences, for each length 1 to n.
 
         For lengths without stored n-grams, those of these sequences are stored first.
         """

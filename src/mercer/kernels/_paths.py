@@ -1,4 +1,4 @@
-"""The compiled breadth-first searches of the shortest-path kernel."""
+"""Compiled breadth-first searches of the shortest-path kernel."""
 
 import numpy as np
 from numba import uint64
@@ -8,7 +8,7 @@ from .._base.loops import compiled, parallel
 
 @compiled
 def _mix_bits(x):
-    """Return a 64-bit word after a bijection that scrambles its bits."""
+    """Mix the bits of a 64-bit word by a bijection."""
     x = uint64(x) + uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -17,11 +17,11 @@ def _mix_bits(x):
 
 @compiled
 def _breadth_first_search(source, first, end, pointer, target, edge, distance, path, queue):
-    """Write the distance of each node from `source`, and a hash of its shortest paths.
+    """Write distances from node `source` and hashes of shortest paths; return the number reached.
 
-    Return the number of nodes that were reached; these are the first ones of `queue`. Without edge
-    labels (`edge` is empty) the hash depends on the distance only. The hash of a node is computed
-    from the sum over its predecessors, which all leave the queue before it.
+    The nodes that were reached are the first ones of `queue`. Without edge labels (`edge` is empty)
+    the hash depends on the distance only. The hash of a node is computed from the sum over its
+    predecessors, which all leave the queue before it.
     """
     for v in range(first, end):
         distance[v - first] = -1
@@ -46,7 +46,7 @@ def _breadth_first_search(source, first, end, pointer, target, edge, distance, p
 
 
 def path_features(start, pointer, target, edge):
-    """Return graph, first node, last node and path hash of all ordered pairs of connected nodes.
+    """Return the graph, the two ends and a hash of the shortest paths of all connected pairs.
 
     Graph g has the nodes start[g] to start[g + 1] - 1. The edges of node v have the indices
     pointer[v] to pointer[v + 1] - 1, with the ends `target` and the labels `edge`.
@@ -64,7 +64,7 @@ def path_features(start, pointer, target, edge):
 def _fill_path_features(
     begin, end, start, pointer, target, edge, owner, first, last, paths, offset
 ):
-    """Write the path features of the graphs begin to end - 1 into owner, first, last and paths."""
+    """Write the path features of graphs begin to end - 1 to owner, first, last and paths."""
     for g in range(begin, end):
         size = start[g + 1] - start[g]
         distance = np.empty(size, dtype=np.int64)

@@ -17,7 +17,7 @@ from ..spaces.sequences import all_texts, as_sequences, described  # noqa: F401 
 
 @dataclass(frozen=True)
 class Codes:
-    """A batch of sequences of integers, end to end: item i is flat[starts[i]:starts[i + 1]].
+    """A batch of integer sequences, end to end: sequence i is flat[starts[i]:starts[i + 1]].
 
     A symbol that the alphabet lacks is -1.
     """
@@ -27,27 +27,27 @@ class Codes:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """The number of symbols of each item."""
+        """The length of each sequence."""
         return np.diff(self.starts)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The index of the item that each symbol of `flat` belongs to."""
+        """The index of the sequence of each entry of `flat`."""
         return np.repeat(np.arange(len(self.starts) - 1), self.lengths)
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """The position of each symbol of `flat` in its item."""
+        """The position of each entry of `flat` in its sequence."""
         return np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.lengths)
 
     @cached_property
     def remaining(self) -> np.ndarray:
-        """The number of symbols from each one in `flat` to the end of its item, itself included."""
+        """The number of symbols from each entry of `flat` to the end of its sequence, inclusive."""
         return np.repeat(self.starts[1:], self.lengths) - np.arange(len(self.flat))
 
 
 class Alphabet:
-    """The distinct symbols of a batch of sequences; symbols[i] has the number i."""
+    """The distinct symbols of a batch of sequences; symbol symbols[i] has the number i."""
 
     def __init__(self, symbols: Iterable[Any]):
         self.symbols = list(dict.fromkeys(symbols))
@@ -65,7 +65,7 @@ class Alphabet:
             return cls(symbols)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` unless the symbols are a list without repeats; number them again."""
+        """Raise `DamagedModel` unless the symbols are a list of distinct ones; assign numbers."""
         must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")
@@ -74,7 +74,7 @@ class Alphabet:
         return len(self.symbols)
 
     def encode(self, items: Items) -> Codes:
-        """Return a batch of sequences as symbol numbers, -1 for unknown symbols."""
+        """Return a batch of sequences as symbol numbers, with -1 for unknown symbols."""
         starts = np.concatenate([[0], np.cumsum([len(item) for item in items], dtype=np.int64)])
         if all_texts(items) and self._has_only_characters:
             return Codes(self._encode_text("".join(items)), starts.astype(np.int64))
@@ -92,7 +92,7 @@ class Alphabet:
         return all(isinstance(symbol, str) and len(symbol) == 1 for symbol in self.symbols)
 
     def _encode_text(self, text: str) -> np.ndarray:
-        """Return the symbol number of each character, -1 if unknown, by a lookup table."""
+        """Return the symbol number of each character by a lookup table, -1 if it is unknown."""
         points = _code_points(text)
         known = _code_points("".join(self.symbols))
         table = np.full(max(points.max(initial=0), known.max(initial=0)) + 1, -1, dtype=np.int64)

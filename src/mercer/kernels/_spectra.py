@@ -1,4 +1,4 @@
-"""The compiled loop of the mass spectrum kernel."""
+"""Compiled loops of the mass spectrum kernel."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
 
 
 def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
-    """Return the overlap of all pairs of spectra of two batches.
+    """Return the overlap of all pairs of mass spectra of two batches.
 
     Spectrum i of the first batch has the masses m[mp[i]:mp[i + 1]], and weights a at the same
     indices; up, u and b describe the second batch. If `symmetric`, the batches are the same and
@@ -40,7 +40,7 @@ def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
 
 @parallel
 def _fill_overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
-    """Write the overlaps of the spectra start to stop - 1 with all others into rows of K."""
+    """Write the overlaps of spectra start to stop - 1 with all others to rows of K."""
     for i in range(start, stop):
         for j in range(i + 1 if symmetric else K.shape[1]):
             K[i, j] = overlap(m, a, mp[i], mp[i + 1], u, b, up[j], up[j + 1], width, slope)
@@ -49,7 +49,10 @@ def _fill_overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
 
 
 def self_overlaps(mp, m, a, width, slope):
-    """Return the overlap of each spectrum with itself; the arguments are as in `overlaps`."""
+    """Return the overlap of each mass spectrum with itself.
+
+    The arguments are as in `overlaps`.
+    """
     kind = np.result_type(a, slope)
     d = np.zeros(len(mp) - 1, kind)
     _fill_self_overlaps(mp, m, a.astype(kind), width, kind.type(slope), d)
@@ -58,6 +61,6 @@ def self_overlaps(mp, m, a, width, slope):
 
 @parallel
 def _fill_self_overlaps(start, stop, mp, m, a, width, slope, d):
-    """Write the overlaps of the spectra start to stop - 1 with themselves into d."""
+    """Write the overlap of each of the spectra start to stop - 1 with itself to d."""
     for i in range(start, stop):
         d[i] = overlap(m, a, mp[i], mp[i + 1], m, a, mp[i], mp[i + 1], width, slope)

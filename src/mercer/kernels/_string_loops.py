@@ -28,9 +28,10 @@ def add_shared_ngrams(
 
 @compiled
 def _shifted_run_weight(s, t, shift, weight_by_length):
-    """Return Σ_i worth[r_i], with r_i the length of the run of equal symbols that ends at i.
+    """Return the total weight of runs of equal symbols of s and t, where s[i] = t[i + shift].
 
-    Symbols are equal if s[i] = t[i + shift].
+    It is the sum of weight_by_length[r] over positions i, with r the length of the run that ends
+    at i.
     """
     total = 0.0
     run = 0
@@ -42,7 +43,7 @@ def _shifted_run_weight(s, t, shift, weight_by_length):
 
 @parallel
 def fill_self_matches(start, stop, flat, starts, weight_by_length, out):
-    """Set out[i] to the total weight of equal runs over all pairs of positions in sequence i.
+    """Set out[i] to the total weight of runs of equal symbols between sequence i and itself.
 
     Sequence i is flat[starts[i]:starts[i + 1]], and worth[r] is the weight of the end of a run of
     length r.
@@ -59,7 +60,7 @@ def fill_self_matches(start, stop, flat, starts, weight_by_length, out):
 def fill_weighted_degree(
     start, stop, flat, starts, their_flat, their_starts, weight_by_length, gamma, symmetric, out
 ):
-    """Write the weighted-degree kernel with shifts of all pairs of sequences into out.
+    """Write the weighted-degree kernel with shifts of all pairs of sequences to out.
 
     Sequence i is flat[starts[i]:starts[i + 1]]. worth[r] is the weight of the end of a run of r
     equal symbols, and gamma[|shift|] the weight of a shift.
@@ -81,7 +82,7 @@ def fill_weighted_degree(
 
 @compiled
 def _subsequence_kernel(s, t, n, decay, first):
-    """Return the gap-weighted subsequence kernel of s and t, summed over the lengths first to n.
+    """Return the gap-weighted subsequence kernel of s and t, summed over lengths first to n.
 
     before[m, j] is K'_m of Lodhi et al. (2002) for the symbols of s so far and t[:j].
     """
@@ -107,7 +108,7 @@ def _subsequence_kernel(s, t, n, decay, first):
 def fill_subsequence_gram(
     start, stop, flat, starts, their_flat, their_starts, n, decay, first, symmetric, out
 ):
-    """Write the gap-weighted subsequence kernel of all pairs of sequences into out."""
+    """Write the gap-weighted subsequence kernel of all pairs of sequences to out."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         for j in range(i if symmetric else 0, out.shape[1]):
@@ -119,7 +120,7 @@ def fill_subsequence_gram(
 
 @parallel
 def fill_subsequence_diag(start, stop, flat, starts, n, decay, first, out):
-    """Write the gap-weighted subsequence kernel of each sequence with itself into out."""
+    """Write the gap-weighted subsequence kernel of each sequence with itself to out."""
     for i in range(start, stop):
         s = flat[starts[i] : starts[i + 1]]
         out[i] = _subsequence_kernel(s, s, n, decay, first)

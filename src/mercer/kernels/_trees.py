@@ -1,4 +1,4 @@
-"""Trees as flat arrays, from bracketed strings or nested tuples."""
+"""Trees as arrays of hashed labels and children, from bracketed strings or nested tuples."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FlatTree:
         return out
 
     def pairs(self) -> np.ndarray:
-        """Return a hash of (production of the parent, position, production) of each inner child."""
+        """Return a hash of (parent's production, position, production) of each inner child."""
         productions, degree = self.productions(), np.diff(self.pointer)
         parent = np.repeat(productions, degree)
         inner = degree[self.child] > 0
@@ -66,12 +66,12 @@ class FlatTree:
         return pair_hashes(parent[inner], self._child_positions()[inner], child)
 
     def _child_positions(self) -> np.ndarray:
-        """Return the position of each entry of `child` among the children of its parent."""
+        """Return the position of each entry of `child` among its siblings."""
         first = np.repeat(self.pointer[:-1], np.diff(self.pointer))
         return np.arange(len(self.child)) - first
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return a hash of the subtree below each node, and its number of nodes."""
+        """Return for each node a hash of the subtree below it, and the number of nodes of it."""
         from ._fragments import subtree_hashes
 
         return subtree_hashes(mix_bits(self.label, seed=16), self.pointer, self.child)
@@ -87,7 +87,7 @@ def pair_hashes(parent: Any, position: Any, child: Any) -> Any:
 
 
 def flattened(A: Items, name: str) -> np.ndarray:
-    """Return a batch of trees as `FlatTree` objects; `name` is its name in error messages."""
+    """Return a batch of trees as `FlatTree` objects; `name` names the batch in error messages."""
     items = as_items(A, name)
     if all(isinstance(item, FlatTree) for item in items):
         return items
@@ -95,7 +95,7 @@ def flattened(A: Items, name: str) -> np.ndarray:
 
 
 def _flat_tree(item: Any, name: str) -> FlatTree:
-    """Return one tree as a `FlatTree`; `name` is its name in error messages."""
+    """Return one tree as a `FlatTree`; `name` names the tree in error messages."""
     if isinstance(item, FlatTree):
         return item
     if not isinstance(item, str | tuple | list):
@@ -133,7 +133,7 @@ def nested(item: Any, name: str) -> Any:
 
 
 def _children(node: Any, name: str) -> list[Any]:
-    """Return the children of a node of a nested tree; an empty list if it is a label alone."""
+    """Return the children of a node of a nested tree, an empty list if the node is a label."""
     if not isinstance(node, tuple | list):
         return []
     if not node or isinstance(node[0], tuple | list):

@@ -1,24 +1,25 @@
-"""Keys of windows around positions, compiled."""
+"""Compiled hash keys of the windows of symbols around positions."""
 
 import numpy as np
 
 from .._base.loops import compiled, parallel
 
 SEED = np.uint64(0x243F6A8885A308D3)
+"""The hash with which each key starts."""
 OUTSIDE = 1 << 40
-"""Added to the distance of a position beyond an end: no symbol has such a number."""
+"""Codes of positions outside the sequence start here, above the numbers of all symbols."""
 
 
 @compiled
 def mixed(key, value):
-    """Return a 64-bit key into which one more integer is hashed."""
+    """Return a new 64-bit hash of the hash `key` and one more integer."""
     key = (key ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return key ^ (key >> np.uint64(29))
 
 
 @compiled
 def _symbol_code(flat, first, last, position):
-    """Return flat[position] + 2, or a reserved number for a position outside first to last - 1."""
+    """Return flat[position] + 2, or a reserved code if the position is not in [first, last)."""
     if position < first:
         return OUTSIDE + min(first - position, 2)
     if position >= last:
@@ -30,7 +31,8 @@ def _symbol_code(flat, first, last, position):
 def window_keys(start, stop, flat, starts, rows, positions, windows, keys):
     """Write a 64-bit key of each window around each position to keys[position, window].
 
-    Keys are equal where the symbol at the position, the window and the symbols in it are.
+    Two keys are equal if the symbols at the positions, the windows and the symbols in the windows
+    are equal.
     """
     for n in range(start, stop):
         first, last = starts[rows[n]], starts[rows[n] + 1]

@@ -1,4 +1,4 @@
-"""Sums and products of kernels are kernels."""
+"""Sums and products of two kernels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pair(Kernel):
     space = property(lambda self: self.parts[0].space.join(self.parts[1].space))
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Check items by both kernels; return `JointItem` objects if the checked forms differ."""
+        """Check items by both kernels; return `JointItem` objects if the results differ."""
         if are_joint(A):
             return A
         space = self.space
@@ -51,7 +51,7 @@ class Pair(Kernel):
         return left if same_items(left, right) else join_items(left, right)
 
     def _split(self, A: Items) -> tuple[Items, Items]:
-        """Return checked items in the form of the left kernel, and in that of the right kernel."""
+        """Return checked items as the left kernel and as the right kernel needs them."""
         if are_joint(A):
             return split_items(A)
         if A.ndim <= 2:
@@ -60,7 +60,7 @@ class Pair(Kernel):
         return left.check(A, "A"), right.check(A, "A")  # arrays whose axes one kernel flattens
 
     def _kernels_and_items(self, A: Items, B: Items) -> list[tuple[Kernel, Items, Items]]:
-        """Return (kernel, A, B) for both kernels, with A and B in the form of that kernel."""
+        """Return (kernel, A, B) for both kernels, with A and B as that kernel needs them."""
         ours = self._split(A)
         theirs = ours if B is A else self._split(B)
         return list(zip(self.parts, ours, theirs, strict=True))
@@ -73,7 +73,7 @@ class Pair(Kernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether one of the two kernels depends on the data that it is fitted on."""
+        """Whether the left or the right kernel depends on the data that it is fitted on."""
         return any(as_kernel(k).depends_on_data for k in (self.left, self.right))
 
     def fit(self, A: Items) -> Kernel:
@@ -111,12 +111,12 @@ class Pair(Kernel):
     def _combine_abilities(
         self, ability: Callable[[Kernel], Any], combine: Callable[[Any, Any], Any]
     ) -> Any:
-        """Return combine(ability(left), ability(right)), or None if one ability is None."""
+        """Return combine(ability(left), ability(right)), or None if one of the two is None."""
         left, right = map(ability, self.parts)
         return None if left is None or right is None else combine(left, right)
 
     def _parameter_gradients(self) -> tuple[ParameterGradient, ParameterGradient]:
-        """Return the parameter gradients of both kernels, for items in joint form."""
+        """Return the parameter gradients of both kernels, as functions of joint items."""
         left, right = (k.parameter_gradient for k in self.parts)
         return (
             left.under("left").on(lambda A: self._split(A)[0]),
@@ -158,7 +158,7 @@ class Sum(Pair):
         return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
 
     def _concatenated(self, left: Features, right: Features) -> Features:
-        """Return both features concatenated, each of the items in the form of its kernel."""
+        """Return the concatenation of both features, each applied to the items of its kernel."""
 
         def form(A: Items, side: int) -> Items:
             return split_items(A)[side] if are_joint(A) else A
@@ -174,7 +174,7 @@ class Sum(Pair):
 
     @property
     def multiple(self) -> Multiple:
-        """The sum as a multiple of one kernel, if both terms are multiples of that kernel."""
+        """The sum as a multiple of a kernel, if both terms are multiples of the same kernel."""
         left, right = (k.multiple for k in self.parts)
         return left.plus(right) if same(left.kernel, right.kernel) else Multiple(self)
 
@@ -208,11 +208,11 @@ class Product(Pair):
     parameter_gradient = property(lambda self: self._product_rule(*self._parameter_gradients()))
 
     def _product_rule(self, of_left: Any, of_right: Any) -> Any:
-        """Return the item or parameter gradient of the product, given those of both factors."""
+        """Return the product's item or parameter gradient, given those of both factors."""
         return self._times_values(of_left, 1).plus(self._times_values(of_right, 0))
 
     def _times_values(self, gradient: Any, other: int) -> Any:
-        """Return the gradient of one factor times the values of the other, parts[other]."""
+        """Return the gradient of one factor times the values of the kernel parts[other]."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
             kernel, ours, theirs = self._kernels_and_items(A, B)[other]

@@ -1,4 +1,4 @@
-"""The base class of kernels, the linear kernel, and the names of kernels."""
+"""The base class of kernels, the linear kernel, and kernels given by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from .capabilities import Features, ItemGradient, Multiple
 from .gradients import ParameterGradient
 
 VECTORS = Vectors()
+"""The space of the items of `VectorKernel`."""
 NUMPY_NUMBER = re.compile(r"np\.(?:float|int)\d+\(([^()]*)\)")
+"""The repr of a numpy scalar, such as ``np.float64(0.5)``."""
 
 
 def _unless_frozen(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,7 +73,7 @@ class Kernel(BaseEstimator):
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
     def __str__(self) -> str:
-        """Return the repr with numpy's numbers written as plain numbers."""
+        """Return the repr with numpy's scalars written as Python numbers."""
         return NUMPY_NUMBER.sub(r"\1", repr(self))
 
     # -- what a custom kernel implements ------------------------------------------------------
@@ -87,11 +89,11 @@ class Kernel(BaseEstimator):
 
     @property
     def predicts_directly(self) -> bool:
-        """Whether outputs are vectors that the features determine by their inverse."""
+        """Whether outputs are vectors and the features have an inverse, which decodes points."""
         return self.on_vectors and self.features is not None and self.features.inverse is not None
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Validate a batch of items and return it in the form that the kernel works on."""
+        """Check a batch of items and return it in the form that `_gram` and `_diag` take."""
         return self.space.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
@@ -118,7 +120,7 @@ class Kernel(BaseEstimator):
         return other
 
     def fit(self, A: Items) -> Kernel:
-        """Determine parameters from the items, such as a length scale given as "median"."""
+        """Determine parameters from the items, such as a length scale "median"; return self."""
         return self
 
     @property
@@ -131,11 +133,14 @@ class Kernel(BaseEstimator):
         return type(self).fit is not Kernel.fit
 
     def with_unlabelled(self, unlabelled: Items) -> Kernel:
-        """Return a kernel that also learns from unlabelled inputs, if it is `semi_supervised`."""
+        """Return a kernel that also learns from unlabelled inputs; self, if it cannot."""
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the (n, m) matrix of k over checked items, by default from the features."""
+        """Return the matrix of k over checked items A (rows) and B (columns).
+
+        By default it is computed from the features.
+        """
         features = self.features
         if features is None:
             raise NotImplementedError(f"{type(self).__name__} must implement _gram(A, B)")
@@ -165,18 +170,18 @@ class Kernel(BaseEstimator):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of k with respect to its continuous parameters; empty if there are none."""
+        """Derivatives of k with respect to its continuous parameters; empty if it has none."""
         return ParameterGradient()
 
     @property
     def multiple(self) -> Multiple:
-        """The kernel as a multiple of one that decoders have a method for; by default itself."""
+        """The kernel as scale · kernel, for decoders made for `kernel`; by default 1 · itself."""
         return Multiple(self)
 
-    # -- what everybody calls -----------------------------------------------------------------
+    # -- public methods -----------------------------------------------------------------------
 
     def __call__(self, A: Items, B: Items | None = None) -> Array:
-        """Return the matrix of k(a, b) for a in A and b in B; None for B is A."""
+        """Return the matrix of k(a, b) for a in A and b in B; B=None means B=A."""
         A = self.check(A, "A")
         if B is None:
             return self._gram(A, A)
@@ -189,7 +194,7 @@ class Kernel(BaseEstimator):
         return self._gram(A, B)
 
     def checked_gram(self, A: Items) -> Array:
-        """Return the Gram matrix of A after a check of its type, shape and values."""
+        """Return the Gram matrix of A after checking its type, shape and values."""
         A = self.check(A, "A")
         K, n = self._gram(A, A), count(A)
         plain = isinstance(K, np.ndarray) and not isinstance(K, np.matrix | np.ma.MaskedArray)
@@ -203,7 +208,7 @@ class Kernel(BaseEstimator):
         return self.finite_values(K)
 
     def finite_values(self, K: Array) -> Array:
-        """Return a matrix of kernel values as floats, after a check that they are finite.
+        """Return a matrix of kernel values as floats; raise an error unless all are finite.
 
         NumPy arrays become double precision: in single precision a kernel would seem indefinite.
         """
@@ -257,7 +262,7 @@ def _is_zero(value: Any) -> bool:
 
 
 class VectorKernel(Kernel):
-    """A kernel on real vectors; images and other arrays of more axes are flattened.
+    """Base class of kernels on real vectors; images and other arrays are flattened.
 
     Examples
     --------
@@ -276,7 +281,7 @@ class VectorKernel(Kernel):
         return VECTORS.check(A, name, type(self).__name__, True, self.accepts_sparse)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Check outputs and keep their shape; numbers become vectors of length one."""
+        """Check outputs and return them in their shape; numbers become vectors of length one."""
         return self.space.check(Y, name)
 
 
@@ -319,7 +324,13 @@ KERNELS = {
 
 
 def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
-    """Return a kernel given a kernel, a name such as "rbf", or a function of two batches.
+    """Return a kernel, given a kernel, a name such as "rbf", or a function of two batches.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or callable
+        A kernel, which is returned itself; a name in `KERNELS`; or ``function(A, B)``, which
+        returns the matrix of k(a, b).
 
     Examples
     --------
@@ -344,9 +355,15 @@ def as_kernel(kernel: Kernel | str | Callable[..., Any]) -> Kernel:
 
 
 def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel:
-    """Return the kernel on outputs; in a sum over fields of records each term gets unit variance.
+    """Return the output kernel, given a kernel, its name, a function or None (`Linear`).
 
-    None stands for the linear kernel. A precomputed y is refused.
+    In a sum of kernels on the fields of records, each term is scaled to unit variance. The name
+    "precomputed" is refused.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or None
+        The kernel as the user gave it.
     """
     kernel = Linear() if kernel is None else as_kernel(kernel)
     if isinstance(kernel.space, Records):

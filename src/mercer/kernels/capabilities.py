@@ -26,7 +26,7 @@ def composed(first: AnyFunction | None, second: AnyFunction | None) -> Any:
 
 @dataclass(frozen=True)
 class Features:
-    """Finite-dimensional feature map of a kernel: features(A) @ features(B).T == k(A, B).
+    """A feature map with finitely many features: features(A) @ features(B).T == k(A, B).
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Features:
     inverse: Callable[[Array], Items] | None = None
 
     def __call__(self, A: Items) -> Array:
-        """Return the coordinates of a batch."""
+        """Return the features of a batch as an array, one row per item."""
         return self.transform(A)
 
     def rows(self, A: Items) -> csr_array:
@@ -87,7 +87,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Radial:
-    """Kernel k(a, b) = value(‖a - b‖²), with a function `value` that is positive and decreasing.
+    """The kernel k(a, b) = value(‖a - b‖²) as a positive and decreasing function `value`.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Radial:
         return Radial(times(self.value), times(self.slope), times(self.curvature), self.bending)
 
     def unit_height(self) -> Radial:
-        """Return the `Radial` of k / k(0), whose value at distance zero is 1."""
+        """Return the `Radial` of k / k(0), which is 1 at distance zero."""
         return self.scaled(lambda: 1.0 / float(self.value(np.zeros(1))[0]))
 
     def plus(self, other: Radial) -> Radial:
@@ -149,7 +149,7 @@ class Radial:
 
 @dataclass(frozen=True)
 class Fourier:
-    """Spectral measure of a shift-invariant kernel: k(a, b) = k(0) E cos⟨ω, a - b⟩.
+    """The spectral measure of a shift-invariant kernel, k(a, b) = k(0) E[cos⟨ω, a - b⟩] over ω.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class Fourier:
         return Fourier(self.sample, self.isotropic, scale * self.height)
 
     def plus(self, other: Fourier) -> Fourier:
-        """Return the spectral measure of the sum of two kernels, a mixture of both measures."""
+        """Return the spectral measure of the sum of two kernels, the mixture of both measures."""
         total = self.height + other.height
 
         def sample(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
@@ -205,7 +205,7 @@ class ItemGradient:
     diag_vjp: Callable[[Array, Array], Array]
 
     def through(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
-        """Return the `ItemGradient` of the given functions, as `ParameterGradient.through` does."""
+        """Return the `ItemGradient` that consists of the two given functions."""
         return ItemGradient(vjp, diag_vjp)
 
     def plus(self, other: ItemGradient) -> ItemGradient:
@@ -218,7 +218,7 @@ class ItemGradient:
 
 @dataclass(frozen=True)
 class Multiple:
-    """A kernel k as scale · kernel, so that decoders with a method for `kernel` also work for k.
+    """A kernel k = scale · kernel, where decoders made for `kernel` are used for k too.
 
     Attributes
     ----------
@@ -236,12 +236,12 @@ class Multiple:
     copies: int = 1
 
     def scaled(self, scale: float) -> Multiple:
-        """Return the `Multiple` that describes the kernel scale · k, for a scale > 0."""
+        """Return the `Multiple` of the kernel scale · k, for a scale > 0."""
         root = scale**0.5
         return Multiple(self.kernel, scale * self.scale, lambda F: self.read(F / root), self.copies)
 
     def plus(self, other: Multiple) -> Multiple:
-        """Return the `Multiple` that describes the sum of two multiples of the same kernel."""
+        """Return the `Multiple` of the sum of two multiples of the same kernel."""
         copies, total = self.copies + other.copies, self.scale + other.scale
 
         def read(F: Array) -> Array:

@@ -17,18 +17,18 @@ from .linear_map import InnerProduct
 
 
 class CurveKernel(InnerProduct):
-    """Base class of inner products fᵀ G g of curves, or smoothed curves, given on a grid."""
+    """Base class of inner products fᵀ G g of curves f, g given by their values on a grid."""
 
     grid: Array | None
     smoothing: float
     grid_: Array = None
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the matrix G of the inner product before smoothing, or the diagonal of G."""
+        """Return the matrix G of the inner product fᵀ G g before smoothing, or its diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> CurveKernel:
-        """Store the grid of the curves, and factor the matrix of the inner product."""
+        """Store shape and grid of the curves, and factor the matrix of the inner product."""
         super().fit(A)
         self.grid_ = self._grid(*self.shape_)
         return self
@@ -40,7 +40,7 @@ class CurveKernel(InnerProduct):
         return self.space.check(A, name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Check output curves; return one row of grid values per curve, the form of predictions."""
+        """Check output curves; return one row of grid values per curve, as predictions have."""
         return self.check(Y, name)
 
     def _grid(self, width: int) -> np.ndarray:
@@ -52,7 +52,7 @@ class CurveKernel(InnerProduct):
     invertible = property(lambda self: not self.smoothing)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return R with G = Rᵀ R, where G is the matrix of the inner product of smoothed curves."""
+        """Return R with RᵀR = G, the matrix of the inner product fᵀ G g after smoothing."""
         grid = self._grid(*shape)
         G = self._metric(grid)
         R = np.sqrt(G) if G.ndim == 1 else scipy.linalg.cholesky(G)
@@ -63,7 +63,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def item_gradient(self) -> ItemGradient:
-        """Derivatives with respect to the curves, by the chain rule through the features R f."""
+        """Derivatives with respect to the curves f, by the chain rule through the features R f."""
 
         def of(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
@@ -72,7 +72,10 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of k(A, B) = A G Bᵀ in the parameters, by complex steps in the matrix G."""
+        """Derivatives of k(A, B) = A G Bᵀ with respect to weight and smoothing.
+
+        They are computed by complex steps in the matrix G.
+        """
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}
 
@@ -125,13 +128,13 @@ class L2(CurveKernel):
         self.rule = rule
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the quadrature weight of each grid point."""
+        """Return the quadrature weight of each grid point, the diagonal of the matrix G."""
         return quadrature(grid, self.rule)
 
 
 @parameters
 class Sobolev(CurveKernel):
-    r"""Inner product of curves and of their derivatives.
+    r"""Sobolev inner product of curves: that of their values plus that of their derivatives.
 
     :math:`k(f, g) = \int f g + \text{weight} \int f^{(\text{order})} g^{(\text{order})}`.
 
@@ -171,7 +174,7 @@ RULES = ("trapezoid", "simpson")
 
 
 def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
-    """Return quadrature weights w with Σ_i w_i f(t_i) ≈ ∫f, by trapezia or Simpson's rule.
+    """Return weights w with Σ_i w_i f(t_i) ≈ ∫f for grid points t_i, by the named rule.
 
     Examples
     --------
@@ -194,7 +197,7 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 
 
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """Return M such that fᵀ M g approximates ∫ f⁽ᵒʳᵈᵉʳ⁾ g⁽ᵒʳᵈᵉʳ⁾ for values f, g on the grid.
+    """Return M with fᵀ M g ≈ ∫ f⁽ʳ⁾ g⁽ʳ⁾ of derivatives of order r = `order`, on the grid.
 
     The approximation is exact for polynomials of degree `order`. Second derivatives exist at inner
     points only; the first and the last one are used for the ends too, so that the error is of
@@ -216,7 +219,7 @@ def roughness(grid: np.ndarray, order: int) -> np.ndarray:
 
 
 def smoother(grid: np.ndarray, smoothing: complex) -> np.ndarray:
-    """Return the matrix S such that s = S f minimises ∫(f - s)² + smoothing ∫s''²."""
+    """Return the matrix S of the smoother s = S f that minimises ∫(f - s)² + smoothing ∫s″²."""
     if not smoothing:
         return np.eye(len(grid))
     w = quadrature(grid)

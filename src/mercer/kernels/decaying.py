@@ -8,12 +8,12 @@ from .gradients import analytic_gradient
 
 
 class Decaying(Kernel):
-    """Base class of kernels that are polynomials in `decay`, a number ≤ 1 that may be complex."""
+    """Base class of kernels with a parameter `decay` in (0, 1], polynomials in it."""
 
     decay: float
 
     def _checked_decay(self) -> complex:
-        """Return the decay after a check that it is positive and at most 1."""
+        """Return the decay after checking that it is positive and at most 1."""
         if positive(np.real(self.decay), "decay") > 1:
             raise ValueError(
                 f"decay must be at most 1 (larger parts count less), got {self.decay!r}."

@@ -25,24 +25,24 @@ from .._base.arrays import (
     take,
 )
 from .._base.parameters import positive
-from .._base.threads import MANY, in_passes
+from .._base.threads import THREADED_ENTRIES, run_in_cache_blocks
 
 SMALLEST = 1e-75
 """The smallest length scale, and one over the largest, whose fourth powers do not underflow."""
-SAMPLE = 1000
+SCALE_SAMPLE = 1000
 """Number of items from which the scale of all items is estimated."""
 TYPICAL_ROWS = 31
 """Number of rows whose median is taken as the centre of a batch."""
-PAIRS = 2**16
+RECOMPUTED_PAIRS = 2**16
 """Number of entries that are recomputed at once."""
-COLUMNS = 16
+FEW_COLUMNS = 16
 """Number of columns up to which differences are as fast as a matrix product."""
-CANCELLED = 1e-5
+CANCELLED_DISTANCE = 1e-5
 """Below this fraction of ‖a‖² + ‖b‖² a squared distance has lost more than five digits."""
 
 
 def squared_distances(A: Array, B: Array) -> Array:
-    """Return the squared Euclidean distances of all rows of A and B, (n, m).
+    """Return the squared Euclidean distances of all rows of A and B.
 
     They are computed from differences if there are few columns, else from one matrix product.
 
@@ -52,11 +52,11 @@ def squared_distances(A: Array, B: Array) -> Array:
     much nearer to each other than to the typical row lose digits by cancellation and are computed
     again from their differences.
     """
-    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= COLUMNS:
-        if len(A) * len(B) < MANY:
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray) and A.shape[1] <= FEW_COLUMNS:
+        if len(A) * len(B) < THREADED_ENTRIES:
             return cdist(A, B, "sqeuclidean")
         D2 = np.empty((len(A), len(B)))
-        in_passes(lambda rows: cdist(A[rows], B, "sqeuclidean", out=D2[rows]), *D2.shape)
+        run_in_cache_blocks(lambda rows: cdist(A[rows], B, "sqeuclidean", out=D2[rows]), *D2.shape)
         return D2
     same = A is B
     if not (issparse(A) or issparse(B)):
@@ -69,7 +69,7 @@ def squared_distances(A: Array, B: Array) -> Array:
 
     def repaired(rows: slice) -> Array:
         some = D2 if is_foreign(D2) else D2[rows]
-        near = some < CANCELLED * (left[rows, None] + most)
+        near = some < CANCELLED_DISTANCE * (left[rows, None] + most)
         if same and not is_foreign(D2):  # the diagonal is known
             own = np.arange(rows.start, rows.stop)
             some[own - rows.start, own] = 0.0
@@ -83,12 +83,12 @@ def squared_distances(A: Array, B: Array) -> Array:
 
     if is_foreign(D2):
         return repaired(slice(0, count(A)))
-    in_passes(repaired, count(A), count(B))
+    run_in_cache_blocks(repaired, count(A), count(B))
     return D2
 
 
 def _squared_by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
-    """Return left + right - 2⟨a, b⟩ for all pairs; left and right are the squared norms."""
+    """Return left + right - 2⟨a, b⟩ for all pairs, with left = ‖a‖² and right = ‖b‖² given."""
     if issparse(A) or issparse(B):
         D2 = -2.0 * dense(A @ B.T)
         D2 += left[:, None]
@@ -101,7 +101,7 @@ def _squared_by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
 
 
 def typical_row(B: Array) -> Array:
-    """Return the median of each column over a sample of rows, which outliers do not move."""
+    """Return the median of each column over a sample of rows, a centre robust to outliers."""
     some = take(B, np.linspace(0, count(B) - 1, min(count(B), TYPICAL_ROWS)).astype(int))
     ordered = namespace(some).sort(some, axis=0)
     return ordered[some.shape[0] // 2, :][None, :]
@@ -110,18 +110,19 @@ def typical_row(B: Array) -> Array:
 def _recompute_near_pairs(
     D2: Array, near: Array, A: Array, B: Array, squares: tuple[Array, Array], start: int
 ) -> Array:
-    """Return D2 after computing the pairs marked in `near` from differences, without cancellation.
+    """Recompute the squared distances D2 of pairs marked in `near` from differences; return D2.
 
-    `near` marks rows of D2 from `start` on, and `squares` are the squared norms of A and of B.
+    Differences do not lose digits by cancellation. `near` marks rows of D2 from `start` on, and
+    `squares` are the squared norms of A and of B.
     """
     if is_foreign(near):
         i, j = (host(index) for index in namespace(near).nonzero(near))
     else:
         i, j = np.divmod(np.flatnonzero(near), near.shape[1])  # numpy's nonzero is slow
         i += start
-        lost = D2[i, j] < CANCELLED * (squares[0][i] + squares[1][j])
+        lost = D2[i, j] < CANCELLED_DISTANCE * (squares[0][i] + squares[1][j])
         i, j = i[lost], j[lost]
-    for some in blocks(len(i), max(1, PAIRS // int(A.shape[1]))):
+    for some in blocks(len(i), max(1, RECOMPUTED_PAIRS // int(A.shape[1]))):
         row, column = i[some], j[some]
         values = sqnorms(take(A, row) - take(B, column))
         if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
@@ -134,12 +135,12 @@ def _recompute_near_pairs(
 
 
 def _as_index(positions: np.ndarray, A: Array) -> Array:
-    """Return integer positions as an array of the library and on the device of the array A."""
+    """Return integer positions as an array of the library of A, on its device."""
     return namespace(A).asarray(positions, device=device(A))
 
 
 def l1_distances(A: Array, B: Array) -> Array:
-    """Return the L1 distances ‖a - b‖₁ of all rows of A and B, (n, m)."""
+    """Return the L1 distances ‖a - b‖₁ of all rows of A and B."""
     if issparse(A) or issparse(B):
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import, seldom needed
 
@@ -155,8 +156,8 @@ def l1_distances(A: Array, B: Array) -> Array:
 
 
 def scaled_exp(A: Array, factor: float = 1.0) -> Array:
-    """Return exp(factor · A), computed in place if the array library allows it."""
-    if is_foreign(A) or A.ndim != 2 or A.size < MANY:
+    """Return exp(factor · A); A may be overwritten."""
+    if is_foreign(A) or A.ndim != 2 or A.size < THREADED_ENTRIES:
         A *= factor
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 
@@ -165,12 +166,12 @@ def scaled_exp(A: Array, factor: float = 1.0) -> Array:
         some *= factor
         np.exp(some, out=some)
 
-    in_passes(powers, *A.shape)
+    run_in_cache_blocks(powers, *A.shape)
     return A
 
 
 def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
-    """Return the given length scale or scales, or the median distance of distinct items."""
+    """Return the given length scale(s); for "median", the median distance of distinct items."""
     if isinstance(value, Real) and SMALLEST <= float(value) <= 1.0 / SMALLEST:
         return float(value)
     if np.ndim(value) > 0:
@@ -183,7 +184,7 @@ def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
     if value != "median":
         raise ValueError(f'length_scale must be a positive number or "median", got {value!r}.')
     n = count(items)
-    sample = take(items, np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
+    sample = take(items, np.linspace(0, n - 1, min(n, SCALE_SAMPLE)).astype(int))
     D = distances(sample, sample)
     off_diagonal = D[namespace(D).asarray(~np.eye(D.shape[0], dtype=bool))]
     scale = median(off_diagonal) if off_diagonal.shape[0] else 0.0
@@ -199,7 +200,7 @@ def length_scale(value: Any, items: Any = None, distances: Any = None) -> Any:
 
 
 def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndarray:
-    """Return one length scale per feature: its spread times the median standardised distance."""
+    """Return a length scale per feature: its spread times the median standardised distance."""
     D = host(dense(A))
     spread = np.sqrt(np.mean((D - D.mean(axis=0)) ** 2, axis=0))
     spread = np.where(spread > 0, spread, 1.0)
@@ -207,7 +208,7 @@ def scales_by_feature(A: Any, distances: Callable[[Any, Any], Array]) -> np.ndar
 
 
 def fitted_scale(kernel: Any) -> Any:
-    """Return the length scale or scales of a kernel: the fitted ones, else those given."""
+    """Return the fitted length scale(s) of a kernel; before a fit, the given ones."""
     known = vars(kernel).get("length_scale_")
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""Inner products of fields, from their values on a grid or at scattered points."""
+"""Inner products of fields, computed from their values on a grid or at scattered points."""
 
 from __future__ import annotations
 

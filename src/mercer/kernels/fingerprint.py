@@ -16,14 +16,14 @@ from ._bags import Bags, count_matrices, inner_products, sqnorms
 from .base import Kernel
 from .histograms import Tanimoto
 
-KINDS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
+FINGERPRINTS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
 SIMILARITIES = ("tanimoto", "linear")
 """The values of `kind` and of `similarity`."""
 
 
 @parameters
 class Fingerprint(Kernel):
-    r"""The similarity of molecules, given as SMILES strings, by their substructures.
+    r"""Similarity of molecules, given as SMILES strings, by the substructures that they share.
 
     With :math:`a_f` the count of substructure :math:`f` in molecule :math:`a` (0 or 1 without
     `counts`), :math:`k(a, b) = \sum_f \min(a_f, b_f) / \sum_f \max(a_f, b_f)`, the min-max kernel
@@ -71,7 +71,7 @@ class Fingerprint(Kernel):
         bounded(self.radius, "radius", 0, limits.steps)
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Return items after a check that rdkit can read these SMILES strings."""
+        """Return the items after checking that rdkit can read them as SMILES strings."""
         self._check_parameters()
         items = self.space.check(A, name)
         for i, smiles in enumerate(items):
@@ -85,7 +85,7 @@ class Fingerprint(Kernel):
         return items
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the Tanimoto similarity or inner product of substructure counts for all pairs."""
+        """Return the Tanimoto similarity, or inner product, of the substructures of all pairs."""
         if self.similarity == "linear":
             return inner_products(self._bags(A), self._bags(B))
         same = B is A
@@ -101,13 +101,13 @@ class Fingerprint(Kernel):
         return Bags.of(self._features(smiles) for smiles in A)
 
     def _features(self, smiles: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the hashes of the substructures of a molecule, and their counts."""
+        """Return hashes of the substructures of a molecule, and the count of each."""
         return substructures(smiles, self.kind, self.radius, self.size, self.counts)
 
     def _check_parameters(self) -> None:
-        """Raise an error for an unknown kind or similarity, or a number that is too small."""
+        """Raise an error if `kind` or `similarity` is unknown, or `radius` or `size` too small."""
         for value, name, known in (
-            (self.kind, "kind", KINDS),
+            (self.kind, "kind", FINGERPRINTS),
             (self.similarity, "similarity", SIMILARITIES),
         ):
             if value not in known:
@@ -121,7 +121,7 @@ class Fingerprint(Kernel):
 def substructures(
     smiles: str, kind: str, radius: int, size: int | None, counts: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return hashes of the substructures of a molecule, and their counts.
+    """Return hashes of the substructures of a molecule, and the count of each.
 
     The arguments after `smiles` are those of `Fingerprint`.
     """
@@ -142,7 +142,7 @@ def substructures(
 
 @lru_cache(maxsize=64)
 def _generator(kind: str, radius: int) -> Any:
-    """Return the rdkit fingerprint generator of a kind of substructure and a radius."""
+    """Return the rdkit fingerprint generator for a kind of substructure and a radius."""
     from rdkit.Chem import rdFingerprintGenerator as make
 
     if kind == "functions":
@@ -158,11 +158,11 @@ def _generator(kind: str, radius: int) -> Any:
 
 
 class Unparsable(ValueError):
-    """Error for a string that does not describe a molecule."""
+    """Error for a string that rdkit cannot read as a molecule."""
 
 
 def molecule(smiles: str) -> Any:
-    """Return the rdkit molecule of a SMILES string; raise `Unparsable` if there is none."""
+    """Return the rdkit molecule of a SMILES string; raise `Unparsable` if rdkit cannot read it."""
     require("rdkit", "molecules")
     from rdkit import Chem, rdBase
 
@@ -206,7 +206,7 @@ def molecule_graph(smiles: str) -> Any:
 
 
 def _implied_hydrogens(mol: Any) -> list[int]:
-    """Return the number of hydrogens that the bonds of each atom imply."""
+    """Return for each atom the number of hydrogens that its bonds imply."""
     from rdkit import Chem
 
     plain = Chem.RWMol(mol)

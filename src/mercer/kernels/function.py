@@ -1,4 +1,4 @@
-"""Kernels given by a function, or by their values."""
+"""Kernels given as a Python function or as a Gram matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import Kernel, as_float
 
 
 class Function(Kernel):
-    """A kernel given as a plain function.
+    """A kernel given as a Python function of two batches or of two items.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Function(Kernel):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the function for all pairs, after a check that they are finite."""
+        """Return the values of the function for all pairs, after checking that they are finite."""
         if self.of_items:
             return _require_finite(np.array([[float(self.function(a, b)) for b in B] for a in A]))
         K = as_float(self.function(A, B))
@@ -61,14 +61,14 @@ class Function(Kernel):
 
 
 def _require_finite(K: Array) -> Array:
-    """Return kernel values after a check that all of them are finite."""
+    """Return kernel values; raise an error unless all of them are finite."""
     if not bool(namespace(K).all(namespace(K).isfinite(K))):
         raise ValueError("a kernel function returned NaN or infinity: every value must be finite.")
     return K
 
 
 class Precomputed(Kernel):
-    """A kernel given by its values.
+    """A kernel given as a Gram matrix; items are row indices, or rows of kernel values.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Precomputed(Kernel):
         self.gram = gram
 
     def __sklearn_clone__(self) -> Precomputed:
-        """Return an unfitted copy that shares the Gram matrix, which is read and never written."""
+        """Return an unfitted copy that shares the Gram matrix, which is never changed."""
         return self if self.frozen_ else type(self)(self.gram)
 
     # Items are indices into the Gram matrix, or rows of kernel values.
@@ -105,7 +105,7 @@ class Precomputed(Kernel):
         return self
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return entries of the given Gram matrix, or the given rows of kernel values."""
+        """Return entries of the given Gram matrix; if none was given, the rows A themselves."""
         if not self.pairwise:
             return take(take(self._float_gram(), A).T, B).T
         if A.shape[1] != count(B):

@@ -1,4 +1,4 @@
-"""Derivatives of kernels with respect to their continuous parameters, and copies at other values.
+"""Derivatives of kernels with respect to their parameters, and copies with other parameters.
 
 Every parameter here is a positive number, or an array of them, and is learnt as its logarithm.
 """
@@ -18,13 +18,13 @@ Values = dict[str, Any]
 """Numbers, or arrays of them, by the names that `set_params` takes."""
 OfPairs = Callable[[Items, Items, Array], Values]
 OfItems = Callable[[Items, Array], Values]
-TINY = 1e-30
+COMPLEX_STEP = 1e-30
 """The imaginary step of a complex-step derivative, in which no digits cancel."""
 
 
 @dataclass(frozen=True)
 class ParameterGradient:
-    """Derivatives with respect to the continuous parameters of a kernel.
+    """Derivatives of a kernel k with respect to its continuous parameters θ.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ParameterGradient:
         diag: Callable[[Items], Values],
         most: Mapping[str, float] | None = None,
     ) -> ParameterGradient:
-        """Return the gradient, given functions for ∂k(A, B)/∂θ and ∂k(a, a)/∂θ of scalars θ.
+        """Return the gradient, given functions for ∂k(A, B)/∂θ and ∂k(a, a)/∂θ of numbers θ.
 
         gram(A, B) returns a matrix and diag(A) a vector for each parameter name; `values` are the
         parameters and `most` their upper bounds.
@@ -65,7 +65,7 @@ class ParameterGradient:
         )
 
     def under(self, part: str) -> ParameterGradient:
-        """Return the gradient with the prefix `part__` before each parameter name."""
+        """Return the same gradient with the prefix `part__` before each parameter name."""
         return ParameterGradient(
             prefix_names(part, self.values),
             lambda A, B, C: prefix_names(part, self.vjp(A, B, C)),
@@ -74,7 +74,7 @@ class ParameterGradient:
         )
 
     def on(self, form: Callable[[Items], Items]) -> ParameterGradient:
-        """Return the gradient of the kernel k(form(a), form(b))."""
+        """Return the gradient of the kernel k(form(a), form(b)), given this gradient of k."""
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left = form(A)
@@ -83,7 +83,7 @@ class ParameterGradient:
         return self.through(vjp, lambda A, c: self.diag_vjp(form(A), c))
 
     def plus(self, other: ParameterGradient) -> ParameterGradient:
-        """Return the sum of two gradients; a parameter of only one of them is kept."""
+        """Return the sum of two gradients; a parameter that only one of them has is kept."""
         return ParameterGradient(
             self.values | other.values,
             lambda A, B, C: added(self.vjp(A, B, C), other.vjp(A, B, C)),
@@ -92,12 +92,12 @@ class ParameterGradient:
         )
 
     def through(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
-        """Return a gradient in the same parameters that is computed by the given functions."""
+        """Return a gradient with the same parameters that consists of the given functions."""
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
 
 
 def prefix_names(part: str, values: Mapping[str, Any]) -> Values:
-    """Return the values with the prefix `part__` before each name."""
+    """Return a copy of `values` with the prefix `part__` before each name."""
     return {f"{part}__{name}": value for name, value in values.items()}
 
 
@@ -107,7 +107,7 @@ def total(A: Array) -> float:
 
 
 def added(left: Values, right: Values, scale: float = 1.0) -> Values:
-    """Return left + scale · right, name by name; a missing name counts as zero."""
+    """Return left + scale · right for values by name; a missing name counts as zero."""
     out = dict(left)
     for name, value in right.items():
         out[name] = out[name] + scale * value if name in out else scale * value
@@ -115,18 +115,18 @@ def added(left: Values, right: Values, scale: float = 1.0) -> Values:
 
 
 def by_complex_step(function: Callable[[complex], Array], at: float) -> Array:
-    """Return the derivative of an analytic function at a point, by a complex step."""
-    return function(complex(at, TINY)).imag / TINY
+    """Return the derivative of an analytic function at the point `at`, by a complex step."""
+    return function(complex(at, COMPLEX_STEP)).imag / COMPLEX_STEP
 
 
 def parameter_derivative(function: Callable[[Any], Array], kernel: Any, name: str) -> Array:
-    """Return the derivative of function(kernel) with respect to the kernel's parameter `name`."""
+    """Return the derivative of function(kernel) with respect to its parameter `name`."""
     at = float(kernel.get_params(deep=False)[name])
     return by_complex_step(lambda x: function(with_parameters(kernel, {name: x})), at)
 
 
 def analytic_gradient(kernel: Any, *names: str, most: Mapping[str, float] | None = None) -> Any:
-    """Return the `ParameterGradient` of a kernel whose values are analytic in the named parameters.
+    """Return the gradient of a kernel whose values are analytic in the named parameters.
 
     Its `_gram` and `_diag` are called on copies that have one complex parameter.
     """
@@ -178,7 +178,7 @@ def with_parameters(kernel: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _set_parameter(part: Any, path: list[str], value: Any) -> None:
-    """Set a nested parameter of a kernel; `path` is its name, split at the double underscores."""
+    """Set a nested parameter of a kernel; `path` holds the parts of its name between "__"."""
     if len(path) == 1:
         setattr(part, path[0], value)
         return

@@ -1,4 +1,4 @@
-"""Kernels on labelled graphs, as inner products of counts of hashed features."""
+"""Kernels on labelled graphs: inner products of counts of hashed features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import Kernel
 
 
 class GraphKernel(Kernel):
-    """Base class of kernels Σ_f a_f b_f, where a_f is the number of features f in graph a.
+    """Base class of kernels Σ_f a_f b_f, where a_f is how often graph a has the feature f.
 
     A subclass implements `union_bags`: the hashed features of a batch of graphs.
     """
@@ -23,7 +23,7 @@ class GraphKernel(Kernel):
     edge_label: str | None
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that this kernel can read the labels of graphs; return `CheckedGraph` objects."""
+        """Check graphs and their labels; return `CheckedGraph` objects."""
         return checked_graphs(A, name, self.node_label, self.edge_label)
 
     space = Graphs()
@@ -38,7 +38,7 @@ class GraphKernel(Kernel):
         return sqnorms(self._bags(A))
 
     def _union(self, A: Items) -> GraphUnion:
-        """Return a batch of graphs as a `GraphUnion`."""
+        """Return a batch of graphs as a `GraphUnion`, their disjoint union as arrays."""
         return GraphUnion([graph.flat_graph(self.node_label, self.edge_label) for graph in A])
 
     def _bags(self, A: Items) -> Bags:
@@ -46,7 +46,7 @@ class GraphKernel(Kernel):
         return self.union_bags(self._union(A))
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return the feature counts of each graph of a `GraphUnion`."""
+        """Return the feature counts of each graph, given their disjoint union."""
         raise NotImplementedError
 
 
@@ -94,7 +94,7 @@ class WeisfeilerLehman(GraphKernel):
     edge_label: str | None = "label"
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that this kernel can read the labels of graphs; return `CheckedGraph` objects."""
+        """Check graphs and their labels; return `CheckedGraph` objects."""
         integer(self.iterations, "iterations", 0)
         return super().check(A, name)
 
@@ -103,7 +103,7 @@ class WeisfeilerLehman(GraphKernel):
         bounded(self.iterations, "iterations", 0, limits.steps)
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return the counts of the node labels of each graph in all rounds of relabelling."""
+        """Return the counts of node labels of each graph over all rounds of relabelling."""
         label, rounds = union.label, []
         for h in range(self.iterations + 1):
             rounds.append(mix_bits(label, seed=h))  # equal labels of different rounds do not match
@@ -113,7 +113,7 @@ class WeisfeilerLehman(GraphKernel):
 
     @staticmethod
     def _relabelled(union: GraphUnion, label: np.ndarray) -> np.ndarray:
-        """Return a hash of each node's label and the labels of its neighbours and edges."""
+        """Return new node labels: hashes of each label and of those of neighbours and edges."""
         arriving = mix_bits(label[union.target] ^ mix_bits(union.edge, seed=1), seed=2)
         total = np.zeros_like(label)
         with np.errstate(over="ignore"):
@@ -158,7 +158,7 @@ class ShortestPath(GraphKernel):
         self.edge_label = edge_label
 
     def union_bags(self, union: GraphUnion) -> Bags:
-        """Return the counts of (start label, shortest paths, end label) of node pairs, by graph."""
+        """Return how often each graph has node pairs of given labels and shortest paths."""
         from ._paths import path_features
 
         u = union

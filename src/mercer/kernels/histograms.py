@@ -14,19 +14,19 @@ from .capabilities import Features
 
 
 class HistogramKernel(VectorKernel):
-    """A kernel on vectors of counts or probabilities, none of them negative."""
+    """Base class of kernels on vectors without negative entries: counts or probabilities."""
 
     def check(self, A: Items, name: str = "X") -> Array:
         """Check that items are finite vectors with entries ≥ 0; return float64 rows."""
         return _require_nonnegative(super().check(A, name), name, type(self).__name__)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Array:
-        """Check that outputs have entries ≥ 0, and return them in their own shape."""
+        """Check that outputs have entries ≥ 0; return them without a change of shape."""
         return _require_nonnegative(super().as_outputs(Y, name), name, type(self).__name__)
 
 
 class Hellinger(HistogramKernel):
-    r"""Bhattacharyya's coefficient, :math:`k(a, b) = \sum_j \sqrt{a_j b_j}`.
+    r"""Hellinger kernel (Bhattacharyya's coefficient), :math:`k(a, b) = \sum_j \sqrt{a_j b_j}`.
 
     The distance in its feature space is Hellinger's. The features are the roots
     :math:`\sqrt{a_j}`; probability vectors have length one.
@@ -40,14 +40,14 @@ class Hellinger(HistogramKernel):
 
     @property
     def features(self) -> Features:
-        """Square roots of the entries; the inverse sets negative ones to zero."""
+        """The square roots of the entries; the inverse is the square, 0 for negative features."""
         return Features(
             self._roots,
             inverse=lambda F: namespace(F).where(F > 0, F, namespace(F).zeros_like(F)) ** 2,
         )
 
     def _roots(self, A: Items) -> Array:
-        """Return the square roots of the entries of checked items."""
+        """Check items and return the square roots of their entries."""
         A = self.check(A, "A")
         return namespace(A).sqrt(A)
 
@@ -68,18 +68,18 @@ class ChiSquare(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return Σ_j 2 a_j b_j / (a_j + b_j) for all pairs."""
+        """Return Σ_j 2 a_j b_j / (a_j + b_j) for all rows a of A and b of B."""
         from ._bag_loops import add_sums_of_harmonic_means
 
         return _pairwise_sums(add_sums_of_harmonic_means, A, B)
 
     def _diag(self, A: Array) -> Array:
-        """Return k(a, a), the sum of each histogram."""
+        """Return k(a, a), the sum of the entries of each histogram."""
         return _row_sums(A)
 
 
 class Intersection(HistogramKernel):
-    r"""Intersection of histograms, :math:`k(a, b) = \sum_j \min(a_j, b_j)`.
+    r"""Histogram intersection kernel, :math:`k(a, b) = \sum_j \min(a_j, b_j)`.
 
     Examples
     --------
@@ -91,11 +91,11 @@ class Intersection(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return Σ_j min(a_j, b_j) for all pairs."""
+        """Return Σ_j min(a_j, b_j) for all rows a of A and b of B."""
         return _minima(A, B)
 
     def _diag(self, A: Array) -> Array:
-        """Return k(a, a), the sum of each histogram."""
+        """Return k(a, a), the sum of the entries of each histogram."""
         return _row_sums(A)
 
 
@@ -105,7 +105,7 @@ def _row_sums(A: Array) -> Array:
 
 
 def _require_nonnegative(A: Array, name: str, owner: str) -> Array:
-    """Return A; raise an error with `name` and `owner` in its message if an entry is negative."""
+    """Return A; raise an error that names `name` and `owner` if an entry is negative."""
     values = A.data if issparse(A) else A
     if bool(namespace(values).any(values < 0)):
         rows = (A < 0).nonzero()[0] if issparse(A) else np.nonzero(host(A) < 0)[0]
@@ -117,7 +117,7 @@ def _require_nonnegative(A: Array, name: str, owner: str) -> Array:
 
 
 class Tanimoto(HistogramKernel):
-    r"""Tanimoto's similarity of vectors without negative entries.
+    r"""Tanimoto similarity (min-max kernel) of vectors without negative entries.
 
     :math:`k(a, b) = \sum_j \min(a_j, b_j) / \sum_j \max(a_j, b_j)`. On indicators of sets this is
     Jaccard's similarity, on counts the min-max kernel. Two empty sets have similarity one.
@@ -132,7 +132,7 @@ class Tanimoto(HistogramKernel):
     accepts_sparse = True
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j) for all pairs; 1 for two empty ones."""
+        """Return Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j) for all pairs; 1 for two zero vectors."""
         least = dense(A @ B.T) if _is_binary(A) and _is_binary(B) else _minima(A, B)
         total = A.sum(axis=1)[:, None] + B.sum(axis=1)[None, :]
         largest = total - least
@@ -160,6 +160,6 @@ def _minima(A: Array, B: Array) -> Array:
 
 
 def _pairwise_sums(loop: Any, A: Array, B: Array) -> Array:
-    """Return the (n, m) sums of a loop of `_bag_loops` over the entries that both rows share."""
+    """Return the matrix that `loop`, of `_bag_loops`, computes for all rows of A and B."""
     sums = sum_over_shared_features(loop, host(A), host(B))
     return like(sums, A) if is_foreign(A) else sums

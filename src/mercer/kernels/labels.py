@@ -18,7 +18,7 @@ from .wrapper import Wrapper
 
 
 class Labels(Wrapper):
-    """A kernel on sets of labels: k(indicator of a, indicator of b).
+    """A kernel on sets of labels: the inner kernel of their 0/1 indicator vectors.
 
     Items are rows of an indicator matrix (a numpy array or a scipy sparse matrix of zeros and
     ones), or collections of labels of any hashable kind: ``[["sea", "sun"], [], ["sun"]]``. Sets
@@ -55,7 +55,7 @@ class Labels(Wrapper):
         self.classes = classes
 
     def _unfitted_inner(self) -> Kernel:
-        """Return the kernel on indicators, not fitted; the default is `Linear`."""
+        """Return the unfitted kernel on indicators; the default is `Linear`."""
         return Linear() if self.kernel is None else as_kernel(self.kernel)
 
     def fit(self, A: Items) -> Labels:
@@ -80,7 +80,7 @@ class Labels(Wrapper):
         return self.space.check(Y, name)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Return indicator rows if the labels are known from a fit, else the sets as given."""
+        """Check label sets; return indicator rows if the labels are known from a fit."""
         A = self.space.check(A, name)
         return self._indicators(A, name) if "columns_" in vars(self) else A
 
@@ -96,7 +96,7 @@ class Labels(Wrapper):
         return self.inner.check(A if self.inner.accepts_sparse else dense(A), name)
 
     def _encoded(self, sets: np.ndarray, name: str) -> csr_array:
-        """Return label sets as a sparse indicator matrix, one column per label of the fit."""
+        """Return label sets as a sparse indicator matrix, one column per label known from fit."""
         rows = [sorted({self._column(v, i, name) for v in s}) for i, s in enumerate(sets)]
         ends = np.cumsum([0, *map(len, rows)])
         columns = np.fromiter(chain.from_iterable(rows), int, ends[-1])
@@ -104,7 +104,7 @@ class Labels(Wrapper):
         return compressed_rows(np.ones(len(columns)), columns, ends, shape)
 
     def _column(self, label: Hashable, index: int, name: str) -> int:
-        """Return the column of a label of item `index`; raise an error if it is unknown."""
+        """Return the column of a label; raise an error, naming item `index`, if it is unknown."""
         column = self.columns_.get(label)
         if column is None:
             known = ", ".join(repr(v) for v in list(self.columns_)[:5])
@@ -116,7 +116,7 @@ class Labels(Wrapper):
         return column
 
     def decoded(self, indicators: np.ndarray, like: Items) -> Items:
-        """Return indicator rows as label sets in the form of the items `like`."""
+        """Return indicator rows as label sets in the container of the items `like`."""
         if issparse(like):
             return csr_array(indicators.astype(like.dtype))
         if not (isinstance(like, np.ndarray) and like.dtype == object):
@@ -128,7 +128,7 @@ class Labels(Wrapper):
         return object_array([form(labels) for labels in sets])
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return the values of the inner kernel on indicators."""
+        """Return the Gram matrix of the inner kernel on indicators."""
         return self.inner._gram(A, B)
 
     def _diag(self, A: Array) -> Array:
@@ -145,7 +145,10 @@ class Labels(Wrapper):
 
 
 def _distinct_labels(A: Items) -> Iterable:
-    """Return the distinct labels of a batch, sorted if possible; the columns of indicator rows."""
+    """Return the distinct labels of a batch, sorted if possible.
+
+    They are column numbers for indicator rows.
+    """
     if not (isinstance(A, np.ndarray) and A.dtype == object):
         return range(A.shape[1])
     labels = dict.fromkeys(label for item in A for label in item)
@@ -156,7 +159,7 @@ def _distinct_labels(A: Items) -> Iterable:
 
 
 class Delta(Kernel):
-    """Kernel on classes: k(a, b) = 1 where a and b are the same class, else 0.
+    """Kernel on classes, k(a, b) = 1 if a and b are the same class, else 0.
 
     As an output kernel it gives a classifier: g(x) estimates the probability of every class, and
     the best candidate is the most probable class.
@@ -191,7 +194,7 @@ class Delta(Kernel):
     depends_on_data = False
 
     def fit(self, A: Items) -> Delta:
-        """Store the distinct classes of the items."""
+        """Store the distinct classes of the items, or the given ones."""
         A = self.check(A if self.classes is None else self.classes, "classes")
         self.classes_ = A[np.sort(self.space.unique(A)[0])]
         return self
@@ -211,11 +214,11 @@ class Delta(Kernel):
 
     @property
     def features(self) -> Features:
-        """One-hot vectors over the classes of the fit; zero vectors for other classes."""
+        """One-hot vectors over the classes known from fit; zero vectors for other classes."""
         return Features(lambda A: self._one_hot(A).toarray(), self._one_hot)
 
     def _one_hot(self, A: Items) -> csr_array:
-        """Return one-hot rows over the classes of the fit as a sparse matrix."""
+        """Return one-hot rows over the classes known from fit, as a sparse matrix."""
         if "classes_" not in self.__dict__:
             raise ValueError(f"the classes of {self} are not known yet: call fit(A) first.")
         column = {key: j for j, key in enumerate(self.space.keys(self.classes_))}

@@ -24,7 +24,7 @@ from .wrapper import Wrapper
 
 @parameters
 class LaplacianRegularized(Wrapper):
-    r"""Kernel of functions that are smooth along a graph of all inputs, labelled or not.
+    r"""Kernel whose functions are smooth along a graph of all inputs, labelled or not.
 
     .. math:: \tilde k(a, b) = k(a, b) - k_a^\top (I + \gamma L K)^{-1} \gamma L k_b.
 
@@ -92,7 +92,7 @@ class LaplacianRegularized(Wrapper):
         return f"LaplacianRegularized({self.kernel}, gamma={self.gamma:g})"
 
     def with_unlabelled(self, unlabelled: Items) -> LaplacianRegularized:
-        """Return a copy that uses these unlabelled inputs too when it is fitted."""
+        """Return an unfitted copy that also uses these unlabelled inputs in its fit."""
         copy = clone(self)
         copy.unlabelled = unlabelled
         return copy
@@ -100,7 +100,7 @@ class LaplacianRegularized(Wrapper):
     depends_on_data = True
 
     def fit(self, A: Items) -> LaplacianRegularized:
-        """Fit the inner kernel on all known inputs, and build their neighbour graph."""
+        """Fit the inner kernel on all inputs, labelled or not, and build their neighbour graph."""
         non_negative(self.gamma, "gamma")
         inner = clone(as_kernel(self.kernel))
         if inner.pairwise:
@@ -124,9 +124,9 @@ class LaplacianRegularized(Wrapper):
         return self
 
     def _correction(self) -> Array:
-        """Return B = (I + γLK)⁻¹ γL; the kernel is k(a, b) - k(a, known) B k(known, b).
+        """Return B of the kernel k(a, b) - k(a, Z) B k(Z, b), with Z all inputs of the fit.
 
-        K is the Gram matrix of the known inputs, and L the Laplacian of their neighbour graph.
+        It is (I + γLK)⁻¹ γL with K the Gram matrix of Z and L the Laplacian of its neighbour graph.
 
         It is symmetric, because it equals γL^{1/2}(I + γL^{1/2}KL^{1/2})⁻¹L^{1/2}.
         """
@@ -158,7 +158,7 @@ class LaplacianRegularized(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        r"""Derivatives in gamma and in the inner kernel, with the graph held fixed.
+        r"""Derivatives with respect to gamma and the inner parameters, for a fixed graph.
 
         With :math:`T = (I + \gamma L K)^{-1} \gamma L` they are :math:`dT = -T\, dK\, T` and
         :math:`\partial T / \partial \gamma = (I - TK) L (I - KT)`.
@@ -192,14 +192,14 @@ class LaplacianRegularized(Wrapper):
         return own.plus(inner).through(vjp, diag_vjp)
 
     def _fitted_correction(self) -> Array | None:
-        """Return the fitted correction matrix B, or None if gamma is zero."""
+        """Return the matrix that `_correction` computed at fit, or None if gamma is zero."""
         if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized is not fitted: fit it first.")
         return self.correction_
 
 
 def laplacian(K: np.ndarray, neighbors: int) -> np.ndarray:
-    """Return the normalised Laplacian of the nearest-neighbour graph of a Gram matrix K.
+    """Return the normalised Laplacian of the nearest-neighbour graph of items with Gram matrix K.
 
     It is I - D^{-1/2} W D^{-1/2}, with W the weights of the graph and D its degrees.
 

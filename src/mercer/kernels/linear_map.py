@@ -1,4 +1,4 @@
-"""Kernels after a linear map of the items: inner products on a grid, and blurred images."""
+"""Kernels k(R a, R b) after a linear map R: inner products on a grid, and blurred images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .capabilities import Features, Fourier, ItemGradient
 
 @dataclass(frozen=True)
 class LinearMap:
-    """The linear map f ↦ R f, applied to the rows of an array.
+    """The linear map f ↦ R f with a matrix R, applied to the rows of an array.
 
     Attributes
     ----------
@@ -25,17 +25,17 @@ class LinearMap:
     matrix: np.ndarray
 
     def __call__(self, A: Array) -> Array:
-        """Return R a for every row."""
+        """Return R a for each row a of A."""
         R = like(self.matrix, A)
         return A * R if R.ndim == 1 else A @ R.T
 
     def adjoint(self, F: Array) -> Array:
-        """Return Rᵀ f for every row f of F."""
+        """Return Rᵀ f for each row f of F."""
         R = like(self.matrix, F)
         return F * R if R.ndim == 1 else F @ R
 
     def inverse(self, F: Array) -> Array:
-        """Return R⁻¹ f for each row f of F, for a diagonal or upper triangular R; 0 / 0 is 0."""
+        """Return R⁻¹ f for each row f of F; R is diagonal or upper triangular, and 0 / 0 is 0."""
         R = self.matrix
         if R.ndim == 1:
             return F / like(np.where(R > 0, R, 1.0), F)
@@ -43,14 +43,14 @@ class LinearMap:
         return like(solved, F) if is_foreign(F) else solved
 
     def gradient(self, inner: ItemGradient) -> ItemGradient:
-        """Return the item gradient of the kernel k(R a, R b), given that of k."""
+        """Return the item gradient of the kernel k(R a, R b), given that of k, `inner`."""
         return ItemGradient(
             lambda A, B, C: self.adjoint(inner.vjp(self(A), self(B), C)),
             lambda A, c: self.adjoint(inner.diag_vjp(self(A), c)),
         )
 
     def fourier(self, inner: Fourier) -> Fourier:
-        """Return the spectral measure of the kernel k(R a, R b), given that of k.
+        """Return the spectral measure of the kernel k(R a, R b), given that of k, `inner`.
 
         Its frequencies are Rᵀω, because ⟨ω, R(a - b)⟩ = ⟨Rᵀω, a - b⟩.
         """
@@ -58,7 +58,7 @@ class LinearMap:
 
 
 class InnerProduct(VectorKernel):
-    """Base class of kernels k(f, g) = ⟨R f, R g⟩ on arrays of one shape, with features R f."""
+    """Base class of kernels k(f, g) = ⟨R f, R g⟩ on arrays of one shape, with a matrix R."""
 
     shape_ = tuple[int, ...]()
     root_: np.ndarray | None = None
@@ -67,17 +67,17 @@ class InnerProduct(VectorKernel):
     """Whether R has an inverse."""
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the matrix R for items of a shape, or its diagonal if R is diagonal."""
+        """Return the matrix R of ⟨R f, R g⟩ for items of a shape, or its diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> InnerProduct:
-        """Store the shape of the items, which `features.inverse` restores, and the map R."""
+        """Store the shape of the items, which `features.inverse` restores, and the matrix R."""
         self.shape_ = _shape(self.check(A, "A"))
         self.root_ = self._root(self.shape_)
         return self
 
     def _map(self, shape: tuple[int, ...]) -> LinearMap:
-        """Return the linear map R for items of a shape; the fitted one if there is one."""
+        """Return the linear map f ↦ R f for items of a shape; the fitted map if there is one."""
         return LinearMap(self._root(shape) if self.root_ is None else self.root_)
 
     @property

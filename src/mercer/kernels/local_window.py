@@ -13,7 +13,7 @@ from .decaying import Decaying
 
 
 class LocalWindow(Decaying):
-    r"""The similarity of two positions of sequences by the symbols around them.
+    r"""Similarity of two positions in sequences by the symbols around them.
 
     .. math::
 
@@ -50,11 +50,11 @@ class LocalWindow(Decaying):
         self.decay = decay
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if the radius in a file gives too many windows, about its square."""
+        """Raise `DamagedModel` if the radius gives more windows than the limits allow."""
         bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first and last offset of each window, (windows, 2), and its weight."""
+        """Return the (first, last) offset of each window, and the root of its weight."""
         r = integer(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)
@@ -76,7 +76,7 @@ class LocalWindow(Decaying):
         return keys
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check that items are pairs of a sequence and a position in it."""
+        """Check that items are pairs (sequence, position), and return them in an object array."""
         if isinstance(A, str) or not hasattr(A, "__len__"):
             raise TypeError(f"{name} must be a batch of (sequence, position), got {A!r:.60}.")
         items = object_array([_pair(item, i, name) for i, item in enumerate(A)])
@@ -97,12 +97,12 @@ class LocalWindow(Decaying):
         return (F[: len(A)] @ F[len(A) :].T).toarray()
 
     def _diag(self, A: Items) -> np.ndarray:
-        """Return the sum of the weights of all windows."""
+        """Return k(a, a), the sum of the weights of all windows."""
         return np.full(len(A), (self.windows()[1] ** 2).sum())
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
-    """Return item i as (sequence, position), after a check; `name` is for the error message."""
+    """Return item i as (sequence, position), after a check that names it in error messages."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

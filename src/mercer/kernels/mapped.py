@@ -1,4 +1,4 @@
-"""Kernels after a function, a transformer, or a column of a table."""
+"""Kernels on transformed items: by a function, a transformer, or a column of a table."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ TRANSFORMERS = {
 
 
 class OnTransformed(Wrapper):
-    """Base class of kernels on transformed items; items are checked before the transformation."""
+    """Base class of kernels on transformed items; checks apply before the transformation."""
 
     def _apply(self, A: Items) -> Items:
-        """Transform checked items."""
+        """Return the transformed items, given checked ones."""
         raise NotImplementedError
 
     def _inverse(self) -> Callable[[Items], Items] | None:
-        """Return the inverse of the transformation, or None if there is none."""
+        """Return the inverse of the transformation as a function, or None if it has none."""
         return None
 
     def _message_name(self) -> str:
-        """Return the name of the transformed items in error messages."""
+        """Return what error messages call the transformed items."""
         return f"what {type(self).__name__} made of the items"
 
     accepts_sparse = False
@@ -61,7 +61,7 @@ class OnTransformed(Wrapper):
         return super().fit(self._apply(self.check(A, "A")))
 
     def _transformed(self, A: Items) -> Items:
-        """Return checked items after the transformation and a check by the inner kernel."""
+        """Return the transformed items after a check by the inner kernel."""
         made = self._apply(A)
         if count(made) != count(A):
             raise ValueError(
@@ -71,7 +71,7 @@ class OnTransformed(Wrapper):
         return self.inner.check(made, self._message_name())
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the inner kernel on transformed items."""
+        """Return the matrix of the inner kernel on transformed items."""
         left = self._transformed(A)
         return self.inner._gram(left, left if A is B else self._transformed(B))
 
@@ -81,12 +81,12 @@ class OnTransformed(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the inner kernel, on transformed items, in its parameters."""
+        """Derivatives with respect to the parameters of the inner kernel."""
         return self.inner.parameter_gradient.under("kernel").on(self._transformed)
 
     @property
     def features(self) -> Features | None:
-        """Features of the transformed items; invertible if both steps are."""
+        """Inner features of the transformed items; invertible if both maps are."""
         inner = self.inner.features
         return inner and inner.before(
             lambda A: self._transformed(self.check(A, "A")), self._inverse()
@@ -94,7 +94,7 @@ class OnTransformed(Wrapper):
 
 
 class Mapped(OnTransformed, Reducible):
-    """k(f(a), f(b)): a kernel after a function, or after a transformer of scikit-learn.
+    """Kernel k(f(a), f(b)) on transformed items; f is a function, transformer or network.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Mapped(OnTransformed, Reducible):
 
     @property
     def function(self) -> Any:
-        """The function or transformer; a transformer from a file is rebuilt when it is used."""
+        """The function or transformer; one from a file is rebuilt when it is first used."""
         return _rebuilt(self.__dict__["function"])
 
     @function.setter
@@ -152,7 +152,7 @@ class Mapped(OnTransformed, Reducible):
 
     @property
     def space(self) -> Space:
-        """The space of the items before the function."""
+        """The space of the items before the function is applied."""
         return self.__dict__.get("space") or Opaque()
 
     @space.setter
@@ -165,7 +165,7 @@ class Mapped(OnTransformed, Reducible):
         return _is_unfitted(self.function) or self._unfitted_inner().depends_on_data
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the transformer if it is not fitted, and the kernel on transformed items."""
+        """Fit the transformer if it is not fitted, and the inner kernel on transformed items."""
         if _is_unfitted(self.function):
             self.function_ = _without_side_effects(clone(self.function)).fit(self.check(A, "A"))
         return super().fit(A)
@@ -186,13 +186,13 @@ class Mapped(OnTransformed, Reducible):
         return function.transform(A) if hasattr(function, "transform") else function(A)
 
     def _inverse(self) -> Callable[[Items], Items] | None:
-        """Return the given inverse, or that of the transformer; None if there is none."""
+        """Return the given inverse of the function or the transformer's; None if there is none."""
         if self.inverse is True:
             return self._function.inverse_transform
         return self.inverse or None
 
     def without_training_data(self) -> Any:
-        """Return a copy whose transformer is stored as parameters and arrays, for files."""
+        """Return a copy with the transformer as an `ArrayTransformer`, for files."""
         bare = super().without_training_data()
         for name in {"function", "function_"} & vars(bare).keys():
             bare.__dict__[name] = _as_array_transformer(bare.__dict__[name])
@@ -201,13 +201,13 @@ class Mapped(OnTransformed, Reducible):
 
 
 class ArrayTransformer:
-    """A scikit-learn transformer stored as class name and state, and rebuilt when it is used."""
+    """A scikit-learn transformer stored as class name and attributes, and rebuilt when used."""
 
     def __init__(self, name: str, state: dict[str, Any]):
         self.name, self.state = name, state
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error for parameters whose transformation takes too much time or memory."""
+        """Raise `DamagedModel` for an unknown transformer or parameters that are too large."""
         must(_module_of(self.name), f"{self.name!r:.40} is not a transformer that a file may hold")
         must(isinstance(self.state, dict), "state must be a dictionary")
         for name in {"max_iter", "sample_steps"} & self.state.keys():
@@ -228,17 +228,17 @@ class ArrayTransformer:
 
 
 def _module_of(name: str) -> str | None:
-    """Return the module of a scikit-learn class that files may contain, or None for other names."""
+    """Return the module of a scikit-learn class in `TRANSFORMERS`, or None for other names."""
     return next((module for module, names in TRANSFORMERS.items() if name in names), None)
 
 
 def _rebuilt(function: Any) -> Any:
-    """Return the transformer that an `ArrayTransformer` describes; other objects are unchanged."""
+    """Return the transformer of an `ArrayTransformer`; other objects are returned unchanged."""
     return function.transformer if isinstance(function, ArrayTransformer) else function
 
 
 def _as_array_transformer(function: Any) -> Any:
-    """Return a scikit-learn transformer as an `ArrayTransformer`; other objects are unchanged."""
+    """Return an `ArrayTransformer` of a scikit-learn transformer; other objects unchanged."""
     name = type(function).__name__
     if not f"{type(function).__module__}.".startswith(f"{_module_of(name)}."):
         return function
@@ -249,7 +249,7 @@ def _as_array_transformer(function: Any) -> Any:
 
 
 def _without_side_effects(function: Any) -> Any:
-    """Return a transformer that does not modify its inputs: a copy=True copy where needed."""
+    """Return a transformer with copy=True, which leaves its inputs unchanged."""
     if not isinstance(function, BaseEstimator) or function.get_params().get("copy", True):
         return function
     changed = copy.copy(function)
@@ -268,7 +268,7 @@ def _is_unfitted(function: Any) -> bool:
 
 
 class On(OnTransformed):
-    """A kernel on one column of a table: sums and products of such kernels compare rows.
+    """A kernel on one column of a table; sums and products of such kernels compare rows.
 
     Tables are DataFrames of pandas or polars, tables of pyarrow, dictionaries of columns,
     structured arrays, or lists of dictionaries.
@@ -301,7 +301,7 @@ class On(OnTransformed):
     space = property(lambda self: Records({self.column: self.inner.space}))
 
     def _message_name(self) -> str:
-        """Return the name of the column in error messages."""
+        """Return what error messages call the items: the column and its name."""
         return f"column {self.column!r}"
 
     def _apply(self, A: Items) -> Items:

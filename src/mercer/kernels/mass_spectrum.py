@@ -10,13 +10,13 @@ from ..spaces.molecules import peaks
 from .base import Kernel
 from .gradients import analytic_gradient
 
-MASSES = ("peaks", "losses", "differences")
+MASS_KINDS = ("peaks", "losses", "differences")
 """The values of `of`, the masses that are compared."""
 
 
 @parameters
 class MassSpectrum(Kernel):
-    r"""The overlap of mass spectra, peak by peak within a tolerance.
+    r"""Overlap of mass spectra: pairs of peaks whose masses differ by less than a tolerance.
 
     :math:`k(a, b) = \sum_{pq} a_p^\gamma b_q^\gamma \max(0, 1 - \lvert m_p - m_q \rvert / w)` over
     the peaks of intensity :math:`a_p` at mass-to-charge ratio :math:`m_p`: each peak is a box of
@@ -61,10 +61,10 @@ class MassSpectrum(Kernel):
     space = Spectra()
 
     def check(self, A: Items, name: str = "X") -> np.ndarray:
-        """Check spectra; return them with their peaks sorted by mass."""
+        """Check spectra; return `SortedSpectrum` objects, with peaks sorted by mass."""
         positive(self.width, "width")
-        if self.of not in MASSES:
-            raise ValueError(f"of must be one of {MASSES}, got {self.of!r}.")
+        if self.of not in MASS_KINDS:
+            raise ValueError(f"of must be one of {MASS_KINDS}, got {self.of!r}.")
         items = as_items(A, name)
         if all(isinstance(item, SortedSpectrum) for item in items):
             return items
@@ -72,7 +72,7 @@ class MassSpectrum(Kernel):
         return object_array([SortedSpectrum(*spectrum) for spectrum in read])
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the overlap of all pairs of spectra."""
+        """Return the overlap of all pairs of mass spectra."""
         from ._spectra import overlaps
 
         left = self._masses_and_weights(A)
@@ -80,7 +80,7 @@ class MassSpectrum(Kernel):
         return overlaps(*left, *right, np.real(self.width), 1.0 / self.width, A is B)
 
     def _diag(self, A: Items) -> Array:
-        """Return the overlap of each spectrum with itself."""
+        """Return the overlap of each mass spectrum with itself."""
         from ._spectra import self_overlaps
 
         return self_overlaps(*self._masses_and_weights(A), np.real(self.width), 1.0 / self.width)
@@ -89,14 +89,14 @@ class MassSpectrum(Kernel):
     parameter_gradient = property(lambda self: analytic_gradient(self, "width", "power"))
 
     def _masses_and_weights(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (starts, masses, weights) of a batch; spectrum i is starts[i]:starts[i + 1]."""
+        """Return (starts, masses, weights) of a batch; item i is starts[i]:starts[i + 1]."""
         parts = [self._compared_masses(item) for item in A]
         starts = np.concatenate([[0], np.cumsum([len(m) for m, _ in parts])])
         masses = np.concatenate([m for m, _ in parts])
         return starts, masses, np.concatenate([a for _, a in parts]) ** self.power
 
     def _compared_masses(self, item: SortedSpectrum) -> tuple[np.ndarray, np.ndarray]:
-        """Return the masses that are compared (peaks, losses or differences), and their weights."""
+        """Return the compared masses (of peaks, losses or differences) and their weights."""
         if self.of == "differences":
             return item.differences(np.real(self.width), self.strongest)
         return item.peaks if self.of == "peaks" else item.losses(np.real(self.width))
@@ -126,7 +126,7 @@ class SortedSpectrum:
 
     @property
     def peaks(self) -> tuple[np.ndarray, np.ndarray]:
-        """The masses and the intensities of the peaks."""
+        """The masses and the intensities of the peaks, sorted by mass."""
         return self.mz, self.intensity
 
     def losses(self, width: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Multiples and powers of a kernel are kernels."""
+"""Multiples and powers of a kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .wrapper import OfValues
 
 
 class Scaled(OfValues):
-    """Kernel times a number, scale · k(a, b).
+    """A kernel times a number, scale · k(a, b).
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Scaled(OfValues):
         return f"{self.scale:g} * {self.kernel}"
 
     def _factor(self) -> float:
-        """Return the scale after a check that it is a finite number ≥ 0."""
+        """Return the scale after checking that it is a finite number ≥ 0."""
         if not isinstance(self.scale, Real) or not 0 <= self.scale < float("inf"):
             raise ValueError(f"a kernel is scaled by a number ≥ 0, got {self.scale!r}.")
         return float(self.scale)
@@ -61,16 +61,16 @@ class Scaled(OfValues):
     fourier = property(lambda self: self._scaled_capability(self.inner.fourier))
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
         return self._factor() * C, None, None
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the inner kernel."""
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
         return self._factor() * c
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the scale, and in the parameters of the inner kernel."""
+        """Derivatives with respect to the scale and the parameters of the inner kernel."""
         inner, scale = super().parameter_gradient, self._factor()
         if scale == 0:
             return inner
@@ -83,12 +83,12 @@ class Scaled(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The `Multiple` of the inner kernel, scaled; of this kernel if the scale is zero."""
+        """The `Multiple` of the inner kernel, scaled; if the scale is zero, of this kernel."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 
 class Power(OfValues):
-    """Power of a kernel, k(a, b)^exponent, for an exponent that is a positive integer.
+    """A power of a kernel, k(a, b)^exponent, with a positive integer as exponent.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Power(OfValues):
         return f"{self.kernel} ** {self.exponent}"
 
     def _degree(self) -> int:
-        """Return the exponent after a check that it is a positive integer."""
+        """Return the exponent after checking that it is a positive integer."""
         if not isinstance(self.exponent, Real) or self.exponent < 1 or self.exponent % 1:
             raise ValueError(
                 f"a kernel is raised to a positive integer power (others need not be kernels), "
@@ -128,15 +128,15 @@ class Power(OfValues):
         return self
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the matrix of the inner kernel, each entry to the power of the exponent."""
+        """Return the matrix of the inner kernel with each entry raised to the exponent."""
         return power(self.inner._gram(A, B), self._degree())
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the inner kernel, each entry to the power of the exponent."""
+        """Return the diagonal of the inner kernel with each entry raised to the exponent."""
         return power(self.inner._diag(A), self._degree())
 
     def _capability_power(self, capability: Any) -> Any:
-        """Return the product of `exponent` copies of a capability of the inner kernel, or None."""
+        """Return the exponent-fold product of an inner kernel's capability, or None without one."""
         if capability is None:
             return None
         return reduce(lambda x, y: x.times(y), [capability] * self._degree())
@@ -145,11 +145,11 @@ class Power(OfValues):
     fourier = property(lambda self: self._capability_power(self.inner.fourier))
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, None, None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
         p = self._degree()
         return C * p * self.inner._gram(A, B) ** (p - 1), None, None
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the inner kernel."""
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
         p = self._degree()
         return c * p * self.inner._diag(A) ** (p - 1)

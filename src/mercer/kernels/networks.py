@@ -11,7 +11,7 @@ from .._base.arrays import Array, Items, is_foreign
 from .._base.checks import must
 from .._base.errors import require
 
-BATCH = 2048
+ITEMS_PER_BATCH = 2048
 """The number of items that a network is applied to at once."""
 
 
@@ -37,7 +37,7 @@ class Network:
         module = self.module.to(device=T.device)
         dtype = next((p.dtype for p in module.parameters()), torch.float64)
         with torch.no_grad():
-            parts = [module(some).to(torch.float64) for some in T.to(dtype).split(BATCH)]
+            parts = [module(some).to(torch.float64) for some in T.to(dtype).split(ITEMS_PER_BATCH)]
         F = torch.cat(parts).flatten(1)
         return F if foreign else F.numpy()
 
@@ -48,7 +48,7 @@ def is_module(function: Any) -> bool:
 
 
 def with_arrays(module: Any, state: Any) -> Any:
-    """Return a copy of a module whose weights and buffers are taken from `state`, by name."""
+    """Return a copy of a PyTorch module with the weights and buffers of `state`, by name."""
     if not is_module(module):
         raise TypeError(f"network must be a PyTorch module, got {type(module).__name__}.")
     import torch

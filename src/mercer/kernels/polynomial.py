@@ -54,7 +54,7 @@ class Polynomial(VectorKernel):
         return self
 
     def _affine(self, inner: Array) -> Array:
-        """Return gamma · inner + coef0 after a check of gamma, coef0 and degree."""
+        """Return gamma · inner + coef0, after checking gamma, coef0 and degree."""
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree must be a positive integer, got {self.degree!r}.")
         if np.real(self.coef0) < 0:
@@ -87,7 +87,7 @@ class Polynomial(VectorKernel):
 
 
 def warn_if_far(kernel: Kernel, A: Array, degree: int, constant: float = 0.0) -> None:
-    """Warn if rounding hides the differences of the rows of A in (⟨a, b⟩ + constant)^degree."""
+    """Warn if rounding hides the differences of rows a, b of A in (⟨a, b⟩ + constant)^degree."""
     size, spread = _size_and_spread(A)
     near = spread / max(size + constant, np.finfo(float).tiny)
     if spread > 0 and np.finfo(float).eps > DIGITS * near**degree:
@@ -99,7 +99,7 @@ def warn_if_far(kernel: Kernel, A: Array, degree: int, constant: float = 0.0) ->
 
 
 def _size_and_spread(A: Array) -> tuple[float, float]:
-    """Return the mean of ‖a‖² and of ‖a - m‖² over the rows a of A, with m their mean."""
+    """Return the means of ‖a‖² and ‖a - m‖² over the rows a of A, with their mean m."""
     size = float(np.mean(host(sqnorms(A))))
     if issparse(A):
         mean = A.mean(axis=0)

@@ -19,7 +19,7 @@ from .weighted_degree import encode_both
 
 
 class Positions(Kernel):
-    r"""Similarity of sequences, position by position up to the shorter length.
+    r"""Similarity of sequences, the sum over positions of that of the two symbols or vectors.
 
     :math:`k(s, t) = \sum_p k(s_p, t_p)`.
 
@@ -70,13 +70,13 @@ class Positions(Kernel):
 
     @property
     def inner(self) -> Kernel:
-        """The kernel on vectors; the fitted one if this kernel is fitted."""
+        """The kernel on the vectors at a position; the fitted one if this kernel is fitted."""
         if self.kernel is None:
             raise AttributeError("Positions() of symbols has no kernel on vectors inside")
         return self.kernel_ or as_kernel(self.kernel)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise an error if a file has more positions than can be computed with."""
+        """Raise `DamagedModel` if a file has more positions than the limits allow."""
         alphabet = self.alphabet_ or Alphabet(())
         must(isinstance(alphabet, Alphabet), "alphabet_ is not an Alphabet")
         most = min(limits.steps, limits.size // 16 // max(1, len(alphabet)))
@@ -143,7 +143,7 @@ class Positions(Kernel):
         )
 
     def _sum_vector_grams(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the sum over positions of the Gram matrices of the vectors at that position."""
+        """Return the sum over positions of the Gram matrices of the vectors at the position."""
         ours = _indices_by_length(A)
         theirs = ours if A is B else _indices_by_length(B)
         K = np.zeros((len(A), len(B)))
@@ -154,7 +154,7 @@ class Positions(Kernel):
         return K[np.argsort(ours)][:, np.argsort(theirs)]
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
-        """Return the length of each sequence, or the sum of the diagonal values of its vectors."""
+        """Return the length of each sequence, or the sum of k(v, v) over its vectors v."""
         if self.kernel is None:
             return np.array([float(len(item)) for item in A])
         owners = np.repeat(np.arange(len(A)), [len(item) for item in A])
@@ -164,7 +164,7 @@ class Positions(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the parameters of the kernel on vectors, summed over positions."""
+        """Derivatives with respect to the parameters of the kernel on vectors."""
         if self.kernel is None:
             return ParameterGradient()
         inner = self.inner.parameter_gradient.under("kernel")
@@ -194,19 +194,19 @@ class Positions(Kernel):
         return Features(lambda A: self._one_hot_rows(A).toarray(), self._one_hot_rows)
 
     def _one_hot_rows(self, A: Items) -> sparse.csr_array:
-        """Return the one-hot features of checked sequences as a sparse matrix."""
+        """Check sequences and return their one-hot features as a sparse matrix."""
         if self.alphabet_ is None:
             raise ValueError(f"{self} takes its alphabet from data: call fit first.")
         codes = self._checked_codes(self.check(A, "A"), "A")
         return count_matrix(_position_symbol_bags(codes, len(self.alphabet_), self.longest_))
 
     def spell(self, codes: np.ndarray, like: Sequence[Any] | np.ndarray) -> Sequence[Any]:
-        """Convert symbol numbers to a sequence in a container of the type of `like`."""
+        """Convert symbol numbers to a sequence, in a container of the type of `like`."""
         return as_given([self.alphabet_.symbols[c] for c in codes], like)
 
 
 def _position_symbol_bags(codes: Codes, size: int, longest: int) -> Bags:
-    """Return the (position, symbol) features of each sequence, for positions below `longest`."""
+    """Return the (position, symbol) features of sequences as bags, up to position `longest`."""
     inside = codes.positions < longest
     columns = (codes.positions * size + codes.flat)[inside]
     n = len(codes.lengths)

@@ -12,7 +12,7 @@ from .capabilities import Features
 
 
 class Ranking(Kernel):
-    """Base class of kernels on rankings of m labels; features of full rankings have unit length.
+    """Base class of kernels on rankings of m labels, given as rows of ranks.
 
     An item is a row of ranks: the rank of label j in column j, 0 for the best. Equal ranks are
     ties; a negative rank or NaN is a label that was not ranked. Only the order of the ranks within
@@ -42,17 +42,19 @@ class Ranking(Kernel):
     features = property(lambda self: Features(self._normalized_features))
 
     def _normalized_features(self, A: Items) -> np.ndarray:
-        """Return the features of rankings, which have length one for full rankings."""
+        """Return the features of rankings, scaled to length one for full rankings."""
         R = self.check(A, "A")
         full = self._raw_features(np.arange(R.shape[1], dtype=float)[None, :])
         return self._raw_features(R) / np.linalg.norm(full)
 
     def _raw_features(self, R: np.ndarray) -> np.ndarray:
-        """Return the features of the ranks R, (n, m), before normalisation."""
+        """Return the features of the ranks R, (n, m), before they are scaled to length one."""
         raise NotImplementedError
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position of each label at each point, up to a positive affine map.
+        """Return the mean position of each label in points F of the feature space.
+
+        The positions are correct up to a positive affine map.
 
         Row t of F is a point of the feature space.
         """
@@ -60,7 +62,7 @@ class Ranking(Kernel):
 
 
 class Kendall(Ranking):
-    r"""Kendall's tau: the fraction of pairs of labels in the same order minus that in the other.
+    r"""Kendall's tau: the fraction of label pairs in the same order minus that in opposite order.
 
     The features are :math:`\operatorname{sign}(\sigma_j - \sigma_i) / \sqrt{m(m - 1)/2}` for
     :math:`i < j`, 0 for a pair that is tied or not ranked. ``Gaussian(Kendall())`` is the Mallows
@@ -83,7 +85,10 @@ class Kendall(Ranking):
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
 
     def preferences(self, F: np.ndarray) -> np.ndarray:
-        """Return the gain W_ij of ranking label i before label j at each point, (points, m, m)."""
+        """Return the gain of ranking label i before j at points F of the feature space.
+
+        The result has the shape (points, m, m).
+        """
         m = round((1.0 + np.sqrt(1.0 + 8.0 * F.shape[1])) / 2.0)
         i, j = np.triu_indices(m, 1)
         W = np.zeros((len(F), m, m))
@@ -91,7 +96,7 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the sum of the preferences of other labels over each label, as its position."""
+        """Return for each label the sum of preferences for other labels, as its position."""
         return self.preferences(F).sum(axis=1)
 
 
@@ -109,7 +114,7 @@ class Spearman(Ranking):
     """
 
     def _raw_features(self, R: np.ndarray) -> np.ndarray:
-        """Return centred ranks; ties have their mean rank, missing labels zero."""
+        """Return centred ranks; ties have their mean rank, and labels without a rank have 0."""
         before, equal = _count_lower_and_tied(R)
         ranks = before + (equal - 1) / 2.0
         ranked = ~np.isnan(R)
@@ -117,7 +122,7 @@ class Spearman(Ranking):
         return np.where(ranked, ranks - centre, 0.0)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return F itself: the features are the positions."""
+        """Return the points F unchanged, because the features are the centred ranks."""
         return F
 
 
@@ -136,19 +141,19 @@ class Hamming(Ranking):
     """
 
     def _raw_features(self, R: np.ndarray) -> np.ndarray:
-        """Return indicators of (label, position); tied labels are spread over their positions."""
+        """Return 0/1 features of (label, position); ties are spread over their positions."""
         before, equal = (c[:, :, None] for c in _count_lower_and_tied(R))
         positions = np.arange(R.shape[1])
         inside = (positions >= before) & (positions < before + equal) & ~np.isnan(R)[:, :, None]
         return (inside / np.maximum(equal, 1)).reshape(len(R), -1)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position of each label, with its features as the weights of positions."""
+        """Return the mean position of each label, with the features F as weights of positions."""
         m = round(np.sqrt(F.shape[1]))
         return F.reshape(len(F), m, m) @ np.arange(m)
 
 
 def _count_lower_and_tied(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each label the number of labels with a lower rank, and with an equal rank."""
+    """Return for each label how many labels have a lower rank, and how many an equal rank."""
     before = (R[:, None, :] < R[:, :, None]).sum(axis=2)
     return before, (R[:, None, :] == R[:, :, None]).sum(axis=2)

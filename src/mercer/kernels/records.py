@@ -1,4 +1,4 @@
-"""Kernels on records: one kernel for each field, in units of its spread."""
+"""Kernels on records: a kernel for each field, scaled to unit variance."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from .._base.arrays import Array, Items, count, host, take
 from .algebra import Sum
 from .base import Kernel
-from .distances import SAMPLE
+from .distances import SCALE_SAMPLE
 from .gradients import ParameterGradient
 from .mapped import On
 from .multiples import Scaled
 
 
 class UnitVariance(Scaled):
-    """k(a, b) / v, with v the mean squared distance of items from their mean in feature space.
+    """Kernel k(a, b) / v, with v the mean squared distance of items from their mean.
 
     v is computed from the items that the kernel is fitted on. All fields of a record then have the
     same weight, whatever their units.
@@ -57,7 +57,7 @@ class UnitVariance(Scaled):
         return self
 
     def _factor(self) -> float:
-        """Return one over the variance of the fit, or 1 before the fit."""
+        """Return one over the variance v, or 1 before the fit."""
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
@@ -71,7 +71,7 @@ class UnitVariance(Scaled):
         return super()._diag(A)
 
     def _require_fit(self) -> None:
-        """Raise an error if the kernel is not fitted: the variance is unknown."""
+        """Raise an error if the kernel is not fitted, because the variance v is unknown then."""
         if "variance_" not in vars(self):
             raise ValueError(f"{self} determines its unit at fit: call fit(A) on it first.")
 
@@ -86,13 +86,13 @@ def _variance(kernel: Kernel, A: Items) -> float:
     if kernel.features is not None and kernel.on_vectors:
         F = host(kernel.features(A))
         return float(((F - F.mean(axis=0)) ** 2).sum(axis=1).mean())
-    some = take(A, np.unique(np.linspace(0, count(A) - 1, SAMPLE).astype(int)))
+    some = take(A, np.unique(np.linspace(0, count(A) - 1, SCALE_SAMPLE).astype(int)))
     variance = float(host(kernel._diag(some)).mean() - host(kernel._gram(some, some)).mean())
     return max(variance, 0.0)
 
 
 def field_kernels(kernel: Kernel) -> dict[Any, Kernel] | None:
-    """Return the kernel on each field, where a kernel on records is a sum over fields; else None.
+    """Return the kernel of each field by name, if a kernel is a sum over fields; else None.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def in_units_of_spread(kernel: Kernel) -> Kernel:
 
 
 def _with_unit_variance(kernel: Any) -> Kernel:
-    """Return a sum of `On` kernels with `UnitVariance` around the kernel of each field."""
+    """Return a sum of `On` kernels, with the kernel of each field in a `UnitVariance`."""
     if isinstance(kernel, Sum):
         return Sum(*map(_with_unit_variance, (kernel.left, kernel.right)))
     if isinstance(kernel, On):

@@ -18,13 +18,13 @@ from .gradients import ParameterGradient, Values
 
 POSITIONS = 256
 """A loaded model may distinguish this many positions, however many n-grams it has."""
-SHORT = 1000
+SHORT_STRING = 1000
 """The mean length up to which k(s, s) is computed by comparing all pairs of positions."""
 
 
 @parameters
 class Spectrum(Kernel):
-    r"""Number of shared n-grams, each counted as often as it occurs in both sequences.
+    r"""Number of shared n-grams of sequences, counted as often as they occur in both.
 
     :math:`k(s, t) = \sum_u c_u(s)\, c_u(t)` with :math:`c_u` the number of times that n-gram
     :math:`u` occurs. With a `width` n-grams must also be at similar positions from either end:
@@ -105,7 +105,7 @@ class Spectrum(Kernel):
     # -- n-grams ------------------------------------------------------------------------------
 
     def lengths(self) -> dict[int, float]:
-        """Return the weight w_m of each n-gram length m that this kernel compares."""
+        """Return a dictionary of the n-gram lengths m that are compared, with their weights w_m."""
         n = integer(self.n, "n")
         lengths = range(1, n + 1) if self.blended else range(n, n + 1)
         weights = np.ones(len(lengths)) if self.weights is None else np.asarray(self.weights, float)
@@ -119,7 +119,7 @@ class Spectrum(Kernel):
         return dict(zip(lengths, weights.tolist(), strict=True))
 
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return item, n-gram number and positions from front and back of all n-gram occurrences.
+        """Return the item, number and positions from both ends of each n-gram occurrence.
 
         The numbers of longer n-grams follow those of shorter ones.
         """
@@ -131,7 +131,7 @@ class Spectrum(Kernel):
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def ngram_weights(self, ngrams: NGrams) -> np.ndarray:
-        """Return the weight of every n-gram, which depends on its length."""
+        """Return the weight of each n-gram, which depends on its length."""
         lengths = self.lengths()
         return np.repeat(list(lengths.values()), [ngrams.size(m) for m in lengths])
 
@@ -146,7 +146,7 @@ class Spectrum(Kernel):
         return inner_products(left, left if A is B else self._bags(ngrams, B))
 
     def _gram_by_position(self, ngrams: NGrams, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the weighted number of n-grams that pairs of sequences share at near positions."""
+        """Return the weighted number of n-grams that sequences share at near positions."""
         from ._string_loops import add_shared_ngrams
 
         rows, ids, front, back = self._sorted_occurrences(ngrams, A, by_gram=False)
@@ -164,7 +164,7 @@ class Spectrum(Kernel):
         return out
 
     def _sorted_occurrences(self, ngrams: NGrams, A: np.ndarray, by_gram: bool) -> list[np.ndarray]:
-        """Return item, n-gram, front and back of all occurrences, sorted by n-gram or by item."""
+        """Return all n-gram occurrences, as `occurrences` does, sorted by n-gram or by item."""
         rows, ids, front, back = self.occurrences(ngrams, A)
         order = np.lexsort((front, rows, ids) if by_gram else (front, ids, rows))
         return [column[order] for column in (rows, ids, front, back)]
@@ -172,12 +172,12 @@ class Spectrum(Kernel):
     def _diag(self, A: np.ndarray) -> np.ndarray:
         """Return k(s, s) for each sequence s, by the faster of two methods."""
         codes = Alphabet.of(A).encode(A)
-        if self.width is None and codes.lengths @ codes.lengths <= SHORT * len(codes.flat):
+        if self.width is None and codes.lengths @ codes.lengths <= SHORT_STRING * len(codes.flat):
             return self._diag_of_short(codes)
         return sqnorms(self._bags(NGrams(A, integer(self.n, "n")), A, int(codes.lengths.max())))
 
     def _bags(self, ngrams: NGrams, A: np.ndarray, longest: int = 0) -> Bags:
-        """Return the weighted counts of n-grams of each item, with `width` by their positions.
+        """Return the weighted n-gram counts of each item; with `width`, by their positions too.
 
         Positions beyond those of sequences of length `longest` are ignored.
         """
@@ -194,7 +194,7 @@ class Spectrum(Kernel):
         return Bags(rows[inside], columns[inside], values[inside], len(A), size)
 
     def _diag_of_short(self, codes: Codes) -> np.ndarray:
-        """Return k(s, s) by comparing all pairs of positions, which is fast for short sequences."""
+        """Return k(s, s) by comparing all pairs of positions, fast for short sequences."""
         from ._string_loops import fill_self_matches
 
         weights_of_ngrams = np.zeros(1 + integer(self.n, "n"))
@@ -206,7 +206,7 @@ class Spectrum(Kernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the weights of the lengths, if all are positive."""
+        """Derivatives with respect to the weights of the n-gram lengths, if all are positive."""
         weights = np.array(list(self.lengths().values()))
         if not (weights > 0).all() or (self.weights is None and not self.blended):
             return ParameterGradient()
@@ -224,16 +224,16 @@ class Spectrum(Kernel):
     # -- features -----------------------------------------------------------------------------
 
     def cells(self, longest: int) -> int:
-        """Return how many positions, counted from one end, the features distinguish."""
+        """Return how many positions from either end the features of `width` tell apart."""
         return longest + integer(self.width, "width") - 1
 
     @property
     def features(self) -> Features:
-        """Counts of the n-grams of the fit; with `width`, by their positions from both ends."""
+        """Counts of the n-grams known from fit; with `width`, by their positions from both ends."""
         return Features(lambda A: self._sparse_features(A).toarray(), self._sparse_features)
 
     def _sparse_features(self, A: Items) -> sparse.csr_array:
-        """Return the features of sequences over the n-grams of the fit, as a sparse matrix."""
+        """Return the counts of the n-grams known from fit as a sparse matrix."""
         if "ngrams_" not in vars(self):
             raise ValueError(f"the n-grams of {self} are not known yet: call fit(A) first.")
         return count_matrix(self._bags(self.ngrams_, self.check(A, "A"), self.longest_))

@@ -1,4 +1,4 @@
-"""Kernels on vectors after a change of units, or on images after a blur."""
+"""Kernels on vectors after a change of units, and on images after a blur."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .linear_map import LinearMap
 from .mapped import OnTransformed
 from .wrapper import Wrapper
 
-UNITS = ("each", "common")
-FAR = 1e3
+UNIT_NAMES = ("each", "common")
+CORRECTED_MEAN = 1e3
 """Largest mean, in standard deviations, for which products of sparse rows are corrected."""
 CONSTANT = 1e-12
 """A column is constant if it varies by less than this fraction of its largest value."""
 
 
 class Standardized(OnTransformed):
-    """k((a - m) / s, (b - m) / s): a kernel on vectors whose columns are in units of their spread.
+    """Kernel on standardised vectors, k((a - m) / s, (b - m) / s) for column means m, spreads s.
 
     The kernel does not depend on the units of the columns. Sparse rows give the same values as
     dense ones. They stay sparse for kernels of differences, such as `RBF`, and for linear kernels;
@@ -67,7 +67,7 @@ class Standardized(OnTransformed):
     depends_on_data = True
 
     def fit(self, A: Items) -> Kernel:
-        """Determine mean and unit of each column, and fit the inner kernel on standardised rows."""
+        """Determine mean and unit of each column; fit the inner kernel on standardised rows."""
         A = self.check(A, "A")
         self.mean_, spread = _mean_and_spread(A)
         self.spread_ = self._column_units(spread)
@@ -91,8 +91,8 @@ class Standardized(OnTransformed):
             if given.shape != spread.shape or not (given > 0).all():
                 raise ValueError(f"units must be {len(spread)} positive numbers, one a column.")
             return given
-        if self.units not in UNITS:
-            raise ValueError(f"units must be numbers or one of {UNITS}, got {self.units!r}.")
+        if self.units not in UNIT_NAMES:
+            raise ValueError(f"units must be numbers or one of {UNIT_NAMES}, got {self.units!r}.")
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
@@ -106,20 +106,20 @@ class Standardized(OnTransformed):
         return namespace(Z).concat([Z, (Z[:, 1:] - Z[:, :-1]) / self.steepness_], axis=1)
 
     def _uncentred(self, A: Array) -> csr_array:
-        """Return sparse rows divided by the units of the columns, without centring."""
+        """Return sparse rows divided by the units of the columns, but not centred."""
         return csr_array(A @ diags_array(1.0 / self.spread_))
 
     @property
     def _shift_invariant(self) -> bool:
-        """Whether the inner kernel depends on differences only, so that centring has no effect."""
+        """Whether the inner kernel depends on differences a - b only."""
         return self.inner.fourier is not None or self.inner.radial is not None
 
     def _centres_products(self, A: Array) -> bool:
-        """Return whether sparse rows are centred by a correction of their products.
+        """Return whether inner products are centred, because sparse rows A would become dense.
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
-        near = (np.abs(self.mean_) <= FAR * self.spread_).all()
+        near = (np.abs(self.mean_) <= CORRECTED_MEAN * self.spread_).all()
         linear = isinstance(self.inner.multiple.kernel, Linear) and not self.slopes
         return issparse(A) and near and linear
 
@@ -153,7 +153,7 @@ class Standardized(OnTransformed):
 
 
 def common_units(spread: np.ndarray) -> np.ndarray:
-    """Return a unit for each column, such that units differ only by powers of ten.
+    """Return a unit for each column such that the units differ by powers of ten.
 
     In these units the mean square of the spreads is one.
     """
@@ -168,7 +168,7 @@ def common_units(spread: np.ndarray) -> np.ndarray:
 
 
 def _mean_and_spread(A: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean and the standard deviation of each column; 0 if the column is constant."""
+    """Return the mean and the standard deviation of each column; 0 if it is constant."""
     if issparse(A):
         top = abs(A).max(axis=0).toarray().ravel()
         unit = np.where(top > 0, top, 1.0)
@@ -185,7 +185,7 @@ def _mean_and_spread(A: Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Smoothed(OnTransformed):
-    """Kernel on blurred images, k(Sa, Sb), with S a Gaussian blur: pixels near each other match.
+    """Kernel on blurred images, k(S a, S b) with a Gaussian blur S, so that near pixels match.
 
     Pixels outside the image are zero.
 
@@ -228,7 +228,7 @@ class Smoothed(OnTransformed):
         return self._map(int(A.shape[1]))(A)
 
     def _map(self, pixels: int) -> LinearMap:
-        """Return the Gaussian blur S as a linear map of images with this many pixels."""
+        """Return the Gaussian blur as a linear map of images with this many pixels."""
         if self._pixels != pixels:
             raise ValueError(
                 f"shape={self.shape} has {self._pixels} pixels, but the images have {pixels}."
@@ -243,13 +243,13 @@ class Smoothed(OnTransformed):
 
     @property
     def fourier(self) -> Fourier | None:
-        """The spectral measure of the kernel on blurred images, or None."""
+        """The spectral measure of the kernel on images before the blur, or None."""
         inner = self.inner.fourier
         return inner and self._map(self._pixels).fourier(inner)
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Derivatives in the images before the blur, or None if the inner kernel lacks them."""
+        """Derivatives with respect to images before the blur, or None without inner ones."""
         inner = self.inner.item_gradient
         return inner and self._map(self._pixels).gradient(inner)
 
@@ -277,12 +277,12 @@ class Smoothed(OnTransformed):
 
 
 def _image_blur(height: int, width: int, sigma: complex) -> np.ndarray:
-    """Return the blur matrix S of flat images, the Kronecker product of the blurs of both axes."""
+    """Return the blur matrix of flat images, the Kronecker product of the blurs of both axes."""
     return np.kron(_line_blur(height, sigma), _line_blur(width, sigma))
 
 
 def _line_blur(size: int, sigma: complex) -> np.ndarray:
-    """Return the (size, size) matrix of Gaussian weights that blurs a line of pixels."""
+    """Return the (size, size) matrix of Gaussian weights that blurs a row of pixels."""
     reach = int(np.ceil(8 * np.real(sigma)))
     far = np.arange(-reach, reach + 1)
     at = np.arange(size)

@@ -32,7 +32,7 @@ ROUGHEST, SMOOTHEST = 0.5, 20.5
 
 @parameters
 class Stationary(VectorKernel):
-    """Base class of kernels that are functions of a distance over one or several length scales."""
+    """Base class of kernels that are functions of a distance divided by length scales."""
 
     accepts_sparse = True
     euclidean = True
@@ -51,11 +51,11 @@ class Stationary(VectorKernel):
 
     @property
     def _common_length_scale(self) -> float:
-        """The common length scale of all features; 1 if each feature has its own."""
+        """The length scale of all features; 1 if each feature has its own."""
         return 1.0 if self.by_feature else fitted_scale(self)
 
     def _divide_by_feature_scales(self, A: Array) -> Array:
-        """Return A with each feature divided by its own length scale, if it has one."""
+        """Return A with each feature divided by its length scale, if each has its own."""
         if not self.by_feature:
             return A
         scales = fitted_scale(self)
@@ -67,7 +67,7 @@ class Stationary(VectorKernel):
         return csr_array(A.multiply(1.0 / scales)) if issparse(A) else A / like(scales, A)
 
     def _scaled_batches(self, A: Array, B: Array) -> tuple[Array, Array, float]:
-        """Return both batches divided by the scales of their features, and the common scale."""
+        """Return A and B divided by the features' own length scales, and the common scale."""
         ell: Any = self.length_scale_ if "length_scale_" in vars(self) else fitted_scale(self)
         if np.ndim(ell) == 0:
             return A, B, ell
@@ -83,7 +83,7 @@ class Stationary(VectorKernel):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether the length scale is a rule such as "median" and not a number."""
+        """Whether the length scale is "median" or "ard" rather than a number or an array."""
         return isinstance(self.length_scale, str)
 
     def fit(self, A: Items) -> Stationary:
@@ -106,7 +106,7 @@ class Stationary(VectorKernel):
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Derivatives with respect to the items; None if the kernel has a kink at distance zero."""
+        """Derivatives with respect to the items; None if the kernel has a kink at a = b."""
         known = self._radial_of_scaled is not None
         return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
 
@@ -121,7 +121,7 @@ class Stationary(VectorKernel):
 
     @property
     def _radial_of_scaled(self) -> Radial | None:
-        """The kernel as a function of squared distances of scaled items; None if it has a kink."""
+        """The `Radial` of items divided by length scales; None if k has a kink at a = b."""
         if self.nu == ROUGHEST:
             return None
         if self.nu == inf:  # derivatives are multiples of the kernel, by powers of 1/2ℓ²
@@ -136,13 +136,16 @@ class Stationary(VectorKernel):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives with respect to the length scale or scales; zero for k(a, a) = 1."""
+        """Derivatives with respect to the length scale or scales.
+
+        They are zero for k(a, a) = 1.
+        """
         return ParameterGradient(
             {"length_scale": fitted_scale(self)}, self._scale_vjp, lambda A, c: {}
         )
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the length scale, or in each of them.
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to the length scale(s).
 
         They are 2 Σ_ij C_ij slope(d²) d²_p / ℓ_p, with d²_p the part of feature p in the squared
         distance d² of scaled items.
@@ -155,7 +158,7 @@ class Stationary(VectorKernel):
         return {"length_scale": squares_by_feature(dense(U), dense(W), M) / fitted_scale(self)}
 
     def _negative_slope(self, D2: Array) -> Array:
-        """Return minus the derivative of k in the squared distance, a finite value at zero."""
+        """Return -dk/ds at squared distances s = D2 of scaled items, finite at zero."""
         if self._radial_of_scaled is not None:
             return self._radial_of_scaled.slope(D2)
         r = namespace(D2).sqrt(namespace(D2).where(D2 > 0, D2, namespace(D2).ones_like(D2)))
@@ -172,7 +175,7 @@ class Stationary(VectorKernel):
     def _draw_frequencies(
         self, random: np.random.RandomState, shape: tuple[int, int]
     ) -> np.ndarray:
-        """Draw frequencies of the spectral measure: Student's t / ℓ, Gaussian for nu = inf."""
+        """Draw frequencies of the spectral measure: Gaussian, or Student's t for finite nu."""
         self._distance_factor()
         omega = random.normal(size=shape) / fitted_scale(self)
         if self.nu == inf:
@@ -180,7 +183,7 @@ class Stationary(VectorKernel):
         return omega / np.sqrt(random.chisquare(2 * self.nu, size=(shape[0], 1)) / (2 * self.nu))
 
     def _radial_derivative(self, order: int, D2: Array) -> Array:
-        """Return (-d/ds)^order of the kernel as a function of the squared distance s, at s = D2.
+        """Return (-d/ds)^order of k as a function of the squared distance s, at s = D2.
 
         That is a multiple of the Matérn function of nu - order, since (r^ν K_ν)' = -r^ν K_(ν-1).
         """
@@ -222,7 +225,7 @@ class RBF(Stationary):
 
 @parameters
 class Matern(Stationary):
-    r"""The Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
+    r"""Matérn kernel of smoothness nu in {0.5, 1.5, 2.5, …, inf}.
 
     With :math:`r = \sqrt{2 \nu} \lVert a - b \rVert / \ell` it is :math:`e^{-r}`,
     :math:`(1 + r) e^{-r}`, :math:`(1 + r + r^2/3) e^{-r}`, and so on to the Gaussian kernel.
@@ -245,7 +248,7 @@ class Matern(Stationary):
 
 
 def _matern(r: Array, nu: float) -> Array:
-    """Return the Matérn function of smoothness nu at r: exp(-r) times a polynomial in r."""
+    """Return the Matérn function of smoothness nu at r, exp(-r) times a polynomial in r."""
     p = round(nu - 0.5)
     polynomial: Array = None
     for k in reversed(range(p)):
@@ -284,7 +287,7 @@ class Laplacian(Stationary):
         return scaled_exp(l1_distances(A, B), -1.0 / ell)
 
     def _scale_vjp(self, A: Array, B: Array, C: Array) -> dict:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the length scale or scales."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to the length scale(s)."""
         U, W, ell = self._scaled_batches(A, B)
         D = l1_distances(U, W)
         M = C * namespace(D).exp(D * (-1.0 / ell))
@@ -295,12 +298,12 @@ class Laplacian(Stationary):
     def _draw_frequencies(
         self, random: np.random.RandomState, shape: tuple[int, int]
     ) -> np.ndarray:
-        """Draw frequencies of the spectral measure: Cauchy of scale 1/ℓ in every dimension."""
+        """Draw frequencies of the spectral measure: Cauchy of scale 1/ℓ in each dimension."""
         return random.standard_cauchy(size=shape) / fitted_scale(self)
 
 
 def gaussian_radial(rate: Callable[[], float]) -> Radial:
-    """Return the `Radial` of the Gaussian kernel exp(-rate ‖a - b‖²)."""
+    """Return the `Radial` of the Gaussian kernel exp(-rate() ‖a - b‖²)."""
 
     def value(D2: Array) -> Array:
         return namespace(D2).exp(D2 * -rate())

@@ -10,7 +10,7 @@ from .weighted_degree import encode_both
 
 
 class Subsequences(Decaying):
-    r"""Shared subsequences of n symbols, discounted by their gaps.
+    r"""Weighted number of shared subsequences of n symbols; the weight decreases with gaps.
 
     :math:`k(s, t) = \sum_u \sum_{i: s_i = u} \sum_{j: t_j = u} \text{decay}^{\ell(i) + \ell(j)}`
     over all :math:`u` of :math:`n` symbols, where :math:`\ell(i) = i_n - i_1 + 1` is the number
@@ -53,7 +53,7 @@ class Subsequences(Decaying):
         bounded(self.n, "n", 1, limits.steps)
 
     def _lengths(self) -> tuple[int, int]:
-        """Return the longest and the shortest length of subsequences that are compared."""
+        """Return the largest and the smallest length of subsequences that are compared."""
         n = integer(self.n, "n")
         return n, 1 if self.blended else n
 
@@ -73,7 +73,7 @@ class Subsequences(Decaying):
         return out
 
     def _diag(self, A: np.ndarray) -> np.ndarray:
-        """Return the weighted number of pairs of equal subsequences in each sequence."""
+        """Return k(s, s), the weighted number of pairs of equal subsequences of each sequence s."""
         from ._string_loops import fill_subsequence_diag
 
         (n, first), codes, decay = self._lengths(), encode_both(A, A)[0], self._checked_decay()

@@ -1,4 +1,4 @@
-"""Kernels on texts, by their words or pieces of words."""
+"""Kernels on texts: tf-idf of words or letter n-grams, and sequence kernels on words."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .capabilities import Features
 from .mapped import OnTransformed
 from .spectrum import Spectrum
 
-PIECES = {"words": "word", "letters": "char_wb"}
+SCIKIT_LEARN_ANALYZERS = {"words": "word", "letters": "char_wb"}
 """The values of `pieces`, with their names in scikit-learn."""
-SAMPLE = 10_000
+COMPONENT_TEXTS = 10_000
 """The largest number of texts from which principal directions are computed."""
 
 
 @parameters
 class TfIdf(Kernel):
-    """The cosine similarity of texts by their words, or pieces of words, weighted by rarity.
+    """Cosine similarity of tf-idf vectors of texts, with words or letter n-grams as terms.
 
     A piece that occurs c times in a text, and in m of the n texts that the kernel is fitted on, has
     the weight (1 + log c)(1 + log((1 + n) / (1 + m))), and 0 if m < 2. Without the pieces of single
@@ -68,14 +68,14 @@ class TfIdf(Kernel):
         return A
 
     def fit(self, A: Items) -> TfIdf:
-        """Count the texts in which each piece occurs, and find the principal directions if used."""
+        """Count the texts that contain each term; compute principal directions if rank is given."""
         C = self._counts(self.check(A, "A"))
         documents = np.bincount(C.indices, minlength=C.shape[1])
         self.idf_ = 1.0 + np.log((1.0 + C.shape[0]) / (1.0 + documents))
         if (documents > 1).any():  # a piece of a single text says nothing about others
             self.idf_[documents < 2] = 0.0
         if self.rank is not None:
-            some = np.random.RandomState(0).permutation(C.shape[0])[:SAMPLE]
+            some = np.random.RandomState(0).permutation(C.shape[0])[:COMPONENT_TEXTS]
             F = self._tf_idf_of_counts(csr_array(C[np.sort(some)]))
             self.columns_ = np.unique(F.indices)
             self.directions_ = leading_right_singular_vectors(
@@ -84,7 +84,7 @@ class TfIdf(Kernel):
         return self
 
     def _counts(self, A: Items) -> csr_array:
-        """Return the counts of the hashed pieces of texts, sparse; the last batch is cached.
+        """Return the sparse counts of the hashed terms of texts; the last batch is cached.
 
         Python caches the hash of a string, so that it is fast to recognise the last batch.
         """
@@ -93,11 +93,13 @@ class TfIdf(Kernel):
         if last is None or last[0] != key:
             from sklearn.feature_extraction.text import HashingVectorizer  # slow to import
 
-            if self.pieces not in PIECES:
-                raise ValueError(f"pieces must be one of {[*PIECES]}, got {self.pieces!r}.")
+            if self.pieces not in SCIKIT_LEARN_ANALYZERS:
+                raise ValueError(
+                    f"pieces must be one of {[*SCIKIT_LEARN_ANALYZERS]}, got {self.pieces!r}."
+                )
             lengths = integer(self.shortest, "shortest"), integer(self.longest, "longest")
             vectorizer = HashingVectorizer(
-                analyzer=PIECES[self.pieces], ngram_range=lengths, norm=None,
+                analyzer=SCIKIT_LEARN_ANALYZERS[self.pieces], ngram_range=lengths, norm=None,
                 n_features=2 ** integer(self.bits, "bits"), alternate_sign=False,
                 token_pattern=r"(?u)\b\w+\b",
             )  # fmt: skip
@@ -110,7 +112,7 @@ class TfIdf(Kernel):
         return {name: value for name, value in state.items() if name != "_last"}
 
     def _tf_idf_of_counts(self, C: csr_array) -> csr_array:
-        """Return tf-idf rows of length one, given a sparse matrix of counts."""
+        """Return tf-idf rows of length one, given a sparse matrix of term counts."""
         W = csr_array((1.0 + np.log(C.data), C.indices, C.indptr), shape=C.shape)
         W = csr_array(W @ diags_array(self.idf_))
         lengths = np.sqrt(np.asarray(W.multiply(W).sum(axis=1)).ravel())
@@ -165,12 +167,12 @@ def leading_right_singular_vectors(F: csr_array, rank: int) -> np.ndarray:
     return B @ (vectors[:, kept] / np.sqrt(values[kept]))
 
 
-WORD = re.compile(r"\w+")
+WORD_RUN = re.compile(r"\w+")
 """A word: a run of letters and digits."""
 
 
 class Words(OnTransformed):
-    """A kernel on sequences that is applied to the words of texts.
+    """A sequence kernel applied to the words of texts.
 
     Words are runs of letters and digits, in lower case.
 
@@ -190,7 +192,7 @@ class Words(OnTransformed):
         self.kernel = kernel  # type: ignore[assignment]
 
     def _unfitted_inner(self) -> Kernel:
-        """Return the kernel on sequences of words, not fitted; the default is `Spectrum(1)`."""
+        """Return the unfitted kernel on sequences of words; the default is `Spectrum(1)`."""
         return Spectrum(1) if self.kernel is None else as_kernel(self.kernel)
 
     space = Sequences()
@@ -201,5 +203,5 @@ class Words(OnTransformed):
 
 
 def _words(text: str | tuple) -> tuple:
-    """Return the words of a text in lower case; a sequence of tokens is unchanged."""
-    return tuple(WORD.findall(text.lower())) if isinstance(text, str) else tuple(text)
+    """Return the words of a text in lower case; a sequence of tokens is returned as a tuple."""
+    return tuple(WORD_RUN.findall(text.lower())) if isinstance(text, str) else tuple(text)

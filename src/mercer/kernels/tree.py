@@ -12,7 +12,7 @@ from .decaying import Decaying
 
 
 class TreeKernel(Decaying):
-    """Base class of kernels on trees, with a `decay` for larger fragments."""
+    """Base class of kernels on trees, with a weight `decay` of larger fragments."""
 
     space = Trees()
 
@@ -36,7 +36,7 @@ class TreeKernel(Decaying):
 
 
 class Subtree(TreeKernel):
-    r"""Number of equal complete subtrees.
+    r"""Number of pairs of equal complete subtrees of two trees, weighted by their size.
 
     :math:`k(a, b) = \sum_{u \in a, v \in b} [u = v]\, \text{decay}^{\text{size}(u)}` over subtrees.
     A subtree is a node with all that is below it, down to the leaves; `size` is its number of
@@ -75,7 +75,7 @@ class Subtree(TreeKernel):
 
 
 class Productions(TreeKernel):
-    r"""Weighted number of shared productions, and of shared pairs of a production and a child's.
+    r"""Weighted number of shared productions (a label and those of its children) and their pairs.
 
     :math:`k(a, b) = \sum_p c_p(a) c_p(b) + \text{decay} \sum_q c_q(a) c_q(b)`, with :math:`c_p` the
     number of nodes of a production :math:`p` (a label and the labels of its children in order) and
@@ -109,11 +109,11 @@ class Productions(TreeKernel):
         return super().check(A, name)
 
     def _bags(self, A: Items) -> Bags:
-        """Return the productions of each tree of a batch, and pairs of them, with weights."""
+        """Return the weighted productions of each tree, and pairs of a production and a child's."""
         return Bags.of(self._bag(tree) for tree in A)
 
     def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
-        """Return the productions of a tree and pairs of them, with their weights."""
+        """Return hashes of the productions of a tree and of pairs of them, and their weights."""
         productions = tree.productions()[np.diff(tree.pointer) > 0]
         if self.height == 1:
             return productions, np.ones(len(productions))
@@ -123,7 +123,7 @@ class Productions(TreeKernel):
 
 
 class SubsetTree(TreeKernel):
-    r"""Weighted number of shared fragments that keep whole productions (Collins and Duffy).
+    r"""Weighted number of shared tree fragments with whole productions (Collins and Duffy).
 
     :math:`k(a, b) = \sum_{u \in a, v \in b} C(u, v)`, where :math:`C(u, v) = 0` unless :math:`u`
     and :math:`v` are the same production (the same label, and children of the same labels in the
@@ -165,7 +165,7 @@ class SubsetTree(TreeKernel):
         return np.asarray(subset_tree_gram(*left, *right, self._checked_decay(), A is B))
 
     def _diag(self, A: Items) -> Array:
-        """Return the weighted number of pairs of equal fragments in each tree."""
+        """Return k(a, a), the weighted number of pairs of equal fragments of each tree a."""
         from ._fragments import subset_tree_diag
 
         return np.asarray(subset_tree_diag(*_flat_batch(A), self._checked_decay()))

@@ -10,7 +10,7 @@ from .base import Kernel
 
 
 class WeightedDegree(Kernel):
-    r"""Weighted number of equal blocks at equal positions, or at positions a few symbols apart.
+    r"""Weighted number of equal substrings at the same position, or a few symbols apart.
 
     .. math::
 
@@ -53,19 +53,19 @@ class WeightedDegree(Kernel):
         self.shifts = shifts
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` if blocks or shifts are longer than the limits allow."""
+        """Raise `DamagedModel` if degree or shifts are larger than the limits allow."""
         bounded(self.degree, "degree", 1, limits.steps)
         bounded(self.shifts, "shifts", 0, limits.steps)
 
     def _run_and_shift_weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights of runs of equal symbols by their length, and of shifts by theirs."""
+        """Return the weights of runs of equal symbols by length, and of shifts by size."""
         degree = integer(self.degree, "degree")
         shifts = np.arange(integer(self.shifts, "shifts", 0) + 1)
         beta = 2.0 * (degree - np.arange(degree)) / (degree * (degree + 1))
         return np.concatenate([[0.0], np.cumsum(beta)]), np.where(shifts, 0.5 / (shifts + 1), 1.0)
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return the total weight of equal blocks at equal or near positions, for all pairs."""
+        """Return the total weight of equal substrings at the same or near positions."""
         from ._string_loops import fill_weighted_degree
 
         ours, theirs = encode_both(A, B)
@@ -78,7 +78,7 @@ class WeightedDegree(Kernel):
 
 
 def encode_both(A: np.ndarray, B: np.ndarray) -> tuple[Codes, Codes]:
-    """Return both batches as symbol numbers, with the same numbering."""
+    """Return both batches as symbol numbers of their common alphabet."""
     alphabet = Alphabet.of(A if A is B else np.concatenate([A, B]))
     ours = alphabet.encode(A)
     return ours, ours if A is B else alphabet.encode(B)

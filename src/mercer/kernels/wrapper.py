@@ -1,4 +1,4 @@
-"""Kernels made of another one, and the same kernel with its values on a device."""
+"""Kernels made of an inner kernel, and kernels whose values are on a device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Wrapper(Kernel):
         return self.kernel_ or self._unfitted_inner()
 
     def _unfitted_inner(self) -> Kernel:
-        """Return the inner kernel as it was given, not fitted."""
+        """Return the inner kernel as the user gave it, not fitted."""
         return as_kernel(self.kernel)
 
     def check(self, A: Items, name: str = "X") -> Items:
@@ -44,7 +44,7 @@ class Wrapper(Kernel):
         return self
 
     def frozen(self) -> Kernel:
-        """Return a fitted copy whose parameter is the fitted kernel, so files store it once."""
+        """Return a fitted copy whose parameter is the fitted kernel, so that it is saved once."""
         other: Any = super().frozen()
         other.kernel = self.inner.frozen()
         vars(other).pop("kernel_", None)
@@ -56,7 +56,7 @@ class Wrapper(Kernel):
 
 
 class OfValues(Wrapper):
-    """Base class of kernels computed from the values k(a, b), k(a, a), k(b, b) of another kernel.
+    """Base class of kernels computed from the values k(a, b), k(a, a), k(b, b) of a kernel k.
 
     A subclass implements the chain rule: `_value_vjp` maps weights C of its values to weights of
     the three, None for the last two if the kernel does not depend on them; `_diag_value_vjp` maps
@@ -64,19 +64,19 @@ class OfValues(Wrapper):
     """
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array | None, Array | None]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel.
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values.
 
         They are those in the inner k(a, b), k(a, a) and k(b, b); None stands for zero.
         """
         raise NotImplementedError
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
-        """Return the derivatives of Σ_i c_i k(a_i, a_i) in the values of the inner kernel."""
+        """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
         return 0.0 * c  # of a diagonal of ones
 
     @property
     def item_gradient(self) -> ItemGradient | None:
-        """Derivatives in the items, by the chain rule through the values of the inner kernel."""
+        """Derivatives with respect to the items, by the chain rule through inner kernel values."""
         inner = self.inner.item_gradient
         if inner is None:
             return None
@@ -90,7 +90,7 @@ class OfValues(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the parameters of the inner kernel, by the chain rule."""
+        """Derivatives with respect to the parameters of the inner kernel, by the chain rule."""
         inner = self.inner.parameter_gradient.under("kernel")
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
@@ -104,7 +104,7 @@ class OfValues(Wrapper):
 
 
 class OnDevice(Wrapper):
-    """The inner kernel with its values on a device, so that the linear algebra runs there.
+    """The inner kernel with its values on a device, where the linear algebra then runs.
 
     Vectors are moved to the device and compared there. Other items, such as strings and graphs, are
     compared on the host, and their Gram matrices are moved.
@@ -131,7 +131,7 @@ class OnDevice(Wrapper):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the inner kernel, with its own parameter names."""
+        """Derivatives with respect to the parameters of the inner kernel."""
         inner = self.inner.parameter_gradient
         back = (lambda C: C) if self.on_vectors else host
         return inner.through(
@@ -139,7 +139,7 @@ class OnDevice(Wrapper):
         )
 
     def _to_device(self, A: Any) -> Array:
-        """Return an array as a tensor on the device."""
+        """Return an array as a PyTorch tensor on the device."""
         require("torch", "torch")
         import torch
 
@@ -160,16 +160,16 @@ class OnDevice(Wrapper):
         return super().fit(self._to_device(A) if self.on_vectors else A)
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return the values of the inner kernel on the device."""
+        """Return the matrix of the inner kernel as a tensor on the device."""
         return self._to_device(self.inner._gram(A, B))
 
     def _diag(self, A: Items) -> Array:
-        """Return the diagonal of the inner kernel on the device."""
+        """Return the diagonal of the inner kernel as a tensor on the device."""
         return self._to_device(self.inner._diag(A))
 
     @property
     def features(self) -> Features | None:
-        """Features of the inner kernel on the device; vectors are inverted there too."""
+        """Features of the inner kernel as tensors on the device."""
         inner = self.inner.features
         return inner and inner.mapped(self._to_device, self._to_inner_device)
 
@@ -182,10 +182,10 @@ class OnDevice(Wrapper):
         )
 
     def _to_inner_device(self, F: Array) -> Array:
-        """Return features in the form of the inner kernel: on the device only for vectors."""
+        """Return features on the host, unless items are vectors, which stay on the device."""
         return F if self.on_vectors else host(F)
 
 
 def on_device(kernel: Kernel, device: str | None) -> Kernel:
-    """Return the kernel with its values on a device; None leaves it unchanged."""
+    """Return a kernel with its values on a device; None returns it unchanged."""
     return kernel if device is None else OnDevice(kernel, device)

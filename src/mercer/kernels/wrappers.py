@@ -1,4 +1,4 @@
-"""Kernels made of the feature space of another kernel: cosine, Gaussian."""
+"""Kernels on the feature space of another kernel: cosine and Gaussian."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .wrapper import OfValues
 
 
 class Normalized(OfValues):
-    r"""Cosine in the feature space of a kernel, :math:`k(a, b) / \sqrt{k(a, a)\, k(b, b)}`.
+    r"""Cosine similarity in feature space, :math:`k(a, b) / \sqrt{k(a, a)\, k(b, b)}`.
 
     An item with :math:`k(a, a) = 0` has no direction; its normalised kernel values are 0.
 
@@ -33,7 +33,7 @@ class Normalized(OfValues):
     """
 
     def _inverse_norms(self, A: Items) -> Array:
-        """Return 1 / √k(a, a) of every item, 0 where k(a, a) is 0."""
+        """Return 1 / √k(a, a) for each item, 0 where k(a, a) is 0."""
         diagonal = self.inner._diag(A)
         xp = namespace(diagonal)
         safe = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
@@ -53,7 +53,7 @@ class Normalized(OfValues):
 
     @property
     def features(self) -> Features | None:
-        """Features of k, each row divided by its length."""
+        """Features of the inner kernel, each row divided by its length."""
         inner = self.inner.features
         if inner is None:
             return None
@@ -81,7 +81,7 @@ class Normalized(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The `Multiple` of the inner kernel if its outputs have unit length, else of itself."""
+        """The `Multiple` of the inner kernel if all outputs have length one; else of itself."""
         inner = self.inner.multiple
         if not inner.kernel.unit_norm:
             return Multiple(self)
@@ -89,7 +89,7 @@ class Normalized(OfValues):
         return Multiple(inner.kernel, 1.0, lambda F: inner.read(root * F), inner.copies)
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M, xp = C * left[:, None] * right[None, :], namespace(C)
         pull = -0.5 * M * self.inner._gram(A, B)
@@ -121,7 +121,7 @@ class Gaussian(OfValues):
 
     @property
     def depends_on_data(self) -> bool:
-        """Whether the length scale is a rule, or the inner kernel depends on data."""
+        """Whether the length scale is "median", or the inner kernel depends on data."""
         return isinstance(self.length_scale, str) or self._unfitted_inner().depends_on_data
 
     def fit(self, A: Items) -> Gaussian:
@@ -148,7 +148,7 @@ class Gaussian(OfValues):
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _gram(self, A: Items, B: Items) -> Array:
-        """Return exp(-d² / 2ℓ²) for all pairs, d their distance in feature space."""
+        """Return exp(-d² / 2ℓ²) for all pairs, with d their distance in feature space."""
         D2 = self._squared_feature_distances(A, B)
         D2 *= -0.5 / fitted_scale(self) ** 2
         return scaled_exp(D2)
@@ -158,13 +158,13 @@ class Gaussian(OfValues):
         return self.inner._diag(A) * 0.0 + 1.0
 
     def _value_vjp(self, A: Items, B: Items, C: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) in the values of the inner kernel."""
+        """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
         M, xp = C * self._gram(A, B) / fitted_scale(self) ** 2, namespace(C)
         return M, -0.5 * xp.sum(M, axis=1), -0.5 * xp.sum(M, axis=0)
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives in the length scale and in the parameters of the inner kernel."""
+        """Derivatives with respect to the length scale and the inner parameters."""
         ell = fitted_scale(self)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
@@ -175,12 +175,14 @@ class Gaussian(OfValues):
 
 
 def _sqrt(A: Any) -> Array:
-    """Return the square roots of the entries of A; a NumPy array is changed in place."""
+    """Return the square roots of the entries of A; a NumPy array is overwritten."""
     return namespace(A).sqrt(A) if not isinstance(A, np.ndarray) else np.sqrt(A, out=A)
 
 
 def _uses_features_for_distances(kernel: Kernel, A: Items) -> bool:
-    """Return whether distances are best computed from features, which are precise far from zero.
+    """Return whether distances are computed from features rather than kernel values.
+
+    Features are precise far from zero.
 
     The features of a product of kernels are too many for that.
     """
