@@ -1,4 +1,4 @@
-"""Partial Cholesky factor that grows by pivots and computes only their columns of K."""
+"""Partial Cholesky factor of a Gram matrix K, which computes only the columns of its pivots."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scipy.linalg.blas import dtrsm
 from .._base.arrays import Array, Items, blocks, count, host, is_foreign, namespace, part, take
 from .._base.linalg import EPS, PositiveDefinite, solve_triangular
 from .._base.plan import require_low_rank
-from .._base.threads import cores, striped
+from .._base.threads import cores, map_row_blocks
 from ..kernels import Kernel
 
-ROWS = 8192
+FACTOR_ROWS = 8192
 """Rows of the factor that are computed at once, because kernels copy their arguments."""
 THREAD_ROWS = 1024
 """Rows that each of several threads computes at once."""
@@ -27,12 +27,12 @@ AHEAD = 48
 
 
 def _solve_triangular(L: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return L⁻¹B for lower triangular L, and overwrite B."""
+    """Return L⁻¹B for a lower triangular matrix L, and overwrite B."""
     return dtrsm(1.0, L, B, lower=1, overwrite_b=1)
 
 
 class Factor:
-    """Low-rank factor K ≈ UUᵀ of a Gram matrix, which grows as items are added as pivots."""
+    """Low-rank factor U of a Gram matrix K ≈ UUᵀ, which grows as items are added as pivots."""
 
     def __init__(self, kernel: Kernel, A: Items, rank: int | None):
         self.kernel, self.A = kernel, kernel.check(A, "A")
@@ -49,31 +49,31 @@ class Factor:
 
     @property
     def rows(self) -> Array:
-        """The matrix U computed so far, one row for each item."""
+        """The columns of the factor U computed so far, with one row for each item."""
         return self.U[:, : len(self.pivots)]
 
     @property
     def error(self) -> float:
-        """The trace error tr(K - UUᵀ) / tr K."""
+        """The trace error tr(K - UUᵀ) / tr K of the factor."""
         return float(namespace(self.residual).sum(self.residual)) / (self.trace or 1.0)
 
     def residual_block(self, index: Any) -> Array:
-        """Return the rows and columns of K - UUᵀ at the items `index`."""
+        """Return the rows and columns of the residual K - UUᵀ at the items `index`."""
         some, rows = take(self.A, index), take(self.rows, index)
         left = self.kernel.finite_values(self.kernel._gram(some, some))
         return left - rows @ rows.T
 
     def columns(self, index: Any) -> Array:
-        """Return the columns of K - UUᵀ at the items `index`."""
+        """Return the columns of the residual K - UUᵀ at the items `index`."""
         landmarks, known = take(self.A, index), take(self.rows, index)
         G = [
             self.kernel._gram(part(self.A, rows), landmarks) - self.rows[rows, :] @ known.T
-            for rows in blocks(count(self.A), ROWS)
+            for rows in blocks(count(self.A), FACTOR_ROWS)
         ]
         return self.kernel.finite_values(G[0] if len(G) == 1 else namespace(*G).concat(G, axis=0))
 
     def grow(self, index: Any) -> None:
-        """Add the items `index` as pivots, and compute their columns of U."""
+        """Add the items `index` as pivots, and compute their columns of the factor U."""
         if is_foreign(self.U) or not self.kernel.on_vectors:
             G = self.columns(index)
             L = PositiveDefinite.of(take(G, index)).factor
@@ -83,7 +83,9 @@ class Factor:
         landmarks, known = take(self.A, index), take(self.rows, index)
         threads = min(cores(), count(self.A) // THREAD_ROWS)
         solve = _solve_triangular if threads <= FEW_THREADS else np.linalg.solve
-        striped(partial(self._fill_rows, solve, L, landmarks, known), count(self.A), THREAD_ROWS)
+        map_row_blocks(
+            partial(self._fill_rows, solve, L, landmarks, known), count(self.A), THREAD_ROWS
+        )
         self._record_pivots(index)
 
     def _fill_rows(
@@ -94,7 +96,7 @@ class Factor:
         known: np.ndarray,
         parts: list[slice],
     ) -> None:
-        """Compute new columns of U for some rows, and update the diagonal of K - UUᵀ there."""
+        """Compute the new columns of U and the residual diagonal for the rows of some slices."""
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
@@ -105,7 +107,7 @@ class Factor:
             self.residual[rows] = np.maximum(left, 0.0)
 
     def _append_columns(self, index: Any, new: Array) -> None:
-        """Append the columns `new` of the pivots `index` to U, and update the residuals."""
+        """Append columns of U for the pivots `index`, and update the residual diagonal."""
         xp, m = namespace(self.U), len(self.pivots)
         self.U[:, m : m + len(index)] = new
         left = self.residual - xp.sum(new * new, axis=1)
@@ -119,7 +121,7 @@ class Factor:
         self.pivots += [int(i) for i in index]
 
     def grow_by_one(self, i: int) -> None:
-        """Add item i as a pivot, with its column computed ahead if it was a likely pivot."""
+        """Add item i as a pivot; its residual column may have been computed ahead."""
         if i not in self.place:
             self._compute_columns_ahead(i)
         column = self.fetched[:, self.place[i]]
@@ -127,7 +129,7 @@ class Factor:
         self._append_columns([i], (column / namespace(column).sqrt(column[i]))[:, None])
 
     def _compute_columns_ahead(self, i: int) -> None:
-        """Compute the columns of item i and of the items with the largest residuals.
+        """Compute residual columns of item i and the items with the largest residuals.
 
         A kernel takes hardly longer for some dozen columns than for one, and the next pivots are
         nearly always among the items with the largest residuals now.

@@ -1,4 +1,4 @@
-"""Base class of feature maps: finite coordinates in which a kernel is an inner product."""
+"""The base class of feature maps: finite coordinates in which a kernel is an inner product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kernels import Kernel
 
 
 class FeatureMap(BaseEstimator):
-    """Map to finite coordinates: transform(A) @ transform(B).T approximates kernel(A, B).
+    """Map to finite coordinates, such that transform(A) @ transform(B).T ≈ kernel(A, B).
 
     A custom map implements `fit` and `transform`; `mercer.testing.check_feature_map` checks it.
 
@@ -46,19 +46,19 @@ class FeatureMap(BaseEstimator):
     kernel_: Kernel
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
-        """Choose the coordinates for a fitted kernel from sample items A."""
+        """Choose the coordinates for a fitted kernel from sample items A; return self."""
         raise NotImplementedError(f"{type(self).__name__} must implement fit(kernel, A)")
 
     def transform(self, A: Items) -> Array:
-        """Return the coordinates of the items, one row for each item."""
+        """Return the coordinates of the items A, one row for each item."""
         raise NotImplementedError(f"{type(self).__name__} must implement transform(A)")
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Fit the map, and return the coordinates of the items, one row for each."""
+        """Fit the map to the items A, and return their coordinates, one row for each."""
         return self.fit(kernel, A).transform(A)
 
     def sqnorms(self, A: Items) -> Array:
-        r"""Return :math:`\lVert \Phi(a) \rVert^2` of each item.
+        r"""Return the squared norm :math:`\lVert \Phi(a) \rVert^2` of each item.
 
         If the map `projects`, this is the squared norm of the item's coordinates.
         """
@@ -72,7 +72,7 @@ class FeatureMap(BaseEstimator):
         return Composed(self, M)
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Return (the map without its last matrix, this matrix); (the map, None) without one.
+        """Split off the last matrix; return (map without it, matrix), or (the map, None).
 
         Moments of the bare map, summed over many rows, become those of the whole map by one
         product at the end instead of one for every row.
@@ -81,24 +81,24 @@ class FeatureMap(BaseEstimator):
 
     @property
     def coefficients(self) -> Array | None:
-        """The matrix that is applied last; None if the map does not end in one."""
+        """The matrix by which the map multiplies last; None if there is none."""
         return None
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        r"""Return W and items such that :math:`\sum_j W_{ij} \Phi(a_j)` has coordinates C[i]."""
+        r"""Return W and items a_j: :math:`\sum_j W_{ij} \Phi(a_j)` has coordinates C[i]."""
         raise NotSupported(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
             "this decoder or these weights need: use features built on items, such as Nystroem."
         )
 
     def kernel_features(self, C: Array) -> Array:
-        """Convert coordinates C to the finite features of the kernel."""
+        """Convert points with coordinates C to finite features of the kernel."""
         weights, items = self.expansion(C)
         return weights @ self.kernel_.features(items)
 
 
 def check_width(found: int, expected: int, kernel: Kernel) -> None:
-    """Raise a ValueError if the number of features differs from that at fit."""
+    """Raise a ValueError unless the number of features `found` is the one from fit."""
     if found != expected:
         raise ValueError(
             f"these items have {found} features under {kernel}, but {expected} features are "
@@ -107,7 +107,7 @@ def check_width(found: int, expected: int, kernel: Kernel) -> None:
 
 
 class Composed(FeatureMap):
-    """The map (map(a) - mean) @ matrix.
+    """The feature map a ↦ (map(a) - mean) @ matrix.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Composed(FeatureMap):
         self.dual = dual
 
     def transform(self, A: Items) -> Array:
-        """Return the coordinates minus the mean, times the matrix."""
+        """Return (coordinates under `map` - mean) @ matrix, one row for each item."""
         U = self.map.transform(A)
         U = U if self.mean is None else U - self.mean
         return U if self.matrix is None else U @ self.matrix

@@ -51,9 +51,9 @@ class Explicit(FeatureMap):
         return F
 
     def sqnorms(self, A: Items) -> Array:
-        """Return k(a, a) of each item, without computing features."""
+        """Return the squared norm k(a, a) of each item, without computing features."""
         return self.kernel_.diag(A)
 
     def kernel_features(self, C: Array) -> Array:
-        """Return the coordinates unchanged, because they are the features."""
+        """Return the coordinates C unchanged, because they are the features."""
         return C

@@ -1,4 +1,4 @@
-"""Random Fourier features, of scalar and of operator-valued kernels."""
+"""Random Fourier features of scalar and of operator-valued kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .landmarks import check_rank
 
 
 class RandomFourier(FeatureMap):
-    r"""Cosines and sines of random frequencies, drawn from the spectrum of a stationary kernel.
+    r"""Random Fourier features: cosines and sines of frequencies from a kernel's spectrum.
 
     :math:`u(a) = \sqrt{2k(0) / \text{rank}}\, [\cos \langle \omega_j, a \rangle, \sin \langle
     \omega_j, a \rangle]_j`.
@@ -71,7 +71,7 @@ class RandomFourier(FeatureMap):
         self.random_state = random_state
 
     def fit(self, kernel: Kernel, A: Items) -> RandomFourier:
-        """Draw the random frequencies for a stationary kernel."""
+        """Draw random frequencies from the spectrum of a stationary kernel."""
         if self.rank is None:
             raise ValueError("RandomFourier needs a rank, the number of its coordinates.")
         check_rank(self.rank)
@@ -91,7 +91,7 @@ class RandomFourier(FeatureMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return cosines, then sines, of the items' products with the frequencies."""
+        """Return scaled cosines, then sines, of inner products of items and frequencies."""
         A = self.kernel_.check(A, "A")
         check_width(A.shape[1], self.frequencies_.shape[1], self.kernel_)
         omega = like(self.frequencies_, A) if is_foreign(A) else self.frequencies_
@@ -101,7 +101,7 @@ class RandomFourier(FeatureMap):
 
 
 def _orthogonal_directions(random: np.random.RandomState, shape: tuple[int, int]) -> np.ndarray:
-    """Draw random unit vectors (rows), orthogonal within batches of the dimension's size."""
+    """Draw random unit vectors (rows), orthogonal in batches as large as the dimension."""
     number, width = shape
     batches = []
     for _ in range(0, number, width):
@@ -173,7 +173,7 @@ class RandomOperatorFourier(FeatureMap):
         self.random_state = random_state
 
     def fit(self, kernel: Any, A: Items) -> RandomOperatorFourier:
-        """Draw the frequencies of a fitted operator-valued kernel."""
+        """Draw the frequencies and directions of a fitted operator-valued kernel."""
         check_rank(self.rank)
         if not kernel.spectral:
             raise ValueError(
@@ -189,14 +189,18 @@ class RandomOperatorFourier(FeatureMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        """Return cosines, then sines, of the items' products with the frequencies."""
+        """Return cosines, then sines, of inner products of items and frequencies."""
         A = self.kernel_.check(A, "A")
         phases = dense(A @ like(self.frequencies_, A).T)
         xp = namespace(phases)
         return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
 
     def solve(self, uu: Array, vu: Array, alpha: float) -> Array:
-        """Return coef (p, q) of the ridge model g(x) = u(x) @ coef; uu = U.T @ U, vu = V.T @ U."""
+        """Return the coefficients C of the ridge model g(x) = u(x) C, given moments.
+
+        `uu` is the moment U.T @ U of the coordinates U, and `vu` is V.T @ U with the outputs V. C
+        has the shape (coordinates, outputs).
+        """
         N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
         gather = (
@@ -207,18 +211,18 @@ class RandomOperatorFourier(FeatureMap):
         return gather @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
-        r"""Return :math:`\sum_i \Psi_i \Psi_i^\top` over items, given the moment uu = U.T @ U."""
+        r"""Return :math:`\sum_i \Psi_i \Psi_i^\top` of the features, given uu = U.T @ U."""
         along = like(self.along_, uu)
         N = take(take(uu, self.source_).T, self.source_).T
         N *= along @ along.T
         return N
 
     def features(self, U: Array) -> Array:
-        r"""Return the features :math:`\Psi`, (n, q, features), given the coordinates U, (n, p)."""
+        r"""Return the features :math:`\Psi`, (n, q, features), given coordinates U, (n, p)."""
         return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
-        r"""Return :math:`\sum_i \Psi_i v_i` over items, given the moment vu = V.T @ U."""
+        r"""Return :math:`\sum_i \Psi_i v_i` of features and outputs, given vu = V.T @ U."""
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 

@@ -1,4 +1,4 @@
-"""Coordinates spanned by items: any landmarks, kernel PCA."""
+"""Feature maps on the span of items: landmarks and kernel principal components."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .._base.parameters import parameters
 from ..kernels import Kernel
 from .base import FeatureMap
 
-FEW = 256
+CENTRING_ITEMS = 256
 """Number of items used to decide how moments are summed; moments are taken about their mean."""
-STEADY = 1e3
+MAGNIFICATION = 1e3
 """Largest allowed magnification of rounding errors by the weights, which gives errors of 2e-13."""
 
 
 class LandmarkMap(FeatureMap):
-    """Base class of maps k(a, landmarks) @ weights: projections on the span of landmarks."""
+    """Base class of the maps a ↦ k(a, landmarks) @ weights, on the span of landmarks."""
 
     landmarks_: Items
     weights_: Array
 
     def fit(self, kernel: Kernel, A: Items) -> FeatureMap:
-        """Choose the landmarks from the items A."""
+        """Choose the landmarks from the items A; return self."""
         self.fit_transform(kernel, A)
         return self
 
@@ -42,17 +42,17 @@ class LandmarkMap(FeatureMap):
         return Spanned(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the feature map x ↦ transform(x) M, with weights @ M on the same landmarks."""
+        """Return the map A ↦ transform(A) @ M, with weights @ M on the same landmarks."""
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return points with coordinates C as weights on the landmarks, and the landmarks."""
+        """Return weights of points with coordinates C on the landmarks, and the landmarks."""
         return C @ self.weights_.T, self.landmarks_
 
 
 @parameters
 class Spanned(LandmarkMap):
-    """Feature map with given landmarks and weights; without weights, the kernel values."""
+    """Feature map with given landmarks and weights; without weights, to kernel values."""
 
     kernel: Kernel
     landmarks: Items
@@ -63,7 +63,7 @@ class Spanned(LandmarkMap):
 
 
 def split_last_matrix(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | None, Array]:
-    """Return a map without its last matrix if that is stable, the matrix, and A's coordinates.
+    """Split off the last matrix of a map if that is stable; return map, matrix, coordinates.
 
     The matrix (the weights of the map) is split off if it magnifies rounding errors only a little,
     see `Gathering`; otherwise the map is unchanged and the matrix is None.
@@ -73,13 +73,13 @@ def split_last_matrix(map: FeatureMap, A: Items) -> tuple[FeatureMap, Array | No
     if W is None:
         return map, None, U
     spread = spectral_norm(U - namespace(U).mean(U, axis=0)) ** 2 / U.shape[0]
-    if spread * spectral_norm(W) ** 2 <= STEADY:
+    if spread * spectral_norm(W) ** 2 <= MAGNIFICATION:
         return bare, W, U
     return map, None, dense(map.transform(A))
 
 
 class KernelPCA(LandmarkMap):
-    """Leading `rank` principal components, the output coordinates of Weston et al. (2003).
+    """Leading kernel principal components, the output coordinates of Weston et al. (2003).
 
     Distances are measured in these coordinates.
 
@@ -110,7 +110,7 @@ class KernelPCA(LandmarkMap):
     centered = property(lambda self: self.center)
 
     def fit(self, kernel: Kernel, A: Items, sample_weight: Array | None = None) -> KernelPCA:
-        """Compute the leading eigenvectors of the (centred, weighted) Gram matrix."""
+        """Compute leading eigenvectors of the Gram matrix, which may be centred and weighted."""
         check_rank(self.rank)
         K = kernel.checked_gram(A)
         xp, w = namespace(K), np.ones(count(A)) if sample_weight is None else sample_weight
@@ -135,7 +135,7 @@ class KernelPCA(LandmarkMap):
         return self
 
     def transform(self, A: Items) -> Array:
-        r"""Return the principal components of :math:`\Phi(a)`, minus its mean if centred."""
+        r"""Return the principal components of the items, centred if `center` is true."""
         return super().transform(A) - self.mean_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
@@ -147,7 +147,7 @@ class KernelPCA(LandmarkMap):
         return FeatureMap.compose(self, M) if self.center else super().compose(M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return points with coordinates C as weights on the training items, and these items."""
+        """Return weights of points with coordinates C on the training items, and the items."""
         weights, items = super().expansion(C)
         if not self.center:
             return weights, items
@@ -157,7 +157,7 @@ class KernelPCA(LandmarkMap):
 
 
 def check_rank(rank: int | None) -> None:
-    """Raise an error if a rank is neither a positive integer nor None."""
+    """Raise an error unless a rank is a positive integer or None."""
     number = isinstance(rank, int | np.integer) and not isinstance(rank, bool)
     if rank is not None and (not number or rank < 1):
         raise ValueError(f"rank must be a positive integer or None, got {rank!r}.")

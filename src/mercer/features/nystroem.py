@@ -7,7 +7,7 @@ from .._base.arrays import Array, Items, count, namespace, part, take
 from .._base.linalg import EPS, PositiveDefinite, eigh, triangular_inverse
 from .._base.parameters import parameters
 from .._base.plan import require_low_rank
-from .._base.threads import rows_at_once, striped
+from .._base.threads import map_row_blocks, rows_at_once
 from ..kernels import Kernel
 from .landmarks import LandmarkMap, check_rank
 
@@ -17,7 +17,7 @@ CONDITION = 1e3
 
 @parameters
 class Nystroem(LandmarkMap):
-    r"""Projection on the span of landmarks, which are drawn at random or given.
+    r"""Nyström features: the projection on the span of landmarks, drawn at random or given.
 
     :math:`u(a) = k(a, Z) W` with :math:`W W^\top = k(Z, Z)^{-1}`.
 
@@ -59,7 +59,7 @@ class Nystroem(LandmarkMap):
     depends_on_data = property(lambda self: self.landmarks is None)
 
     def fit(self, kernel: Kernel, A: Items) -> Nystroem:
-        r"""Choose the landmarks, and compute the trace error :math:`tr(K - UU^\top) / tr(K)`."""
+        r"""Choose the landmarks; compute the trace error :math:`tr(K - UU^\top) / tr(K)`."""
         A, trace = self._choose_landmarks(kernel, A)
         if not (kernel.on_vectors and isinstance(A, np.ndarray)):
             self._set_trace_error(trace, _total_square(self.transform(A)))
@@ -69,7 +69,7 @@ class Nystroem(LandmarkMap):
             return sum(_total_square(self.transform(part(A, rows))) for rows in parts)
 
         step = rows_at_once(count(self.landmarks_))
-        self._set_trace_error(trace, sum(striped(lengths, count(A), step)))
+        self._set_trace_error(trace, sum(map_row_blocks(lengths, count(A), step)))
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
@@ -90,7 +90,7 @@ class Nystroem(LandmarkMap):
         return A, float(namespace(diagonal).sum(diagonal))
 
     def _set_trace_error(self, trace: float, kept: float) -> None:
-        """Store the fraction of the trace that is lost, if `kept` of it is represented."""
+        """Store the trace error, given the trace and the part `kept` of it."""
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
 
     def _given_or_drawn_landmarks(self, kernel: Kernel, A: Items) -> Items:
@@ -115,7 +115,7 @@ def _total_square(U: Array) -> float:
 
 
 def inverse_root(K: Array) -> Array:
-    """Return W with WWᵀ = K⁻¹ on the range of K, and overwrite K.
+    """Return W with WWᵀ = K⁻¹ on the range of K; K may be overwritten.
 
     One Cholesky factorisation if K is well conditioned, otherwise one eigendecomposition.
     """

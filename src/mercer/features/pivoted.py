@@ -1,4 +1,4 @@
-"""Pivoted Cholesky factors, whose landmarks are chosen greedily or at random."""
+"""Pivoted Cholesky feature maps, whose landmarks are chosen greedily or at random."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..kernels import Kernel
 from ._factor import Factor
 from .landmarks import LandmarkMap, check_rank
 
-BLOCK = 128
+PROPOSALS = 128
 """Largest number of proposals that are accepted or rejected together."""
 
 
 class IncompleteCholesky(LandmarkMap):
-    r"""Greedy pivoted Cholesky: the next pivot is the item with the largest residual.
+    r"""Greedy pivoted Cholesky features; the next pivot has the largest residual.
 
     Only `rank` columns of the Gram matrix are ever computed.
 
@@ -64,7 +64,7 @@ class IncompleteCholesky(LandmarkMap):
         self.tolerance = tolerance
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Choose the pivots, and return the factor U, one row for each item."""
+        """Choose the pivots, and return the factor U of K ≈ UUᵀ, one row for each item."""
         check_rank(self.rank)
         non_negative(self.tolerance, "tolerance")
         factor = Factor(kernel, A, self.rank)
@@ -82,7 +82,7 @@ class IncompleteCholesky(LandmarkMap):
         return factor.rows
 
     def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:
-        """Add the next pivots to the factor; return False if the residuals are rounding errors."""
+        """Add a pivot to the factor; return False if all residuals are rounding errors."""
         worst = int(namespace(factor.residual).argmax(factor.residual))
         if float(factor.residual[worst]) <= factor.noise:
             return False
@@ -92,7 +92,7 @@ class IncompleteCholesky(LandmarkMap):
 
 @parameters
 class RandomPivotedCholesky(IncompleteCholesky):
-    r"""Pivoted Cholesky with pivots drawn at random in proportion to their residuals.
+    r"""Pivoted Cholesky features; pivots are drawn in proportion to their residuals.
 
     The error is never much above that of uniform landmarks, and far below it if there are small
     remote groups.
@@ -146,8 +146,8 @@ class RandomPivotedCholesky(IncompleteCholesky):
     random_state: int | np.random.RandomState | None = None
 
     def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:
-        """Add pivots drawn in proportion to their residuals; return False if none is accepted."""
-        few = max(1, min(BLOCK, factor.rank // 4))
+        """Draw pivots in proportion to residuals and add them; return False if none is accepted."""
+        few = max(1, min(PROPOSALS, factor.rank // 4))
         block = few if self.block is None else integer(self.block, "block")
         index = _draw_positions(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.residual_block(index)))
@@ -158,7 +158,7 @@ class RandomPivotedCholesky(IncompleteCholesky):
 
 
 def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:
-    """Return positions drawn in proportion to the weights; `chances` are uniform numbers."""
+    """Return positions drawn in proportion to weights, given uniform numbers `chances`."""
     xp = namespace(weights)
     sums = xp.cumulative_sum(weights)
     at = xp.searchsorted(sums, like(chances, weights) * sums[-1], side="right")
@@ -166,7 +166,7 @@ def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:
 
 
 def _accept_proposals(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
-    """Return the proposals accepted by rejection sampling; H, their residual block, changes."""
+    """Return the proposals accepted by rejection sampling, and overwrite their residuals H."""
     before, kept = H.diagonal().copy(), []
     for i, chance in enumerate(chances):
         if H[i, i] > max(noise, chance * before[i]):

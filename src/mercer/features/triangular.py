@@ -25,7 +25,7 @@ PROBED = 16
 
 
 class Triangular(LandmarkMap):
-    """Exact coordinates of the training items by a (pivoted) Cholesky factor: K = VVᵀ.
+    """Exact coordinates V of the training items by a (pivoted) Cholesky factor K = VVᵀ.
 
     Several times cheaper than eigenvectors, and more accurate at new items. Items that are
     linear combinations of other items in feature space are not landmarks.
@@ -54,7 +54,7 @@ class Triangular(LandmarkMap):
     pivots_: np.ndarray
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
-        """Factor the Gram matrix K = VVᵀ, and return the rows of V."""
+        """Factor the Gram matrix K = VVᵀ, and return V, one row for each item."""
         V, pivots = cholesky_or_pivoted(kernel.checked_gram(A))
         self.kernel_, self.items_, self.pivots_ = kernel, kernel.check(A, "A"), pivots
         self.landmarks_ = take(self.items_, pivots)
@@ -66,22 +66,22 @@ class Triangular(LandmarkMap):
         return V
 
     def transform(self, A: Items) -> Array:
-        """Return L⁻¹ k(landmarks, a), one row for each item; L is the factor at the landmarks."""
+        """Return L⁻¹ k(landmarks, a) of each item a, with L the Cholesky factor at landmarks."""
         K = self.kernel_(A, self.landmarks_)
         return solve_triangular(self.factor_, K.T).T
 
     @property
     def weights_(self) -> Array:
-        """The weights L⁻ᵀ of the coordinates on the landmarks; L is the factor at the landmarks."""
+        """The weights L⁻ᵀ of coordinates on the landmarks, with L the factor at landmarks."""
         return triangular_inverse(self.factor_).T
 
     def compose(self, M: Array) -> FeatureMap:
-        """Return the map A ↦ transform(A) @ M."""
+        """Return the map A ↦ transform(A) @ M, with the weights L⁻ᵀM on the landmarks."""
         weights = solve_triangular(self.factor_.T, M, lower=False)
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return points with coordinates C as weights on the training items, and these items.
+        """Return weights of points with coordinates C on the training items, and the items.
 
         The weights are C L⁻¹ on the landmarks and zero on other items.
         """
@@ -91,7 +91,7 @@ class Triangular(LandmarkMap):
 
 
 def cholesky_or_pivoted(K: Array) -> tuple[Array, np.ndarray]:
-    """Return V with K = VVᵀ, and the rows in which V is triangular; pivoted if rank-deficient."""
+    """Return V with K = VVᵀ, pivoted if rank-deficient, and its triangular rows."""
     n = int(K.shape[0])
     try:
         V = PositiveDefinite.of(K + 0.0).factor
@@ -110,7 +110,7 @@ def cholesky_or_pivoted(K: Array) -> tuple[Array, np.ndarray]:
 
 
 def _refuse_indefinite(K: np.ndarray, V: np.ndarray) -> None:
-    """Raise an error if VVᵀ differs from K in some columns, as for an indefinite matrix."""
+    """Raise an error if VVᵀ differs from K in sampled columns, as for an indefinite K."""
     some = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(int))
     scale = float(np.abs(K).max())
     missed = np.abs(K[:, some] - V @ V[some].T).max()

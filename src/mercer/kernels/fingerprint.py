@@ -181,6 +181,11 @@ def molecule_graph(smiles: str) -> Any:
     "element" is the element alone. Bonds have a "label" too: "single", "double", "triple" or
     "aromatic".
 
+    Parameters
+    ----------
+    smiles : str
+        The molecule as a SMILES string.
+
     Examples
     --------
     >>> from mercer.kernels import molecule_graph

@@ -20,6 +20,8 @@ class Function(Kernel):
     function : callable
         ``function(A, B)`` of two batches, returning their matrix; or, with ``of_items=True``,
         ``function(a, b)`` of two items, returning a number (a Python call for each pair).
+    of_items : bool, default=False
+        Whether the function takes two items rather than two batches.
 
     Examples
     --------

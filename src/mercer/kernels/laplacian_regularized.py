@@ -28,7 +28,7 @@ class LaplacianRegularized(Wrapper):
 
     .. math:: \tilde k(a, b) = k(a, b) - k_a^\top (I + \gamma L K)^{-1} \gamma L k_b.
 
-    :math:`K` is the Gram matrix of the known inputs (those of the fit, and unlabelled ones),
+    :math:`K` is the Gram matrix of all inputs (those of the fit, and unlabelled ones),
     :math:`k_a` the vector of kernel values between :math:`a` and them, and :math:`L` the normalised
     Laplacian of the graph that links each input to its nearest neighbours in the feature space of
     :math:`k`.

@@ -1,4 +1,4 @@
-"""Spaces: what an item is. One file is one kind of item.
+"""Spaces: the kinds of items that kernels compare; one file for each kind.
 
 A space is the only place that knows how an item is checked, sliced, compared for equality, saved,
 decoded by default and scored. Kernels name their space; sums and products join two.

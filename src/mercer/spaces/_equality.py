@@ -1,4 +1,4 @@
-"""Equality of items of any kind by their content."""
+"""Equality of two items of any kind by their content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .graphs import Graphs, is_networkx
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Return whether two items have equal content, for arrays, graphs, sequences and other objects.
+    """Return whether two arrays, graphs, sequences or other objects have equal content.
 
     A list equals a tuple of equal entries, as with `numpy.array_equal`.
     """

@@ -1,4 +1,4 @@
-"""Labelled graphs as arrays, conversions from and to the user's format, and their distances."""
+"""Labelled graphs as arrays, conversions from and to the user's graphs, and distances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_STEPS = 50
 
 @dataclass(frozen=True)
 class LabelledGraph:
-    """A graph as a list of node labels and a matrix of edge labels, None where there is no edge."""
+    """A graph as a list of node labels and a matrix of edge labels, None for no edge."""
 
     nodes: list
     edges: np.ndarray
@@ -30,7 +30,7 @@ class LabelledGraph:
 
 @dataclass(frozen=True)
 class Form:
-    """The format of given graphs: networkx with attribute names, or tuples (adjacency, labels)."""
+    """The format of the user's graphs: networkx, or tuples (adjacency, labels)."""
 
     networkx: bool
     node_label: str | None
@@ -38,19 +38,19 @@ class Form:
 
     @classmethod
     def of(cls, graphs: Items, node_label: str | None, edge_label: str | None) -> Form:
-        """Return the format of a batch of graphs, all of which must have that of the first one."""
+        """Return the format of the first graph of a batch, which all others must have."""
         return cls(is_networkx(graphs[0]), node_label, edge_label)
 
     def read(self, graphs: Items, name: str = "y") -> list[LabelledGraph]:
-        """Return graphs of this format as `LabelledGraph` objects."""
+        """Convert graphs of this format to `LabelledGraph` objects."""
         return [self._read(graph) for graph in as_items(graphs, name)]
 
     def write(self, graph: LabelledGraph) -> Any:
-        """Return a `LabelledGraph` in this format."""
+        """Convert a `LabelledGraph` to a graph of this format."""
         return self._networkx(graph) if self.networkx else self._tuple(graph)
 
     def _read(self, graph: Any) -> LabelledGraph:
-        """Return one graph of this format as a `LabelledGraph`."""
+        """Convert one graph of this format to a `LabelledGraph`."""
         nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
         for i, j, mark in marks:  # in a tuple for networkx, where an edge may have no label
@@ -58,7 +58,7 @@ class Form:
         return LabelledGraph(nodes, edges)
 
     def _networkx(self, graph: LabelledGraph) -> Any:
-        """Return a `LabelledGraph` as a networkx graph."""
+        """Convert a `LabelledGraph` to a networkx graph."""
         import networkx as nx
 
         G = nx.Graph()
@@ -69,14 +69,14 @@ class Form:
         return G
 
     def _tuple(self, graph: LabelledGraph) -> tuple[np.ndarray, list | None]:
-        """Return a `LabelledGraph` as a tuple (adjacency, labels)."""
+        """Convert a `LabelledGraph` to a tuple (adjacency, labels)."""
         n = len(graph)
         A = np.array([[e or 0 for e in row] for row in graph.edges]).reshape(n, n)
         return A, None if n and graph.nodes[0] is None else list(graph.nodes)
 
 
 class GraphLabels:
-    """The distinct node and edge labels of a batch of graphs, for one-hot codes of graphs.
+    """The distinct node and edge labels of a batch of graphs, the columns of one-hot codes.
 
     A graph is represented by node features (one-hot labels, then counts of the neighbours' labels,
     which guide the matching of nodes) and one adjacency matrix for each edge label.
@@ -97,7 +97,7 @@ class GraphLabels:
         return np.hstack([one_hot, self.NEIGHBOURS * near])
 
     def channels(self, graph: LabelledGraph) -> np.ndarray:
-        """Return one 0/1 adjacency matrix per edge label, (edge labels, nodes, nodes)."""
+        """Return a 0/1 adjacency matrix for each edge label, (edge labels, nodes, nodes)."""
         channels = np.zeros((len(self.edges), len(graph), len(graph)))
         for channel, label in zip(channels, self.edges, strict=True):
             # One by one: numpy would unpack a label that is a tuple.
@@ -105,7 +105,7 @@ class GraphLabels:
         return channels
 
     def rounded(self, X: np.ndarray, C: np.ndarray, threshold: float) -> LabelledGraph:
-        """Return the graph nearest to real-valued node features X and edge channels C.
+        """Return the labelled graph nearest to real-valued node features X and edge channels C.
 
         Two nodes have an edge where the sum of their channels exceeds the threshold.
         """

@@ -1,4 +1,4 @@
-"""The base class of spaces; a space is a kind of item."""
+"""The base class of spaces, the kinds of items."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .._base.parameters import same
 
 
 def python_scalar(value: Any) -> Any:
-    """Return a numpy scalar as a Python scalar, and other values unchanged."""
+    """Return a numpy scalar as a Python scalar; other values are returned unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 class Space(BaseEstimator):
-    """A kind of item: how batches are checked and indexed, and when two items are equal.
+    """A kind of item, with the check, the indexing and the equality of items of this kind.
 
     A custom space derives from this class and overrides what differs: `check` nearly always, and
     `kernel`, `decoder` and `metric` where it has its own defaults. The attribute `space` of a
@@ -72,7 +72,7 @@ class Space(BaseEstimator):
         return [self.key(item) for item in (host(items) if is_foreign(items) else items)]
 
     def unique(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the distinct items, and which of these each item equals.
+        """Return the positions of the distinct items, and for each item the number of its equal.
 
         The distinct items are numbered 0, 1, … by first appearance.
         """
@@ -85,7 +85,7 @@ class Space(BaseEstimator):
         return np.unique(number, return_index=True)[1], number
 
     def every(self, sample: Items) -> Items | None:
-        """Return all possible items of the same kind as the sample if they are few, else None."""
+        """Return all possible items of the kind of the sample if they are few, else None."""
         return None
 
     def form(self, Y: Items) -> Any:
@@ -95,11 +95,11 @@ class Space(BaseEstimator):
     # -- defaults of a custom space -----------------------------------------------------------
 
     def kernel(self) -> Any:
-        """Return the default kernel of this space, or None to use that of `mercer.defaults`."""
+        """Return the default kernel on these items; None to use that of `mercer.defaults`."""
         return None
 
     def decoder(self, kernel: Any) -> Any:
-        """Return the default decoder for a kernel, or None to use `mercer.decoders.natural`."""
+        """Return the default decoder for a kernel; None to use that of `mercer.decoders`."""
         return None
 
     def metric(self, y_true: Items, y_pred: Items, average: bool = True) -> Any:
@@ -109,7 +109,7 @@ class Space(BaseEstimator):
     # -- joining ------------------------------------------------------------------------------
 
     def join(self, other: Space) -> Space:
-        """Return the space of items in both spaces, for sums and products of kernels."""
+        """Return the space of the items that belong to both spaces, for sums and products."""
         for one, another in ((self, other), (other, self)):
             if type(another) is Opaque or same(one, another):
                 return one
@@ -128,7 +128,7 @@ class Space(BaseEstimator):
 
 
 class Opaque(Space):
-    """Items of any kind that can only be tested for equality: the space of custom kernels.
+    """Items of any kind that are only tested for equality, the default of custom kernels.
 
     Examples
     --------

@@ -40,5 +40,5 @@ class Classes(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Return the label, with numpy scalars converted to Python scalars."""
+        """Return the label itself, a Python scalar if it is a numpy scalar."""
         return python_scalar(item)

@@ -7,7 +7,7 @@ from .vectors import Vectors
 
 
 class Curves(Vectors):
-    """Curves, as rows of values on a grid or as pairs ``(t, values)`` that are interpolated to it.
+    """Curves, given as rows of values on a grid, or as pairs ``(t, values)`` to interpolate.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Curves(Vectors):
         self.grid = grid
 
     def check(self, A: Items, name: str = "y", owner: str = "its kernel") -> Array:  # type: ignore[override]
-        """Check curves; return rows of values on the grid."""
+        """Check curves; return an array with one row of grid values per curve."""
         grid = None if self.grid is None else as_grid(self.grid)
         rows = on_grid(A, grid, name, owner)
         if getattr(rows, "ndim", 2) > 2:
@@ -43,14 +43,14 @@ class Curves(Vectors):
         return rows
 
     def join(self, other: Space) -> Space:
-        """Return the space of items in both spaces, with the grid of the one that has a grid."""
+        """Return the space of curves that are in both spaces, with the grid if one has a grid."""
         if isinstance(other, Curves) and (self.grid is None or other.grid is None):
             return self if other.grid is None else other
         return super().join(other)
 
 
 def _not_curves_message(name: str, shape: tuple, owner: str) -> str:
-    """Return the error message for items of the given array shape that are not curves."""
+    """Return the error message for an array that does not hold curves, given its shape."""
     return (
         f"{name} must hold curves for {owner}, a row of at least 2 values each; "
         f"got shape {tuple(shape)}."

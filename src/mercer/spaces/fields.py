@@ -1,4 +1,4 @@
-"""The grids of fields: coordinates, quadrature, and values between grid points."""
+"""Fields, and their grids: coordinates, quadrature, and interpolation between grid points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._base.parameters import integer, parameters, same
 from .base import Space
 from .vectors import Vectors
 
-NAMES = ("z", "y", "x")
+AXIS_NAMES = ("z", "y", "x")
 """The names of axes where none are given; the last axis is x."""
 
 
@@ -68,13 +68,13 @@ class Fields(Vectors):
     name = "fields"
 
     def check(self, A: Items, name: str = "y") -> Array:  # type: ignore[override]
-        """Check that fields are arrays of finite numbers on the grid."""
+        """Check that fields are arrays of finite numbers on the grid, and return the arrays."""
         A = super().check(A, name)
         self.grid(tuple(A.shape[1:]))
         return A
 
     def grid(self, shape: tuple[int, ...]) -> Grid:
-        """Return the grid of fields whose arrays have the given shape, channels included."""
+        """Return the `Grid` of fields whose arrays have the given shape, channels included."""
         channels = integer(self.channels, "channels")
         if channels > 1 and (len(shape) < 2 or shape[-1] != channels):
             raise ValueError(f"fields of {channels} channels end in an axis of them, got {shape}.")
@@ -110,7 +110,7 @@ class Fields(Vectors):
 
     def grid_axes(self, dimensions: int) -> tuple[str, ...]:
         """Return the names of the axes of a grid with the given number of dimensions."""
-        return NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
+        return AXIS_NAMES[-dimensions:] if self.axes is None else tuple(self.axes)
 
     def check_loaded(self, limits: Limits) -> None:
         """Raise `DamagedModel` unless points and mask are arrays of numbers."""
@@ -119,7 +119,7 @@ class Fields(Vectors):
             must(fine, "mask and points of fields are arrays")
 
     def join(self, other: Space) -> Space:
-        """Return the space of the two that has other than default parameters."""
+        """Return the space with non-default parameters; raise an error if both differ."""
         if isinstance(other, Fields):
             if same(self, Fields()):
                 return other
@@ -172,12 +172,12 @@ class Grid:
 
     @property
     def size(self) -> int:
-        """The number of grid points, including masked grid points."""
+        """The number of grid points, masked ones included."""
         return int(np.prod(self.shape))
 
     @property
     def array_shape(self) -> tuple[int, ...]:
-        """The shape of the array of a field, with a last axis of channels if there are several."""
+        """The shape of the array of one field, with a last axis for several channels."""
         return (*self.shape, self.channels) if self.channels > 1 else self.shape
 
     @cached_property
@@ -220,11 +220,11 @@ class Grid:
         return weights if self.mask is None else np.where(self.mask, weights, 0.0)
 
     def split(self, A: Array) -> Array:
-        """Reshape arrays (n, *shape[, channels]) to (n, size, channels)."""
+        """Reshape arrays of fields (n, *shape[, channels]) to (n, size, channels)."""
         return namespace(A).reshape(A, (A.shape[0], self.size, self.channels))
 
     def fill(self, values: Array) -> Array:
-        """Return values at unmasked grid points, (n, points, channels), as rows of whole fields.
+        """Return rows of whole fields, given values at unmasked grid points; masked points are 0.
 
         Masked grid points are zero. The shape of the result is (n, size · channels).
         """
@@ -236,7 +236,7 @@ class Grid:
         return xp.reshape(values, (values.shape[0], -1))
 
     def interpolation_weights(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the grid points around each point of `at`, and their weights for interpolation.
+        """Return the grid points around the points `at`, and their interpolation weights.
 
         `at` has the shape (…, dimensions), the results have the shape (…, corners). Interpolation
         is multilinear on a grid; among scattered points, the nearest ones are weighted by inverse
@@ -292,7 +292,7 @@ class Grid:
 
     @cached_property
     def step(self) -> float:
-        """The typical distance of a scattered point to its nearest neighbour."""
+        """The median distance of a scattered point to its nearest neighbour; 1 on a grid."""
         from scipy.spatial import cKDTree
 
         if self.points is None or len(self.points) < 2:

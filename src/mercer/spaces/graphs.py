@@ -1,4 +1,4 @@
-"""Graphs and trees."""
+"""Spaces of graphs and of trees, and the reading of graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import Space, python_scalar
 
 
 class Graphs(Space):
-    """Graphs with or without labels: networkx graphs, or tuples (adjacency, labels).
+    """Graphs with or without labels, as networkx graphs or as tuples (adjacency, labels).
 
     Examples
     --------
@@ -61,7 +61,7 @@ Edges = list[tuple[int, int, Any]]
 def read_graph(
     item: Any, name: str, node_label: str | None, edge_label: str | None
 ) -> tuple[list, Edges]:
-    """Return the node labels of a graph (None without labels) and its edges (i, j, label)."""
+    """Return the node labels of a graph, None for nodes without, and its edges (i, j, label)."""
     if is_networkx(item):
         return _from_networkx(item, name, node_label, edge_label)
     if isinstance(item, tuple | list) and len(item) == 2:
@@ -87,7 +87,7 @@ def _from_networkx(
 
 
 def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges]:
-    """Return the node labels and the edges (i, j, label) of a graph from its adjacency."""
+    """Return the node labels and the edges (i, j, label) of a graph (adjacency, labels)."""
     A = coo_array(adjacency if issparse(adjacency) else np.atleast_2d(np.asarray(adjacency)))
     n = 0 if A.shape == (1, 0) else A.shape[0]
     if n and (A.shape != (n, n) or (A != A.T).nnz):
@@ -121,7 +121,7 @@ def _sorted_items(item: Any) -> Any:
 
 
 class Trees(Space):
-    """Ordered labelled trees: bracketed strings or nested tuples, as the kernel reads them.
+    """Ordered labelled trees, as bracketed strings or as nested tuples (label, child, …).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Items given by their row in a Gram matrix."""
+"""Items given by their index in a Gram matrix, or by their row of kernel values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .vectors import Vectors
 
 
 class Indices(Space):
-    """Integers: rows of the Gram matrix that `Precomputed` was given.
+    """Row indices of the Gram matrix of a `Precomputed` kernel.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Indices(Space):
         self.size = size
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Check that items are integers from 0 to size - 1."""
+        """Check that items are integers from 0 to size - 1, and return them in an array."""
         refuse_masked(A, name)
         index = np.asarray(A)
         if index.dtype == object or index.dtype.kind not in "iu":
@@ -68,5 +68,5 @@ class GramRows(Space):
     pairwise = True
 
     def check(self, A: Items, name: str = "y") -> Array:
-        """Check that the rows form a matrix of finite numbers."""
+        """Check that the rows form a matrix of finite numbers, and return the matrix."""
         return Vectors().check(A, name, "a precomputed kernel", rows=True)

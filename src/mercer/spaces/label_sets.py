@@ -26,7 +26,7 @@ ENUMERATED_LABELS = 10
 
 
 class LabelSets(Space):
-    """Sets of labels: indicator rows, dense or sparse, or collections of any hashable labels.
+    """Sets of labels, as rows of a 0/1 indicator matrix or as collections of hashable labels.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class LabelSets(Space):
     name = "label sets"
 
     def check(self, A: Items, name: str = "y") -> Items:
-        """Check label sets; return a matrix of indicators, or collections in an object array."""
+        """Check label sets; return an indicator matrix, or collections in an object array."""
         refuse_masked(A, name)
         A = A.to_numpy() if hasattr(A, "iloc") else A  # a pandas frame of indicators, or a series
         if issparse(A) or is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
@@ -52,7 +52,7 @@ class LabelSets(Space):
         return items
 
     def key(self, item: Any) -> Hashable:
-        """Return the labels as a frozenset, or a hashable key of a row of indicators."""
+        """Return the labels as a frozenset; for a row of indicators, a hashable key of the row."""
         indicators = isinstance(item, np.ndarray) and item.dtype.kind in "biuf"
         return super().key(item) if indicators else frozenset(item)
 
@@ -63,7 +63,7 @@ class LabelSets(Space):
         return super().keys(items)
 
     def every(self, sample: Items) -> Items | None:
-        """Return all subsets of the labels of a sample if they are few, else None."""
+        """Return all subsets of the labels of a sample if there are few labels, else None."""
         rows = hasattr(sample, "shape") and len(sample.shape) == 2
         labels = range(sample.shape[1]) if rows else sorted({a for s in sample for a in s}, key=str)
         if len(labels) > ENUMERATED_LABELS:
@@ -81,7 +81,7 @@ class LabelSets(Space):
 
 
 def _check_set(item: Any, index: int, name: str) -> None:
-    """Raise an error unless an item is a collection of labels; `index` is its position."""
+    """Raise an error, naming item `index`, unless an item is a collection of labels."""
     if isinstance(item, str | bytes | Mapping) or not isinstance(item, Iterable):
         raise ValueError(
             f"{name}[{index}] must be a collection of labels, got {item!r:.60}: write a single "
@@ -98,7 +98,7 @@ def _check_set(item: Any, index: int, name: str) -> None:
 
 
 def _checked_indicators(Y: Array, name: str) -> Array:
-    """Return a matrix of indicators; raise an error unless all entries are 0 or 1."""
+    """Return an indicator matrix; raise an error unless all entries are 0 or 1."""
     if Y.ndim != 2:
         raise ValueError(
             f"{name} must hold label sets: an indicator matrix with a column for each label, or a "
@@ -131,7 +131,7 @@ SetScore = Callable[[np.ndarray, np.ndarray, np.ndarray, int], np.ndarray]
 
 
 def f1(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """Return the F1 score 2|y ∩ ŷ| / (|y| + |ŷ|) of label sets; 1 for two empty sets.
+    """Return the F1 score 2|y ∩ ŷ| / (|y| + |ŷ|), given the sizes of sets; 1 for two empty sets.
 
     The arguments are the sizes of the intersection, of the predicted set and of the true set.
     """
@@ -140,12 +140,12 @@ def f1(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -
 
 
 def hamming(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """Return the Hamming accuracy of label sets from their sizes and the size of the overlap."""
+    """Return the fraction of labels on whose membership two sets agree, given their sizes."""
     return 1.0 - (predicted + true - 2 * both) / labels
 
 
 def subset(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: int) -> np.ndarray:
-    """Return 1 where the predicted set equals the true set, else 0, from sizes and overlaps."""
+    """Return 1 where the predicted set equals the true set, else 0, given their sizes."""
     return ((both == predicted) & (both == true)).astype(float)
 
 

@@ -1,4 +1,4 @@
-"""Molecules as SMILES strings, and mass spectra."""
+"""Spaces of molecules (SMILES strings) and of mass spectra."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sequences import Sequences
 
 
 class Molecules(Sequences):
-    """Molecules, written as SMILES strings; kernels check that rdkit can read them.
+    """Molecules, given as SMILES strings; kernels check that rdkit can read them.
 
     Two strings for the same molecule are equal items: they are compared by rdkit's canonical SMILES
     if rdkit is installed. Stereoisomers and tautomers are different items.
@@ -42,13 +42,13 @@ class Molecules(Sequences):
         return object_array([str(smiles) for smiles in items])
 
     def key(self, item: Any) -> Hashable:
-        """Return the canonical SMILES string of a molecule."""
+        """Return the canonical SMILES string of a molecule, which identifies it."""
         return canonical_smiles(item)
 
 
 @lru_cache(maxsize=2**17)
 def canonical_smiles(smiles: str) -> str:
-    """Return rdkit's canonical SMILES; the string itself if rdkit is missing or cannot read it."""
+    """Return rdkit's canonical SMILES; without rdkit or if it fails, the string itself."""
     try:
         from rdkit import Chem, rdBase
     except ImportError:
@@ -59,7 +59,7 @@ def canonical_smiles(smiles: str) -> str:
 
 
 class Spectra(Space):
-    """Mass spectra: tuples that begin with mz, intensity, precursor.
+    """Mass spectra, tuples (mz, intensity, precursor, …).
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Spectra(Space):
 
 
 def peaks(item: Any, name: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the masses, the intensities and the precursor mass of a spectrum, after a check."""
+    """Check a mass spectrum; return its masses, its intensities and its precursor mass."""
     try:
         mz, intensity = (np.asarray(part, dtype=np.float64) for part in item[:2])
         precursor = float(item[2])

@@ -32,11 +32,11 @@ class Rankings(Space):
         return host(A) if hasattr(A, "shape") else np.array([list(row) for row in A])
 
     def key(self, item: Any) -> Hashable:
-        """Return the ranks of an item as a hashable key that does not depend on the dtype."""
+        """Return the ranks of an item as a hashable tuple that does not depend on the dtype."""
         return tuple(np.where(np.asarray(item, dtype=float) >= 0, item, -1).tolist())
 
     def every(self, sample: Items) -> np.ndarray | None:
-        """Return all rankings without ties of the labels of the sample, if they are few, else None.
+        """Return all rankings without ties of the labels of a sample if there are few, else None.
 
         None is also returned if the sample has ties or missing labels.
         """
@@ -70,7 +70,7 @@ def as_rankings(A: Items, name: str = "X") -> np.ndarray:
 
 
 def _rank_matrix(A: Items, name: str) -> np.ndarray:
-    """Return rankings as a numeric matrix with one row per item; raise an error if not numbers."""
+    """Return rankings as a numeric matrix, one row per item; raise an error for other items."""
     refuse_masked(A, name)
     if not hasattr(A, "shape") or np.ndim(A) == 1:
         A = _stack_rows(A, name)
@@ -85,7 +85,7 @@ def _rank_matrix(A: Items, name: str) -> np.ndarray:
 
 
 def _stack_rows(A: Any, name: str) -> np.ndarray:
-    """Return rows of ranks as an array; raise an error if rows have different lengths."""
+    """Return rows of ranks as a matrix; raise an error if their lengths differ."""
     refuse_empty(len(A), name)
     for i, row in enumerate(A):
         if not isinstance(row, list | tuple | np.ndarray):

@@ -13,7 +13,7 @@ from .rows import Rows, _column_names
 
 
 class Records(Rows):
-    """Records, rows of a table; each column, called a field, has its own space.
+    """Records, the rows of a table; each column, called a field, has its own space.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class Records(Rows):
         return list(self.fields)
 
     def key(self, item: Any) -> Hashable:
-        """Return the keys of the values of a record, one per field."""
+        """Return a tuple of the keys of the values of a record, one per field."""
         return tuple(
             None if is_missing(item[name]) else space.key(item[name])
             for name, space in self.fields.items()
         )
 
     def form(self, Y: Items) -> TableForm | None:
-        """Return the table format of outputs, or None if they are dictionaries."""
+        """Return the table format of outputs; None if they are dictionaries."""
         return TableForm.of(Y, self)
 
     def join(self, other: Space) -> Space:
@@ -60,7 +60,7 @@ class Records(Rows):
 
 
 def _join_or_opaque(one: Space, other: Space) -> Space:
-    """Return the common space of the values of one field; Opaque if the spaces do not match."""
+    """Return the common space of the values of a field; `Opaque` if two spaces differ."""
     try:
         return one.join(other)
     except ValueError:
@@ -68,18 +68,18 @@ def _join_or_opaque(one: Space, other: Space) -> Space:
 
 
 def column_of(records: Items, name: Any) -> np.ndarray:
-    """Return the values of the field `name` of all records, in an object array."""
+    """Return the values of the field `name` of all records in an object array."""
     return object_array([record[name] for record in records])
 
 
 def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
-    """Return records, as dictionaries, from columns of equal length."""
+    """Return records as dictionaries, given columns of equal length by name."""
     rows = zip(*columns.values(), strict=True)
     return object_array([dict(zip(columns, values, strict=True)) for values in rows])
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether the value of a field is missing: None, NaN or pandas' NA."""
+    """Return whether the value of a field is missing: None, NaN, pandas' NA or NaT."""
     nan = isinstance(value, float | np.floating) and value != value
     return nan or value is None or value is pd.NA or value is pd.NaT
 
@@ -102,7 +102,7 @@ def filled(records: Items, names: Sequence[Any], known: np.ndarray) -> np.ndarra
 
 
 def _fill_cyclically(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return values with the unknown ones replaced by the known ones, used one after the other."""
+    """Return values with unknown ones replaced by the known ones, in turn."""
     result, unknown = values.copy(), np.flatnonzero(~known)
     result[unknown] = values[np.resize(np.flatnonzero(known), len(unknown))]
     return result
@@ -110,7 +110,7 @@ def _fill_cyclically(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TableForm:
-    """The format of a table of outputs (library, columns, types), which predictions will have.
+    """The format of a table of outputs (library, columns, types), used for predictions.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class TableForm:
         return cls("columns" if isinstance(Y, Mapping) else _library_name(Y), names)
 
     def restore(self, records: Items) -> Any:
-        """Return records as a table of this format."""
+        """Convert records to a table of this format."""
         columns = {name: column_of(records, name).tolist() for name in self.names}
         if self.kind == "structured":
             rows = list(zip(*columns.values(), strict=True))
@@ -158,11 +158,11 @@ class TableForm:
 
     @staticmethod
     def _prediction_dtype(kind: str) -> str:
-        """Return the dtype of predictions for a dtype of outputs: float64 for integers."""
+        """Return the dtype of predictions of outputs of a dtype: float64 for integers."""
         return "<f8" if np.dtype(kind).kind in "iu" else kind
 
     def _as_series(self, name: Any, cells: list) -> Any:
-        """Return decoded cells of the field `name` as a column of the original type."""
+        """Return decoded values of the field `name` as a pandas column of the original type."""
         kind = self.types.get(name)
         if isinstance(kind, list):
             return pd.Series(pd.Categorical(cells, categories=kind))
@@ -170,7 +170,7 @@ class TableForm:
 
 
 def _column_type(dtype: Any) -> Any:
-    """Return a pandas dtype as a string, or the list of categories of a categorical dtype."""
+    """Return a pandas dtype as a string; for a categorical dtype, the list of categories."""
     return dtype.categories.tolist() if hasattr(dtype, "categories") else str(dtype)
 
 

@@ -22,7 +22,7 @@ SPLINE_POINTS = 5
 
 
 class Resample(TransformerMixin, BaseEstimator):
-    """A transformer that interpolates or smooths curves to rows of values on one grid.
+    """Transformer that interpolates or smooths curves to rows of values on one grid.
 
     Parameters
     ----------
@@ -49,20 +49,20 @@ class Resample(TransformerMixin, BaseEstimator):
         self.penalty = penalty
 
     def fit(self, X: Items, y: Items | None = None) -> Resample:
-        """Check the parameters; the curves are not used."""
+        """Check the parameters and return self; the curves are not used."""
         as_grid(self.grid)
         self._interpolator()
         return self
 
     def transform(self, X: Items) -> np.ndarray:
-        """Return the values of the curves on the grid, one row each, with NaN filled in."""
+        """Return the values of the curves on the grid, one row each, without NaN."""
         return _interpolate(X, as_grid(self.grid), self._interpolator(), "X")
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
     def _interpolator(self) -> Callable:
-        """Return the function that interpolates or smooths one curve to the grid."""
+        """Return the function (grid, t, values) that interpolates or smooths one curve."""
         if self.penalty is None:
             return np.interp
         penalty = None if isinstance(self.penalty, str) else self.penalty
@@ -91,7 +91,7 @@ def on_grid(A: Items, grid: np.ndarray | None, name: str, owner: str) -> Items:
 
 
 def as_pairs(A: Items, grid: np.ndarray, name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return a batch of curves as pairs (t, values); for rows of values, t is the grid."""
+    """Return curves as pairs (t, values); for rows of values, t is the grid."""
     if is_grid_data(A):
         points, values = _grid_data(A, name)
         return [(points, row) for row in values]
@@ -120,7 +120,7 @@ def as_grid(grid: Any) -> np.ndarray:
 
 
 def wrong_length_message(name: str, i: int, got: int, wanted: int) -> str:
-    """Return the error message for curve i with `got` values where the grid has `wanted`."""
+    """Return the error message for curve i with `got` values instead of `wanted`."""
     return (
         f"curve {i} of {name} has {got} values, the grid {wanted} points: pass a curve on other "
         "points as a pair (t, values)."
@@ -128,7 +128,7 @@ def wrong_length_message(name: str, i: int, got: int, wanted: int) -> str:
 
 
 def require_complete_rows(rows: Items, grid: np.ndarray | None, name: str) -> None:
-    """Raise an error for rows of different lengths or with missing values."""
+    """Raise an error if rows have different lengths or missing values."""
     if isinstance(rows, list | tuple):
         lengths = [len(row) for row in rows if isinstance(row, list | tuple | np.ndarray)]
         wanted = lengths[0] if grid is None and lengths else 0 if grid is None else len(grid)
@@ -150,7 +150,7 @@ def is_grid_data(A: Any) -> bool:
 
 
 def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points and the rows of values of an FDataGrid."""
+    """Return the grid points and the rows of values of an FDataGrid."""
     if len(A.grid_points) != 1:
         raise ValueError(f"{name} must hold functions of one variable, got {len(A.grid_points)}.")
     values = np.asarray(A.data_matrix, dtype=np.float64)
@@ -164,7 +164,7 @@ def _grid_data(A: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _are_pairs(A: Items) -> bool:
-    """Return whether the first item is a pair of rows of numbers: points and values."""
+    """Return whether the first curve is a pair (points, values) of rows of numbers."""
     first = A[0] if isinstance(A, list | tuple | np.ndarray) and len(A) else None
     if not isinstance(first, list | tuple | np.ndarray) or len(first) != 2:
         return False
@@ -172,7 +172,7 @@ def _are_pairs(A: Items) -> bool:
 
 
 def _check_pair(item: Any, i: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return curve i as arrays (points, values), after a check."""
+    """Check curve i, a pair (points, values), and return it as two arrays."""
     if not isinstance(item, list | tuple | np.ndarray) or len(item) != 2:
         raise ValueError(f"curve {i} of {name} must be a pair (t, values), got {item!r:.60}.")
     refuse_masked(tuple(item), f"curve {i} of {name}")
@@ -195,7 +195,7 @@ def _interpolate(A: Items, grid: np.ndarray, interpolator: Callable, name: str) 
 
 
 def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve's points t in order without repeats, and values v averaged at repeats."""
+    """Return a curve's points t, sorted and without repeats, and the mean value at each."""
     known = ~np.isnan(v)
     t, v = t[known], v[known]
     if not (np.isfinite(t).all() and np.isfinite(v).all()):
@@ -207,7 +207,7 @@ def _sorted_points(t: np.ndarray, v: np.ndarray, which: str) -> tuple[np.ndarray
 
 
 def _spline(x: np.ndarray, t: np.ndarray, v: np.ndarray, penalty: float | None) -> np.ndarray:
-    """Return the smoothing spline of the curve (t, v) at x; linear with fewer than 5 points."""
+    """Return the smoothing spline of a curve (t, v) at x; linear with fewer than 5 points."""
     if len(t) < SPLINE_POINTS:
         return np.interp(x, t, v)
     return make_smoothing_spline(t, v, lam=penalty)(x)

@@ -10,7 +10,7 @@ from .base import Space
 
 
 class Rows(Space):
-    """Rows of a table, each a dictionary from column names to values.
+    """Rows of a table, each as a dictionary from column names to values.
 
     Tables are DataFrames of pandas or polars, tables of pyarrow, dictionaries of columns,
     structured arrays, or lists of dictionaries.
@@ -33,7 +33,7 @@ class Rows(Space):
         self.columns = columns
 
     def check(self, A: Items, name: str = "y") -> np.ndarray:
-        """Return a table as an object array with one dictionary per row."""
+        """Return a table as an object array with a dictionary for each row."""
         if _are_rows(A):
             return self._check_dictionaries(A, name)
         columns = {column: _read_column(A, column, name) for column in self.columns}
@@ -46,7 +46,7 @@ class Rows(Space):
         return object_array([dict(zip(columns, values, strict=True)) for values in parts])
 
     def _check_dictionaries(self, A: Items, name: str) -> np.ndarray:
-        """Return dictionaries in an object array after checking that each has all columns."""
+        """Return dictionaries in an object array; raise an error if a column is missing."""
         for i, row in enumerate(A):
             for column in self.columns:
                 if column not in row:
@@ -54,7 +54,7 @@ class Rows(Space):
         return A if isinstance(A, np.ndarray) else object_array(list(A))
 
     def key(self, item: Any) -> Hashable:
-        """Return the keys of the values of a row in the columns of this space."""
+        """Return a tuple of the keys of the values of a row, in the columns of this space."""
         return tuple(Space.key(self, item[column]) for column in self.columns or sorted(item))
 
     def join(self, other: Space) -> Space:
@@ -65,13 +65,13 @@ class Rows(Space):
 
 
 def _are_rows(A: Any) -> bool:
-    """Return whether a batch is a sequence of dictionaries, one per row."""
+    """Return whether a batch is a sequence of dictionaries."""
     batch = isinstance(A, list | tuple) or (isinstance(A, np.ndarray) and A.dtype == object)
     return bool(batch and len(A)) and all(isinstance(row, Mapping) for row in A)
 
 
 def _read_column(table: Any, column: Any, name: str) -> Any:
-    """Return a column of a table of any library as an iterable."""
+    """Return a column of a table of any supported library as an iterable."""
     refuse_masked(table, name)
     names = _column_names(table)
     if names is None:
@@ -86,7 +86,7 @@ def _read_column(table: Any, column: Any, name: str) -> Any:
 
 
 def _column_names(table: Any) -> list | None:
-    """Return the column names of a table, or None if its columns have no names."""
+    """Return the column names of a table; None if its columns have no names."""
     if isinstance(table, Mapping):
         return list(table)
     if isinstance(table, np.ndarray):
@@ -98,6 +98,6 @@ def _column_names(table: Any) -> list | None:
 
 
 def _absent_message(name: str, column: Any, names: list) -> str:
-    """Return the error message for a column that the table does not have."""
+    """Return the error message for a column that a table does not have."""
     known = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return f"{name} has no column {column!r}: its columns are {known}."

@@ -10,7 +10,7 @@ from .base import Space
 
 
 class Sequences(Space):
-    """Sequences of symbols (strings, or lists or tuples of tokens) or of vectors.
+    """Sequences of symbols (strings, or lists of tokens) or of real vectors.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Sequences(Space):
         return as_matrices(A, name) if self.vectors else as_sequences(A, name)
 
     def key(self, item: Any) -> Hashable:
-        """Return a string unchanged, and other sequences as a hashable key with their type."""
+        """Return a string unchanged; for another sequence, a hashable key with its type."""
         if isinstance(item, str):
             return item
         if self.vectors:
@@ -76,7 +76,7 @@ def _check_symbols(item: Any, i: int, name: str) -> None:
 
 
 def described(item: Any) -> str:
-    """Return a short description of an item for an error message."""
+    """Return a short description of an item, for error messages."""
     shape = f" of shape {item.shape}" if isinstance(item, np.ndarray) else f" {item!r:.40}"
     return type(item).__name__ + shape
 

@@ -23,16 +23,16 @@ from .._base.arrays import (
 from .base import Space
 from .graphs import is_networkx
 
-NUMBERS = "fiub"
+NUMERIC_KINDS = "fiub"
 """The kinds of numeric dtypes; arrays of other kinds get checks beyond those of scikit-learn."""
-ROWS = (list, tuple, np.ndarray)
+VECTOR_TYPES = (list, tuple, np.ndarray)
 """The types of a single vector in a list of vectors."""
-DATES = (date, timedelta, np.datetime64, np.timedelta64)
+DATE_TYPES = (date, timedelta, np.datetime64, np.timedelta64)
 """The types of dates and durations, of which pandas has subclasses."""
 
 
 class Vectors(Space):
-    """Real vectors of one length, or arrays of one shape such as images; numbers count as vectors.
+    """Real vectors of one length, or arrays of one shape; numbers are vectors of length one.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Vectors(Space):
         accept_sparse: bool = False,
         fill: bool = False,
     ) -> Array:
-        """Return arrays of finite numbers as float64; numbers become vectors of length 1.
+        """Check arrays of finite numbers; return float64, with numbers as vectors of length 1.
 
         With `rows`, further axes are flattened, and a one-dimensional array is an error. A sparse
         matrix is returned as a CSR array with `accept_sparse`, and as a dense one with `fill`.
@@ -66,7 +66,7 @@ class Vectors(Space):
                 if np.isfinite(A.sum()):
                     return A  # fast for servers, which check single rows
         refuse_scalar(A, name)
-        if type(A) is not np.ndarray or A.dtype.kind not in NUMBERS:
+        if type(A) is not np.ndarray or A.dtype.kind not in NUMERIC_KINDS:
             refuse_masked(A, name)
             if (accept_sparse or fill) and issparse(A):
                 A = check_array(A, accept_sparse="csr", dtype=np.float64, input_name=name)
@@ -80,7 +80,7 @@ class Vectors(Space):
 
 
 def _refuse_objects(A: Items, name: str, owner: str) -> None:
-    """Raise an error for dictionaries, strings, graphs or ragged lists instead of vectors."""
+    """Raise an error if items are dictionaries, strings, graphs or ragged lists."""
     if issparse(A):
         return  # scikit-learn's own message names sparse input and the way out
     if isinstance(A, dict):
@@ -91,7 +91,8 @@ def _refuse_objects(A: Items, name: str, owner: str) -> None:
     _refuse_dates(A, name)
     first = A[0] if isinstance(A, Sequence | np.ndarray) and len(A) else None
     ragged = (
-        isinstance(A, list | tuple) and len({np.shape(a) for a in A if isinstance(a, ROWS)}) > 1
+        isinstance(A, list | tuple)
+        and len({np.shape(a) for a in A if isinstance(a, VECTOR_TYPES)}) > 1
     )
     if isinstance(first, str | bytes | dict | set) or ragged or is_networkx(first):
         got = "rows of unequal length" if ragged else f"items of type {type(first).__name__}"
@@ -112,7 +113,7 @@ def _refuse_dates(A: Items, name: str) -> None:
         row = list(A[:1]) if isinstance(A, Sequence) else []
         row = list(row[0]) if row and isinstance(row[0], list | tuple) else row
     for value in row:
-        if isinstance(value, DATES):
+        if isinstance(value, DATE_TYPES):
             raise ValueError(
                 f"{name} must hold numbers, got dates or durations ({type(value).__name__}): pass "
                 "numbers, such as the days since a date, or use AutoDependency."
@@ -120,7 +121,7 @@ def _refuse_dates(A: Items, name: str) -> None:
 
 
 def _foreign_vectors(A: Array, name: str) -> Array:
-    """Check finite real vectors in an array of another library; return them in float64."""
+    """Check an array of another library than numpy; return it in float64."""
     xp = namespace(A)
     if A.ndim < 2:
         raise ValueError(f"Expected a 2-D {name}, got shape {tuple(A.shape)}. Reshape your data.")
