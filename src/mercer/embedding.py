@@ -1,4 +1,4 @@
-"""Predicted points of the output feature space, and the frames in which they are written."""
+"""Predicted points of the output feature space, and the frames of their coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kernels import Kernel
 
 
 class Frame:
-    """The vectors e_j of the output feature space in which points are expressed.
+    """Base class of frames: vectors e_j of the output feature space that express points.
 
     Examples
     --------
@@ -43,11 +43,11 @@ class Frame:
         raise NotImplementedError
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return ‖Φ(y)‖² for every output, computed from its coordinates."""
+        """Return the squared norm ‖Φ(y)‖² of every output y."""
         return self.points_sqnorm(self.evaluate(Y))
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Return the squared norm of each point, whose coordinates are a row of C."""
+        """Return the squared norm of each point, given its coordinates, a row of C."""
         return namespace(C).sum(C * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
@@ -55,17 +55,17 @@ class Frame:
         return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights W and outputs y_i with Σ_i W_ti Φ(y_i) = the point of row t of C."""
+        """Return W and outputs y_i such that point t, row t of C, is Σ_i W_ti Φ(y_i)."""
         raise NotImplementedError
 
     def kernel_features(self, C: Array) -> Array:
-        """Convert coordinates C to the finite features of the output kernel."""
+        """Convert points with coordinates C to finite features of the output kernel."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class OrthonormalFrame(Frame):
-    """Orthonormal coordinates from a fitted feature map of the outputs."""
+    """Frame of orthonormal coordinates, which a fitted feature map of the outputs computes."""
 
     map: FeatureMap
     compact: ClassVar[bool] = True
@@ -77,7 +77,7 @@ class OrthonormalFrame(Frame):
 
     @property
     def euclidean(self) -> bool:  # type: ignore[override]
-        """Whether outputs are vectors whose distances are those of their coordinates."""
+        """Whether outputs are vectors whose feature distances are those of coordinates."""
         return self.map.projects and self.kernel.on_vectors
 
     @property
@@ -94,17 +94,17 @@ class OrthonormalFrame(Frame):
         return self.map.sqnorms(Y)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights and outputs that represent the points C, from the feature map."""
+        """Return weights and outputs that represent points with coordinates C."""
         return self.map.expansion(C)
 
     def kernel_features(self, C: Array) -> Array:
-        """Convert coordinates C to the finite features of the output kernel."""
+        """Convert points with coordinates C to finite features of the output kernel."""
         return self.map.kernel_features(C)
 
 
 @dataclass(frozen=True)
 class MovedFrame(Frame):
-    """Coordinates of another frame, relative to an origin other than zero."""
+    """Coordinates of another frame relative to a new origin, which is subtracted."""
 
     frame: Frame
     origin: Array = field(compare=False)
@@ -122,17 +122,17 @@ class MovedFrame(Frame):
 
 @dataclass(frozen=True)
 class SpanFrame(Frame):
-    """The training outputs as frame; the coordinates of a point are weights on them."""
+    """The training outputs as a frame; coordinates of a point are weights on them."""
 
     kernel: Kernel
     outputs: Items
 
     def evaluate(self, Y: Items) -> Array:
-        """Return the output kernel between Y (rows) and the training outputs (columns)."""
+        """Return the output kernel of Y (rows) and the training outputs (columns)."""
         return self.kernel.finite_values(self.kernel(Y, self.outputs))
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return ‖Φ(y)‖² = l(y, y) for every output."""
+        """Return the squared norm ‖Φ(y)‖² = l(y, y) of every output y, with l the output kernel."""
         return self.kernel.diag(Y)
 
     def _times_gram(self, C: Array) -> Array:
@@ -144,19 +144,19 @@ class SpanFrame(Frame):
         return self.kernel.finite_values(total)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Return the squared norm of each point, the diagonal of C L Cᵀ (L: output Gram matrix)."""
+        """Return squared norms of points C, diag(C L Cᵀ) with L the output Gram matrix."""
         return namespace(C).sum(self._times_gram(C) * C, axis=1)
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Return the inner products C L Dᵀ of points C and D (L: output Gram matrix)."""
+        """Return inner products C L Dᵀ of points C and D, with L the output Gram matrix."""
         return self._times_gram(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the weights C unchanged, and the training outputs they refer to."""
+        """Return the weights C unchanged, and the training outputs that they refer to."""
         return C, self.outputs
 
     def kernel_features(self, C: Array) -> Array:
-        """Return the features of the training outputs, summed with the weights C."""
+        """Return C @ (features of the training outputs), the kernel features of points C."""
         return C @ self.kernel.features(self.outputs)
 
 
@@ -175,6 +175,8 @@ class Embedding(FromFile):
         choose among training outputs then exclude the outputs of the point's group.
     inputs
         The inputs of these points, for decoders that use them.
+    weigh
+        A function that computes `weights`; None without the training data.
     posterior
         The posterior of g as a Gaussian process, if a fitted ridge model computed the points.
 
@@ -203,7 +205,7 @@ class Embedding(FromFile):
         return int(self.coordinates.shape[0])
 
     def __getitem__(self, rows: slice | np.ndarray) -> Embedding:
-        """Return the points of a slice or of an array of indices, without training weights."""
+        """Return the points at a slice or at indices, without weights on training outputs."""
         left_out = None if self.left_out is None else self.left_out[rows]
         inputs = None if self.inputs is None else _rows_of(self.inputs, rows)
         return Embedding(_rows_of(self.coordinates, rows), self.frame, left_out, inputs)
@@ -238,14 +240,14 @@ class Embedding(FromFile):
         return xp.where(D2 > 0, D2, xp.zeros_like(D2))
 
     def _about_one_origin(self, Y: Items) -> tuple[Array, Array, Array, Array]:
-        """Return coordinates of points and of outputs Y about one origin, and squared norms."""
+        """Return coordinates of points and outputs, and squared norms, about one origin."""
         Y = self.frame.kernel.as_outputs(Y)
         points = self.about(Y)[0]
         C, frame = points.coordinates, points.frame
         return C, frame.evaluate(Y), frame.points_sqnorm(C), frame.sqnorms(Y)
 
     def about(self, Y: Items) -> tuple[Embedding, Array | float]:
-        """Return the points with the first output of Y as origin, and the offset of their scores.
+        """Return the points relative to the first output of Y, and the offset of their scores.
 
         Differences of outputs that are far from zero then lose no digits. Points are unchanged
         unless their distances are Euclidean distances of vectors.
@@ -279,7 +281,9 @@ class Embedding(FromFile):
         return self.weigh()
 
     def expect(self, values: Array) -> Array:
-        r"""Return :math:`\sum_i c_i(x) h(y_i)`, an estimate of :math:`E[h(Y) \mid x]`.
+        r"""Return an estimate of :math:`E[h(Y) \mid x]`, given values of h at training outputs.
+
+        The estimate is :math:`\sum_i c_i(x) h(y_i)`, with c the `weights` of the points.
 
         Parameters
         ----------
@@ -305,7 +309,7 @@ class Embedding(FromFile):
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
-        """Return the posterior variance of g(x), with an estimated noise variance.
+        """Return the posterior variance of g(x); the noise variance is estimated.
 
         Parameters
         ----------
@@ -322,7 +326,7 @@ class Embedding(FromFile):
         return self._posterior_process().variance(kind, observed, noise)
 
     def sample(self, n: int = 1, random_state: int | np.random.RandomState | None = None) -> Array:
-        """Draw g from the posterior, jointly at all inputs.
+        """Draw functions g from the posterior, jointly at all inputs.
 
         Parameters
         ----------
@@ -340,7 +344,7 @@ class Embedding(FromFile):
         return self._posterior_process().sample(n, random_state)
 
     def _posterior_process(self) -> Any:
-        """Return the Gaussian process posterior of these points; raise an error without one."""
+        """Return the Gaussian process posterior of g; raise an error if there is none."""
         if self.posterior is None:
             raise ValueError(
                 "these points have no posterior: ask model.embed(X) of a KernelDependency or "
@@ -350,7 +354,7 @@ class Embedding(FromFile):
 
 
 def _rows_of(items: Items, rows: slice | np.ndarray) -> Items:
-    """Return the items of a slice, without a copy if possible, or at an array of indices."""
+    """Return the items at a slice, without a copy if possible, or at an array of indices."""
     if isinstance(rows, slice) and is_array(items):
         return items[rows, ...]
     return take(items, np.arange(count(items))[rows])
@@ -367,8 +371,8 @@ class PointMap:
     frame
         The vectors that the coordinates refer to.
     training_weights
-        What computes the weights of g(x) on the training outputs; None if the training data is
-        not kept.
+        An object whose method `weights` computes those of g(x) on the training outputs; None if the
+        training data is not kept.
 
     Examples
     --------
@@ -387,7 +391,7 @@ class PointMap:
     training_weights: Any
 
     def __call__(self, X: Items) -> Embedding:
-        """Return the points of a batch of inputs."""
+        """Return the points g(x) of a batch of inputs as an `Embedding`."""
         C = self.map.transform(X)
         C = C if self.offset is None else C + self.offset
         if self.training_weights is None:
@@ -395,7 +399,7 @@ class PointMap:
         return Embedding(C, self.frame, weigh=lambda: self.training_weights.weights(X, C))
 
     def without_training_data(self) -> PointMap:
-        """Return a copy without the training data that the map itself does not need."""
+        """Return a copy without the training data that the map does not need."""
         return replace(
             self,
             training_weights=None
@@ -405,7 +409,7 @@ class PointMap:
 
 
 def feature_variance(kernel: Kernel, Y: Items, weights: np.ndarray) -> float:
-    """Return the weighted sum of squared distances of Φ(y_i) from their mean.
+    """Return Σ_i w_i ‖Φ(y_i) - m‖² for weights w, with m the weighted mean of Φ(y_i).
 
     It is Σ_i w_i l(y_i, y_i) - Σ_ij w_i w_j l(y_i, y_j) / Σ_i w_i, with l the output kernel.
     """

@@ -1,4 +1,4 @@
-"""Losses on the length of a residual in the output feature space, for outputs that may be wrong.
+"""Robust losses: functions of the length of a residual in the output feature space.
 
 ``loss=None`` is the squared loss. The losses here grow only linearly with the length of the
 residual, so that a few wrong outputs have little influence.
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class Loss(BaseEstimator):
-    r"""Convex function :math:`h` of the length of a residual, such as :math:`h(r) = r^2`.
+    r"""Base class of robust losses, convex functions :math:`h` of the length of a residual.
 
     A custom loss implements `value`, `proximal` and `_threshold`.
 
@@ -48,25 +48,25 @@ class Loss(BaseEstimator):
     threshold_: float
 
     def resolved(self, lengths: Array) -> Loss:
-        """Return a copy whose threshold is computed from `lengths` of left-out residuals."""
+        """Return a copy whose threshold is a number, that of lengths of left-out residuals."""
         fitted = copy.copy(self)
         fitted.threshold_ = self._threshold(lengths)
         return fitted
 
     def _threshold(self, lengths: Array) -> float:
-        """Return the threshold; if adaptive, compute it from `lengths` of left-out residuals."""
+        """Return the threshold, computed from lengths of left-out residuals if it is "median"."""
         if not self.LENGTH:
             raise NotImplementedError(f"{type(self).__name__} must say what its threshold is")
         return self.factor * median_length(lengths) if self.adaptive else float(self.length)
 
     @property
     def length(self) -> Any:
-        """The threshold parameter as the user gave it."""
+        """The threshold parameter as the user gave it: a length or "median"."""
         return self.get_params(deep=False).get(self.LENGTH)
 
     @property
     def adaptive(self) -> bool:
-        """Whether the threshold is computed from the data."""
+        """Whether the threshold is computed from residuals, because it is "median"."""
         return isinstance(self.length, str)
 
     def value(self, r: Array) -> Array:
@@ -94,7 +94,7 @@ class Loss(BaseEstimator):
 
 
 def checked_loss(loss: Any) -> Loss | None:
-    """Return `loss` after checking its parameters, or None for the squared loss."""
+    """Return a loss after checking its parameters; None, the squared loss, is returned itself."""
     if loss is None:
         return None
     if not isinstance(loss, Loss):
@@ -111,14 +111,14 @@ MEDIANS = 3.0
 
 
 def median_length(lengths: Array) -> float:
-    """Return the median of the nonzero lengths."""
+    """Return the median of the nonzero lengths, or 1 if all lengths are zero."""
     known = host(lengths)
     known = known[known > 0]
     return float(np.median(known)) if len(known) else 1.0
 
 
 def tau_risk(residuals: Array) -> float:
-    """Return the mean squared length of the residuals, with lengths clipped at three medians.
+    """Return the mean squared length of residuals; lengths above three medians are clipped.
 
     A τ-estimate of scale (Yohai and Zamar 1988): outputs that are wrong beyond repair do not
     decide between fits. Where no residual is three medians long it is the mean squared length.
@@ -130,7 +130,7 @@ def tau_risk(residuals: Array) -> float:
 
 
 def shorten_rows(V: Array, centre: Array | None) -> Array:
-    """Shorten rows that are farther from `centre` than three median distances.
+    """Return V with rows that are far from `centre` shortened to three median distances.
 
     The covariance of outputs is computed from such rows where some outputs may be wrong.
     """
@@ -150,7 +150,7 @@ def column_medians(V: Array) -> Array:
 
 @parameters
 class Huber(Loss):
-    r"""Huber's loss: square for short residuals, linear for long ones.
+    r"""Huber's loss of the length of a residual: quadratic up to delta, linear beyond.
 
     :math:`h(r) = r^2` up to :math:`\delta`, then :math:`2 \delta r - \delta^2`.
 
@@ -187,7 +187,7 @@ class Huber(Loss):
     LENGTH = "delta"
 
     def value(self, r: Array) -> Array:
-        r"""Return the loss for lengths r: :math:`r^2` up to delta, and its tangent beyond."""
+        r"""Return the loss of lengths r: :math:`r^2` up to delta, its tangent beyond."""
         delta = self.threshold_
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
@@ -199,7 +199,7 @@ class Huber(Loss):
 
 @parameters
 class EpsilonInsensitive(Loss):
-    """h(r) = max(r - epsilon, 0): support vector regression on the length of the residual.
+    """Epsilon-insensitive loss h(r) = max(r - epsilon, 0), as in support vector regression.
 
     The loss of a residual is zero up to epsilon, and grows linearly from there. It is not a square:
     compared with other losses, alpha has to be divided by about the length of a typical residual.
@@ -236,7 +236,7 @@ class EpsilonInsensitive(Loss):
     LENGTH = "epsilon"
 
     def _check_length(self, value: float | str) -> None:
-        """Raise an error unless the threshold is valid; zero is allowed here."""
+        """Raise an error unless the threshold is a number ≥ 0 or "median"."""
         if not (isinstance(value, Real) and value == 0):
             super()._check_length(value)
 

@@ -30,10 +30,19 @@ Score = Any
 def rbf_loss(
     y_true: Items, y_pred: Items, length_scale: float = 1.0, average: bool = True
 ) -> Score:
-    r"""Return the squared distance in the feature space of an RBF kernel (Kadri et al. 2013).
+    r"""Return the mean squared distance in the feature space of an RBF kernel (Kadri et al. 2013).
 
     :math:`\lVert \Phi(y) - \Phi(\hat y) \rVert^2 = 2 - 2 \exp(-\lVert y - \hat y \rVert^2 /
     2\ell^2)`.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        The true and the predicted outputs, in the same order.
+    length_scale : float, default=1.0
+        The length scale ℓ of the kernel.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -48,7 +57,14 @@ def rbf_loss(
 
 
 def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    r"""Return :math:`\lVert y - \hat y \rVert^2` of vectors, curves and images.
+    r"""Return the mean of :math:`\lVert y - \hat y \rVert^2` of vectors, curves or images.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -61,7 +77,14 @@ def squared_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    r"""Return :math:`\lVert y - \hat y \rVert / \lVert y \rVert` of fields.
+    r"""Return the mean of :math:`\lVert y - \hat y \rVert / \lVert y \rVert` of fields.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -77,9 +100,18 @@ def relative_error(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = True) -> Score:
-    r"""Return the squared distance in the feature space of any output kernel.
+    r"""Return the mean squared distance in the feature space of an output kernel.
 
     :math:`\lVert \Phi(y) - \Phi(\hat y) \rVert^2 = l(y, y) - 2 l(y, \hat y) + l(\hat y, \hat y)`.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of items
+        The true and the predicted outputs, in the same order.
+    kernel : Kernel
+        The output kernel l, fitted if it needs a fit.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -99,7 +131,16 @@ def kernel_loss(y_true: Items, y_pred: Items, kernel: Kernel, average: bool = Tr
 
 
 def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Score:
-    r"""Return :math:`\lVert g(x) - \Phi(y) \rVert^2`, the risk before decoding.
+    r"""Return the mean of :math:`\lVert g(x) - \Phi(y) \rVert^2`, the risk before decoding.
+
+    Parameters
+    ----------
+    points : Embedding
+        The predicted points g(x), from ``model.embed(X)``.
+    y_true : sequence of items
+        The true outputs y.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -116,7 +157,14 @@ def feature_risk(points: Embedding, y_true: Items, average: bool = True) -> Scor
 
 
 def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return 1 where the prediction equals the true output, else 0; greater is better.
+    """Return the fraction of outputs that are predicted exactly; greater is better.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of items
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -130,7 +178,14 @@ def exact_match(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return 1 where the predicted class equals the true class, else 0; greater is better.
+    """Return the fraction of classes that are predicted correctly; greater is better.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of labels
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -146,7 +201,7 @@ def accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 class ListAccuracy(NamedTuple):
-    """How often the right candidate of a list was chosen.
+    """The fraction of lists in which the true candidate was chosen, and that of chance.
 
     Attributes
     ----------
@@ -169,9 +224,16 @@ class ListAccuracy(NamedTuple):
 
 
 def list_accuracy(y_true: Items, y_pred: Items, candidates: Iterable[Items]) -> ListAccuracy:
-    """Return how often the true candidate of each list was chosen, compared with chance.
+    """Return how often the true candidate of a list was chosen, compared with chance.
 
     Lists of one candidate do not count.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of items
+        The true and the predicted outputs, in the same order.
+    candidates : iterable of sequences
+        The list of candidates of each example.
 
     Examples
     --------
@@ -198,11 +260,22 @@ def graph_distance(
     node_label: str | None = "label",
     edge_label: str | None = "label",
 ) -> Any:
-    """Return the fused Gromov–Wasserstein distance of labelled graphs, 0 for equal graphs.
+    """Return the mean fused Gromov–Wasserstein distance of labelled graphs, 0 if all are equal.
 
     Nodes are compared by their labels and by those of their neighbours, edges by their presence.
     The result is the best of two local optima, an upper bound of the distance. A graph without
     nodes has distance 1 from all others. Needs POT, ``pip install "mercer[graphs]"``.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of graphs
+        The true and the predicted outputs, in the same order.
+    trade_off : float, default=0.5
+        The weight of the edges, from 0 (only labels count) to 1 (only edges count).
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
+    node_label, edge_label : str or None, default="label"
+        The attributes of networkx graphs that hold the labels; None to ignore labels.
 
     Examples
     --------
@@ -221,12 +294,19 @@ def graph_distance(
 
 
 def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    r"""Return the F1 of each label set, averaged over examples; greater is better.
+    r"""Return the mean F1 score of label sets over examples; greater is better.
 
     :math:`2 \lvert y \cap \hat y \rvert / (\lvert y \rvert + \lvert \hat y \rvert)`, and 1 for two
     empty sets.
 
     Label sets are indicator rows, dense or sparse, or lists of labels.
+
+    Parameters
+    ----------
+    y_true, y_pred : indicator matrix or sequence of label lists
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -238,7 +318,14 @@ def sample_f1(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return the fraction of labels whose membership is predicted correctly; greater is better.
+    """Return the fraction of correct decisions whether a label is in a set; greater is better.
+
+    Parameters
+    ----------
+    y_true, y_pred : indicator matrix or sequence of label lists
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -251,7 +338,14 @@ def hamming_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Scor
 
 
 def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return 1 where a label set is predicted exactly, else 0: greater is better.
+    """Return the fraction of label sets that are predicted exactly; greater is better.
+
+    Parameters
+    ----------
+    y_true, y_pred : indicator matrix or sequence of label lists
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -263,7 +357,7 @@ def subset_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score
 
 
 def _label_score(name: str, y_true: Items, y_pred: Items, average: bool) -> Score:
-    """Return the score `name` of label sets, from the sizes of the sets and of their overlaps."""
+    """Return the score `name` of `OVERLAPS` of label sets, the mean or a value per example."""
     form = Labels()
     A, B = form.as_outputs(y_true, "y_true"), form.as_outputs(y_pred, "y_pred")
     _require_same_length(A, B)
@@ -280,10 +374,17 @@ def _label_score(name: str, y_true: Items, y_pred: Items, average: bool) -> Scor
 
 
 def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return Kendall's tau of rankings (rows of ranks): greater is better.
+    """Return the mean of Kendall's tau of rankings; greater is better.
 
     Over the pairs of labels that are not tied in the true ranking, it is (pairs in the same order -
     pairs in the opposite order) / pairs; a ranking without such pairs counts as 0.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of ranks
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -297,7 +398,14 @@ def kendall_tau(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return Spearman's rho of rankings, the correlation of ranks: greater is better.
+    """Return the mean of Spearman's rho of rankings, the correlation of ranks; greater is better.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of ranks
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -311,7 +419,14 @@ def spearman_rho(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return the fraction of labels at their position in the true ranking: greater is better.
+    """Return the fraction of labels that have their position in the true ranking.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of ranks
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -326,7 +441,7 @@ def position_accuracy(y_true: Items, y_pred: Items, average: bool = True) -> Sco
 def _ranking_features(
     kernel: Kernel, y_true: Items, y_pred: Items
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the kernel features of true and of predicted rankings."""
+    """Check rankings; return the kernel features of the true and of the predicted ones."""
     A, B = as_rankings(y_true, "y_true"), as_rankings(y_pred, "y_pred")
     if A.shape != B.shape:
         raise ValueError(f"y_true and y_pred must have one shape, got {A.shape} and {B.shape}.")
@@ -334,7 +449,7 @@ def _ranking_features(
 
 
 def _paired_rows(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
-    """Return true and predicted outputs as two numeric matrices of equal shape."""
+    """Check true and predicted outputs; return them as numeric matrices of equal shape."""
     pairs = (y_true, "y_true"), (y_pred, "y_pred")
     A, B = (Vectors().check(_as_rows(y), name, "this kernel", rows=True) for y, name in pairs)
     if A.shape != B.shape:
@@ -343,7 +458,7 @@ def _paired_rows(y_true: Items, y_pred: Items) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _as_rows(y: Items) -> Array:
-    """Return outputs as a matrix with one row per output; scalars become rows of one value."""
+    """Return outputs as a matrix with one row per output; numbers become rows of one value."""
     y = y if hasattr(y, "ndim") else np.asarray(y)
     return y if y.ndim > 1 else y[:, None]
 
@@ -366,9 +481,18 @@ def _mean_or_values(values: np.ndarray, average: bool) -> Any:
 
 
 def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
-    """Return the Levenshtein distance, the least number of insertions, deletions and replacements.
+    """Return the mean Levenshtein distance of strings or lists of tokens.
+
+    It is the least number of insertions, deletions and replacements that make two sequences equal.
 
     Outputs are strings or lists of tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of str or of lists
+        The true and the predicted outputs, in the same order.
+    average : bool, default=True
+        Whether to return the mean over examples, rather than one value for each.
 
     Examples
     --------
@@ -385,9 +509,14 @@ def edit_distance(y_true: Items, y_pred: Items, average: bool = True) -> Score:
 
 
 def character_error_rate(y_true: Items, y_pred: Items) -> float:
-    """Return the total edit distance divided by the number of true symbols.
+    """Return the total edit distance divided by the total length of the true sequences.
 
     For lists of tokens this is the token error rate.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of str or of lists
+        The true and the predicted outputs, in the same order.
 
     Examples
     --------
@@ -403,9 +532,14 @@ def character_error_rate(y_true: Items, y_pred: Items) -> float:
 
 
 def symbol_accuracy(y_true: Items, y_pred: Items) -> float:
-    """Return the fraction of symbols predicted correctly at their position; greater is better.
+    """Return the fraction of symbols that are predicted at their position; greater is better.
 
     Kadri et al. (2013) call it WRC.
+
+    Parameters
+    ----------
+    y_true, y_pred : sequence of str or of lists
+        The true and the predicted outputs, in the same order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is to be solved, not how: inputs, outputs, kernel, loss and weights of a ridge problem."""
+"""The ridge problem that solvers get: inputs, outputs, kernel, loss and weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ._base.arrays import Array, Items, count, is_foreign, take
-from ._base.plan import SMALL, require_exact, require_low_rank
+from ._base.plan import GRANTED_BYTES, require_exact, require_low_rank
 from .features import FeatureMap
 from .kernels import Kernel
 from .losses import Loss
@@ -29,18 +29,18 @@ MAX_REPEATED_ROWS = 10**6
 
 @dataclass(frozen=True)
 class Side:
-    """The inputs or outputs of a problem: kernel, checked items and feature map.
+    """The inputs or the outputs of a problem: kernel, checked items and feature map.
 
     Attributes
     ----------
     kernel, items
-        The kernel, fitted, and the items that it checked.
+        The fitted kernel, and the items as its `check` returned them.
     features
-        The feature map as given; None for an exact fit.
+        The unfitted feature map; None for an exact fit.
     sample
-        The rows that the feature map is fitted on; None for all.
+        The indices of the items that the feature map is fitted on; None for all.
     fitted
-        The feature map if it was fitted before; None to fit a clone of `features`.
+        A feature map that was fitted before; None to fit a clone of `features`.
     """
 
     kernel: Kernel
@@ -51,7 +51,7 @@ class Side:
 
     @cached_property
     def map(self) -> FeatureMap:
-        """The fitted feature map of the items."""
+        """The feature map of the items, fitted when it is first used."""
         if self.fitted is not None:
             return self.fitted
         if self.sample is None:
@@ -60,7 +60,7 @@ class Side:
 
     @cached_property
     def coordinates(self) -> tuple[FeatureMap, Array]:
-        """The fitted feature map and the coordinates of the items."""
+        """The fitted feature map, and the coordinates of the items."""
         if self.sample is None and self.fitted is None:
             map = clone(self.features)
             return map, map.fit_transform(self.kernel, self.items)
@@ -68,28 +68,28 @@ class Side:
         return self.map, self.map.transform(self.items)
 
     def fixed(self) -> Side:
-        """Return a copy with the fitted feature map and without the coordinates."""
+        """Return a copy with the fitted feature map, but without cached coordinates."""
         drawn = self.features is not None and not self.features.operator_valued
         map = self.map if drawn else self.fitted
         return Side(self.kernel, self.items, self.features, self.sample, map)
 
     @property
     def entries(self) -> int:
-        """The number of entries of an item; 1 if the items are not arrays."""
+        """The number of entries of one item; 1 if items are not arrays."""
         if not self.kernel.on_vectors or self.kernel.pairwise:
             return 1
         return math.prod(int(size) for size in self.items.shape[1:])
 
     @cached_property
     def width(self) -> int | None:
-        """The number of finite features of the kernel; None if they are not finite."""
+        """The number of finite features of the kernel; None if it has no finite features."""
         features = self.kernel.features
         return None if features is None else int(features.transform(take(self.items, [0])).shape[1])
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A ridge problem: minimise Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖² over g, with α left open.
+    """A ridge problem: minimise Σ w_i‖g(x_i) - Φ(y_i)‖² + α‖g‖² over g, for any ridge α.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Problem:
     kernel
         The operator-valued kernel, a `Separable` where it separates.
     intercept
-        Whether a constant is added to g that the ridge does not see.
+        Whether a constant, which is not penalised, is added to g.
     labels
         The number of each example's group; groups are left out together.
     weights
@@ -110,7 +110,7 @@ class Problem:
     gathered
         The moments of a stream, of which `inputs` and `outputs` hold a sample; else None.
     symmetry
-        What may be done to inputs and outputs together; None for nothing.
+        The group of symmetries that act on inputs and outputs together; None without symmetries.
     """
 
     inputs: Side
@@ -136,13 +136,13 @@ class Problem:
 
     @property
     def separable(self) -> bool:
-        """Whether the kernel is a scalar kernel times an operator and is solved as such."""
+        """Whether the kernel is a scalar kernel times an operator, and is solved in that form."""
         features = self.inputs.features
         return self.kernel.separable and (features is None or not features.operator_valued)
 
     @property
     def operator_scale(self) -> float:
-        """The factor c of an operator c·I; 1 if c is zero or the operator has another form."""
+        """The factor c if the operator is c·I with c > 0, else 1."""
         return self.kernel.operator.uniform or 1.0
 
     @property
@@ -159,7 +159,7 @@ class Problem:
 
     @property
     def left_out_labels(self) -> np.ndarray:
-        """The group number of each example, or the example's own number without groups."""
+        """The group number of each example; without groups, the number of the example."""
         return np.arange(self.n) if self.labels is None else self.labels
 
     @property
@@ -169,7 +169,7 @@ class Problem:
         return is_foreign(X if kernel.pairwise else kernel.diag(take(X, [0])))
 
     def subset(self, rows: np.ndarray) -> Problem:
-        """Return the problem on some of the pairs, whose groups are numbered again."""
+        """Return the problem restricted to the pairs `rows`, with new group numbers."""
         inputs, outputs = (
             replace(side, items=take(side.items, rows), sample=None)
             for side in (self.inputs, self.outputs)
@@ -181,8 +181,8 @@ class Problem:
         )
 
     def require_memory(self, squares: float) -> None:
-        """Raise MemoryError if `squares` n×n matrices exceed the free memory."""
-        if 8.0 * squares * self.n**2 > SMALL:
+        """Raise MemoryError if `squares` matrices of shape (n, n) exceed the free memory."""
+        if 8.0 * squares * self.n**2 > GRANTED_BYTES:
             X = self.inputs.items
             where = X if is_foreign(X) else vars(self.inputs.kernel).get("device")
             require_exact(self.n, squares, where=where)
@@ -201,7 +201,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Want:
-    """What a fit requires of a solver: ridge parameters, left-out predictions and method.
+    """What a fit requests of a solver: ridge parameters, left-out predictions, and the method.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Want:
         Whether left-out predictions are needed.
     judge
         "closed" for left-out predictions in closed form, "refit" for refits on folds; the same for
-        all trials of a choice, so that they are compared on equal terms.
+        all candidates, so that they are compared on equal terms.
     folds
         The number of folds of refits.
     solver
@@ -232,7 +232,7 @@ class Want:
 
     @property
     def single(self) -> bool:
-        """Whether only the solution for one ridge parameter is needed."""
+        """Whether only the solution for one ridge parameter is requested."""
         return len(self.alphas) == 1 and not self.left_out
 
 
@@ -253,7 +253,7 @@ def positive_alpha(alpha: Any) -> float:
 
 
 def repeat_by_weight(weights: np.ndarray) -> np.ndarray:
-    """Return example numbers, each repeated in proportion to its weight.
+    """Return example indices, each repeated in proportion to the weight of the example.
 
     Weights that are not integers are rounded to quarters of the mean weight.
     """
