@@ -55,7 +55,7 @@ class Frame:
         return C @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return W and outputs y_i such that point t, row t of C, is Σ_i W_ti Φ(y_i)."""
+        """Return weights W and outputs y_i: the point with coordinates C[t] is Σ_i W_ti Φ(y_i)."""
         raise NotImplementedError
 
     def kernel_features(self, C: Array) -> Array:
@@ -104,7 +104,7 @@ class OrthonormalFrame(Frame):
 
 @dataclass(frozen=True)
 class MovedFrame(Frame):
-    """Coordinates of another frame relative to a new origin, which is subtracted."""
+    """Another frame with a new origin, which is subtracted from the coordinates."""
 
     frame: Frame
     origin: Array = field(compare=False)

@@ -48,7 +48,7 @@ class Loss(BaseEstimator):
     threshold_: float
 
     def resolved(self, lengths: Array) -> Loss:
-        """Return a copy whose threshold is a number, that of lengths of left-out residuals."""
+        """Return a copy with a numeric threshold, computed from `lengths` if it is "median"."""
         fitted = copy.copy(self)
         fitted.threshold_ = self._threshold(lengths)
         return fitted
@@ -107,7 +107,7 @@ def checked_loss(loss: Any) -> Loss | None:
 
 
 MEDIANS = 3.0
-"""Lengths count as at most this many medians."""
+"""Lengths of residuals are clipped at this multiple of their median."""
 
 
 def median_length(lengths: Array) -> float:

@@ -85,7 +85,7 @@ class FeatureMap(BaseEstimator):
         return None
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        r"""Return W and items a_j: :math:`\sum_j W_{ij} \Phi(a_j)` has coordinates C[i]."""
+        r"""Return weights W and items a_j such that Σ_j W_ij Φ(a_j) has the coordinates C[i]."""
         raise NotSupported(
             f"{type(self).__name__} coordinates cannot be written as a sum over outputs, which "
             "this decoder or these weights need: use features built on items, such as Nystroem."

@@ -13,7 +13,7 @@ from .base import FeatureMap
 CENTRING_ITEMS = 256
 """Number of items used to decide how moments are summed; moments are taken about their mean."""
 MAGNIFICATION = 1e3
-"""Largest allowed magnification of rounding errors by the weights, which gives errors of 2e-13."""
+"""Largest magnification of rounding errors by the weights; the errors are then below 2e-13."""
 
 
 class LandmarkMap(FeatureMap):

@@ -65,11 +65,11 @@ class Nystroem(LandmarkMap):
             self._set_trace_error(trace, _total_square(self.transform(A)))
             return self
 
-        def lengths(parts: list[slice]) -> float:
+        def total_squares(parts: list[slice]) -> float:
             return sum(_total_square(self.transform(part(A, rows))) for rows in parts)
 
         step = rows_at_once(count(self.landmarks_))
-        self._set_trace_error(trace, sum(map_row_blocks(lengths, count(A), step)))
+        self._set_trace_error(trace, sum(map_row_blocks(total_squares, count(A), step)))
         return self
 
     def fit_transform(self, kernel: Kernel, A: Items) -> Array:
@@ -90,7 +90,7 @@ class Nystroem(LandmarkMap):
         return A, float(namespace(diagonal).sum(diagonal))
 
     def _set_trace_error(self, trace: float, kept: float) -> None:
-        """Store the trace error, given the trace and the part `kept` of it."""
+        """Store the trace error, given the trace of K and the part of it that UUᵀ represents."""
         self.trace_error_ = max(0.0, 1.0 - kept / trace) if trace else 0.0
 
     def _given_or_drawn_landmarks(self, kernel: Kernel, A: Items) -> Items:

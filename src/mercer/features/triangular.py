@@ -91,7 +91,7 @@ class Triangular(LandmarkMap):
 
 
 def cholesky_or_pivoted(K: Array) -> tuple[Array, np.ndarray]:
-    """Return V with K = VVᵀ, pivoted if rank-deficient, and its triangular rows."""
+    """Return a Cholesky factor V of K = VVᵀ, and the rows in which it is triangular."""
     n = int(K.shape[0])
     try:
         V = PositiveDefinite.of(K + 0.0).factor

@@ -7,13 +7,15 @@ from .._base.loops import compiled, parallel
 
 
 @compiled
-def _pair_kernel(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay, C):
+def _pair_kernel(
+    i, i_end, a_production, a_pointer, a_child, j, j_end, b_production, b_pointer, b_child, decay, C
+):
     """Return the subset-tree kernel of two trees, given as arrays of their inner nodes.
 
     It is the sum of C(u, v) over the inner nodes u of the first and v of the second tree. The first
-    tree has the inner nodes i to i_end - 1 in postorder, with the productions p; the inner children
-    of node u are a_child[a_ptr[u]:a_ptr[u + 1]]. The arguments from j to b_child describe the
-    second tree. C is a buffer for the values C(u, v).
+    tree has the inner nodes i to i_end - 1 in postorder; a_production[u] is the production of node
+    u, and a_child[a_pointer[u]:a_pointer[u + 1]] are its inner children. The arguments from j to
+    b_child describe the second tree. C is a buffer for the values C(u, v).
 
     Equal productions have the same number of children, and leaves at the same positions, so that
     their inner children correspond in order.
@@ -22,61 +24,121 @@ def _pair_kernel(i, i_end, p, a_ptr, a_child, j, j_end, q, b_ptr, b_child, decay
     for u in range(i, i_end):
         for v in range(j, j_end):
             value = 0.0 * decay
-            shift = b_ptr[v] - a_ptr[u]
-            if p[u] == q[v] and b_ptr[v + 1] - a_ptr[u + 1] == shift:
+            shift = b_pointer[v] - a_pointer[u]
+            if a_production[u] == b_production[v] and b_pointer[v + 1] - a_pointer[u + 1] == shift:
                 value = decay
-                for e in range(a_ptr[u], a_ptr[u + 1]):
+                for e in range(a_pointer[u], a_pointer[u + 1]):
                     value *= 1.0 + C[a_child[e] - i, b_child[e + shift] - j]
                 total += value
             C[u - i, v - j] = value
     return total
 
 
-def subset_tree_gram(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric):
+def subset_tree_gram(
+    a_start,
+    a_production,
+    a_pointer,
+    a_child,
+    b_start,
+    b_production,
+    b_pointer,
+    b_child,
+    decay,
+    symmetric,
+):
     """Return the subset-tree kernel of all pairs of trees of two batches.
 
-    Tree i of the first batch has the inner nodes a[i] to a[i + 1] - 1, with productions p and inner
-    children a_child[a_ptr[u]:a_ptr[u + 1]]; the arguments b to b_child describe the second batch.
+    Tree i of the first batch has the inner nodes a_start[i] to a_start[i + 1] - 1. Node u has the
+    production a_production[u] and the inner children a_child[a_pointer[u]:a_pointer[u + 1]]. The
+    arguments b_start to b_child describe the second batch.
     If `symmetric`, the batches are the same and half of the pairs is computed.
     """
-    largest = int(np.diff(b).max(initial=0))
-    K = np.full((len(a) - 1, len(b) - 1), 0.0 * decay)  # complex for a derivative
-    _fill_gram(a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K)
+    largest = int(np.diff(b_start).max(initial=0))
+    K = np.full((len(a_start) - 1, len(b_start) - 1), 0.0 * decay)  # complex for a derivative
+    _fill_gram(
+        a_start,
+        a_production,
+        a_pointer,
+        a_child,
+        b_start,
+        b_production,
+        b_pointer,
+        b_child,
+        decay,
+        symmetric,
+        largest,
+        K,
+    )
     return K
 
 
 @parallel
 def _fill_gram(
-    start, stop, a, p, a_ptr, a_child, b, q, b_ptr, b_child, decay, symmetric, largest, K
+    start,
+    stop,
+    a_start,
+    a_production,
+    a_pointer,
+    a_child,
+    b_start,
+    b_production,
+    b_pointer,
+    b_child,
+    decay,
+    symmetric,
+    largest,
+    K,
 ):
     """Write the subset-tree kernel of trees start to stop - 1 with all others to K."""
     for i in range(start, stop):
-        C = np.full((a[i + 1] - a[i], largest), 0.0 * decay)
+        C = np.full((a_start[i + 1] - a_start[i], largest), 0.0 * decay)
         for j in range(i + 1 if symmetric else K.shape[1]):
             K[i, j] = _pair_kernel(
-                a[i], a[i + 1], p, a_ptr, a_child, b[j], b[j + 1], q, b_ptr, b_child, decay, C
+                a_start[i],
+                a_start[i + 1],
+                a_production,
+                a_pointer,
+                a_child,
+                b_start[j],
+                b_start[j + 1],
+                b_production,
+                b_pointer,
+                b_child,
+                decay,
+                C,
             )
             if symmetric:
                 K[j, i] = K[i, j]
 
 
-def subset_tree_diag(a, p, a_ptr, a_child, decay):
+def subset_tree_diag(a_start, a_production, a_pointer, a_child, decay):
     """Return the subset-tree kernel of each tree with itself.
 
     The arguments are those of `subset_tree_gram`.
     """
-    d = np.full(len(a) - 1, 0.0 * decay)
-    _fill_diag(a, p, a_ptr, a_child, decay, d)
-    return d
+    out = np.full(len(a_start) - 1, 0.0 * decay)
+    _fill_diag(a_start, a_production, a_pointer, a_child, decay, out)
+    return out
 
 
 @parallel
-def _fill_diag(start, stop, a, p, a_ptr, a_child, decay, d):
-    """Write the subset-tree kernel of trees start to stop - 1 with themselves to d."""
+def _fill_diag(start, stop, a_start, a_production, a_pointer, a_child, decay, out):
+    """Write the subset-tree kernel of trees start to stop - 1 with themselves to out."""
     for i in range(start, stop):
-        C = np.full((a[i + 1] - a[i], a[i + 1] - a[i]), 0.0 * decay)
-        d[i] = _pair_kernel(
-            a[i], a[i + 1], p, a_ptr, a_child, a[i], a[i + 1], p, a_ptr, a_child, decay, C
+        C = np.full((a_start[i + 1] - a_start[i], a_start[i + 1] - a_start[i]), 0.0 * decay)
+        out[i] = _pair_kernel(
+            a_start[i],
+            a_start[i + 1],
+            a_production,
+            a_pointer,
+            a_child,
+            a_start[i],
+            a_start[i + 1],
+            a_production,
+            a_pointer,
+            a_child,
+            decay,
+            C,
         )
 
 

@@ -6,61 +6,95 @@ from .._base.loops import compiled, parallel
 
 
 @compiled
-def overlap(m, a, i, i_end, u, b, j, j_end, width, slope):
-    """Return Σ a_p b_q (1 - slope |m_p - u_q|) over pairs of peaks whose masses differ by < width.
+def overlap(a_mass, a_weight, i, i_end, b_mass, b_weight, j, j_end, width, slope):
+    """Return the overlap of two mass spectra, a sum over peaks less than `width` apart.
 
-    The first spectrum has the sorted masses m[i:i_end] and the weights a[i:i_end], the second one
-    u[j:j_end] and b[j:j_end].
+    A pair of peaks adds the product of their weights times 1 - slope · |difference of masses|. The
+    first spectrum has the sorted masses a_mass[i:i_end] and the weights a_weight[i:i_end], the
+    second one b_mass[j:j_end] and b_weight[j:j_end].
     """
     total = 0.0 * slope  # complex for a derivative
     for p in range(i, i_end):
-        while j < j_end and u[j] <= m[p] - width:
+        while j < j_end and b_mass[j] <= a_mass[p] - width:
             j += 1
         q = j
-        while q < j_end and u[q] < m[p] + width:
-            total += a[p] * b[q] * (1.0 - slope * abs(m[p] - u[q]))
+        while q < j_end and b_mass[q] < a_mass[p] + width:
+            total += a_weight[p] * b_weight[q] * (1.0 - slope * abs(a_mass[p] - b_mass[q]))
             q += 1
     return total
 
 
-def overlaps(mp, m, a, up, u, b, width, slope, symmetric):
+def overlaps(a_start, a_mass, a_weight, b_start, b_mass, b_weight, width, slope, symmetric):
     """Return the overlap of all pairs of mass spectra of two batches.
 
-    Spectrum i of the first batch has the masses m[mp[i]:mp[i + 1]], and weights a at the same
-    indices; up, u and b describe the second batch. If `symmetric`, the batches are the same and
-    half of the pairs is computed.
+    Spectrum i of the first batch has the masses a_mass[a_start[i]:a_start[i + 1]], and weights at
+    the same indices; b_start, b_mass and b_weight describe the second batch. If `symmetric`, the
+    batches are the same and half of the pairs is computed.
     """
-    kind = np.result_type(a, slope)
-    K = np.zeros((len(mp) - 1, len(up) - 1), kind)
+    kind = np.result_type(a_weight, slope)
+    K = np.zeros((len(a_start) - 1, len(b_start) - 1), kind)
     _fill_overlaps(
-        mp, m, a.astype(kind), up, u, b.astype(kind), width, kind.type(slope), symmetric, K
+        a_start,
+        a_mass,
+        a_weight.astype(kind),
+        b_start,
+        b_mass,
+        b_weight.astype(kind),
+        width,
+        kind.type(slope),
+        symmetric,
+        K,
     )
     return K
 
 
 @parallel
-def _fill_overlaps(start, stop, mp, m, a, up, u, b, width, slope, symmetric, K):
+def _fill_overlaps(
+    start, stop, a_start, a_mass, a_weight, b_start, b_mass, b_weight, width, slope, symmetric, K
+):
     """Write the overlaps of spectra start to stop - 1 with all others to rows of K."""
     for i in range(start, stop):
         for j in range(i + 1 if symmetric else K.shape[1]):
-            K[i, j] = overlap(m, a, mp[i], mp[i + 1], u, b, up[j], up[j + 1], width, slope)
+            K[i, j] = overlap(
+                a_mass,
+                a_weight,
+                a_start[i],
+                a_start[i + 1],
+                b_mass,
+                b_weight,
+                b_start[j],
+                b_start[j + 1],
+                width,
+                slope,
+            )
             if symmetric:
                 K[j, i] = K[i, j]
 
 
-def self_overlaps(mp, m, a, width, slope):
+def self_overlaps(a_start, a_mass, a_weight, width, slope):
     """Return the overlap of each mass spectrum with itself.
 
     The arguments are as in `overlaps`.
     """
-    kind = np.result_type(a, slope)
-    d = np.zeros(len(mp) - 1, kind)
-    _fill_self_overlaps(mp, m, a.astype(kind), width, kind.type(slope), d)
-    return d
+    kind = np.result_type(a_weight, slope)
+    out = np.zeros(len(a_start) - 1, kind)
+    _fill_self_overlaps(a_start, a_mass, a_weight.astype(kind), width, kind.type(slope), out)
+    return out
 
 
 @parallel
-def _fill_self_overlaps(start, stop, mp, m, a, width, slope, d):
-    """Write the overlap of each of the spectra start to stop - 1 with itself to d."""
+def _fill_self_overlaps(start, stop, a_start, a_mass, a_weight, width, slope, out):
+    """Write the overlap of each of the spectra start to stop - 1 with itself to out."""
     for i in range(start, stop):
-        d[i] = overlap(m, a, mp[i], mp[i + 1], m, a, mp[i], mp[i + 1], width, slope)
+        out[i] = overlap(
+            a_mass,
+            a_weight,
+            a_start[i],
+            a_start[i + 1],
+            a_mass,
+            a_weight,
+            a_start[i],
+            a_start[i + 1],
+            width,
+            slope,
+        )

@@ -79,12 +79,12 @@ class Pair(Kernel):
     def fit(self, A: Items) -> Kernel:
         """Fit both kernels on the items and return this kernel."""
         if are_joint(A):
-            forms = split_items(A)
+            batches = split_items(A)
         else:
             A = A if issparse(A) else self.space.check(A, "A")
-            forms = A, A
+            batches = A, A
         given = as_kernel(self.left), as_kernel(self.right)
-        left, right = (clone(k).fit(form) for k, form in zip(given, forms, strict=True))
+        left, right = (clone(k).fit(items) for k, items in zip(given, batches, strict=True))
         self.parts_ = (left, right)
         return self
 
@@ -160,10 +160,12 @@ class Sum(Pair):
     def _concatenated(self, left: Features, right: Features) -> Features:
         """Return the concatenation of both features, each applied to the items of its kernel."""
 
-        def form(A: Items, side: int) -> Items:
+        def own_items(A: Items, side: int) -> Items:
             return split_items(A)[side] if are_joint(A) else A
 
-        return left.before(partial(form, side=0)).plus(right.before(partial(form, side=1)))
+        return left.before(partial(own_items, side=0)).plus(
+            right.before(partial(own_items, side=1))
+        )
 
     radial = property(lambda self: self._combine_abilities(lambda k: k.radial, Radial.plus))
     fourier = property(lambda self: self._combine_abilities(lambda k: k.fourier, Fourier.plus))
@@ -212,7 +214,7 @@ class Product(Pair):
         return self._times_values(of_left, 1).plus(self._times_values(of_right, 0))
 
     def _times_values(self, gradient: Any, other: int) -> Any:
-        """Return the gradient of one factor times the values of the kernel parts[other]."""
+        """Return the gradient of one factor times the values of the other factor, parts[other]."""
 
         def vjp(A: Items, B: Items, C: Array) -> Any:
             kernel, ours, theirs = self._kernels_and_items(A, B)[other]
@@ -222,4 +224,4 @@ class Product(Pair):
             kernel, ours, _ = self._kernels_and_items(A, A)[other]
             return gradient.diag_vjp(A, c * kernel._diag(ours))
 
-        return gradient.through(vjp, diag_vjp)
+        return gradient.with_functions(vjp, diag_vjp)

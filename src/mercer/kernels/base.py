@@ -175,7 +175,7 @@ class Kernel(BaseEstimator):
 
     @property
     def multiple(self) -> Multiple:
-        """The kernel as scale · kernel, for decoders made for `kernel`; by default 1 · itself."""
+        """The kernel as a `Multiple`: a number times a kernel that decoders have a method for."""
         return Multiple(self)
 
     # -- public methods -----------------------------------------------------------------------
@@ -367,9 +367,9 @@ def as_output_kernel(kernel: Kernel | str | Callable[..., Any] | None) -> Kernel
     """
     kernel = Linear() if kernel is None else as_kernel(kernel)
     if isinstance(kernel.space, Records):
-        from .records import in_units_of_spread
+        from .records import scale_terms_to_unit_variance
 
-        kernel = in_units_of_spread(kernel)
+        kernel = scale_terms_to_unit_variance(kernel)
     if kernel.space.pairwise:
         raise ValueError(
             'output_kernel="precomputed" is not possible: scikit-learn slices only X by pairs. '

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, hstack
 from .._base.arrays import Array, Items, namespace
 
 AnyFunction = Callable[[Any], Any]
+"""A function of a batch, or of its features."""
 
 
 def composed(first: AnyFunction | None, second: AnyFunction | None) -> Any:
@@ -204,7 +205,7 @@ class ItemGradient:
     vjp: Callable[[Array, Array, Array], Array]
     diag_vjp: Callable[[Array, Array], Array]
 
-    def through(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
+    def with_functions(self, vjp: Any, diag_vjp: Any) -> ItemGradient:
         """Return the `ItemGradient` that consists of the two given functions."""
         return ItemGradient(vjp, diag_vjp)
 

@@ -65,10 +65,13 @@ class CurveKernel(InnerProduct):
     def item_gradient(self) -> ItemGradient:
         """Derivatives with respect to the curves f, by the chain rule through the features R f."""
 
-        def of(A: Array) -> ItemGradient:
+        def gradient_for(A: Array) -> ItemGradient:
             return self._map((int(A.shape[1]),)).gradient(Linear.item_gradient)
 
-        return ItemGradient(lambda A, B, C: of(A).vjp(A, B, C), lambda A, c: of(A).diag_vjp(A, c))
+        return ItemGradient(
+            lambda A, B, C: gradient_for(A).vjp(A, B, C),
+            lambda A, c: gradient_for(A).diag_vjp(A, c),
+        )
 
     @property
     def parameter_gradient(self) -> ParameterGradient:

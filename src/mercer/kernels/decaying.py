@@ -8,7 +8,7 @@ from .gradients import analytic_gradient
 
 
 class Decaying(Kernel):
-    """Base class of kernels with a parameter `decay` in (0, 1], polynomials in it."""
+    """Base class of kernels whose values are polynomials in a parameter `decay` in (0, 1]."""
 
     decay: float
 
@@ -20,7 +20,7 @@ class Decaying(Kernel):
             )
         return self.decay
 
-    # The derivative in the decay.
+    # The decay may be complex, for a derivative by a complex step.
     parameter_gradient = property(
         lambda self: analytic_gradient(self, "decay", most={"decay": 1.0})
     )

@@ -28,13 +28,13 @@ from .._base.parameters import positive
 from .._base.threads import THREADED_ENTRIES, run_in_cache_blocks
 
 SMALLEST = 1e-75
-"""The smallest length scale, and one over the largest, whose fourth powers do not underflow."""
+"""The smallest length scale, and 1 / the largest one, such that fourth powers do not underflow."""
 SCALE_SAMPLE = 1000
 """Number of items from which the scale of all items is estimated."""
 TYPICAL_ROWS = 31
 """Number of rows whose median is taken as the centre of a batch."""
-RECOMPUTED_PAIRS = 2**16
-"""Number of entries that are recomputed at once."""
+RECOMPUTED_ENTRIES = 2**16
+"""Number of entries of differences of near pairs that are computed at once."""
 FEW_COLUMNS = 16
 """Number of columns up to which differences are as fast as a matrix product."""
 CANCELLED_DISTANCE = 1e-5
@@ -67,7 +67,7 @@ def squared_distances(A: Array, B: Array) -> Array:
     D2 = _squared_by_product(A, B, left, right)
     most = right[None, :] if is_foreign(D2) else right.max()  # a bound is cheaper to compare with
 
-    def repaired(rows: slice) -> Array:
+    def recompute_cancelled(rows: slice) -> Array:
         some = D2 if is_foreign(D2) else D2[rows]
         near = some < CANCELLED_DISTANCE * (left[rows, None] + most)
         if same and not is_foreign(D2):  # the diagonal is known
@@ -82,8 +82,8 @@ def squared_distances(A: Array, B: Array) -> Array:
         return D2
 
     if is_foreign(D2):
-        return repaired(slice(0, count(A)))
-    run_in_cache_blocks(repaired, count(A), count(B))
+        return recompute_cancelled(slice(0, count(A)))
+    run_in_cache_blocks(recompute_cancelled, count(A), count(B))
     return D2
 
 
@@ -122,7 +122,7 @@ def _recompute_near_pairs(
         i += start
         lost = D2[i, j] < CANCELLED_DISTANCE * (squares[0][i] + squares[1][j])
         i, j = i[lost], j[lost]
-    for some in blocks(len(i), max(1, RECOMPUTED_PAIRS // int(A.shape[1]))):
+    for some in blocks(len(i), max(1, RECOMPUTED_ENTRIES // int(A.shape[1]))):
         row, column = i[some], j[some]
         values = sqnorms(take(A, row) - take(B, column))
         if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
@@ -161,12 +161,12 @@ def scaled_exp(A: Array, factor: float = 1.0) -> Array:
         A *= factor
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 
-    def powers(rows: slice) -> None:
+    def exponentiate(rows: slice) -> None:
         some = A[rows]
         some *= factor
         np.exp(some, out=some)
 
-    run_in_cache_blocks(powers, *A.shape)
+    run_in_cache_blocks(exponentiate, *A.shape)
     return A
 
 

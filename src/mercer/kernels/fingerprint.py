@@ -17,8 +17,9 @@ from .base import Kernel
 from .histograms import Tanimoto
 
 FINGERPRINTS = ("morgan", "functions", "pairs", "torsions", "paths", "maccs")
+"""The values of `kind`."""
 SIMILARITIES = ("tanimoto", "linear")
-"""The values of `kind` and of `similarity`."""
+"""The values of `similarity`."""
 
 
 @parameters

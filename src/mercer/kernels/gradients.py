@@ -17,7 +17,9 @@ from .._base.arrays import Array, Items, host, namespace
 Values = dict[str, Any]
 """Numbers, or arrays of them, by the names that `set_params` takes."""
 OfPairs = Callable[[Items, Items, Array], Values]
+"""A function of (A, B, C), the type of `ParameterGradient.vjp`."""
 OfItems = Callable[[Items, Array], Values]
+"""A function of (A, c), the type of `ParameterGradient.diag_vjp`."""
 COMPLEX_STEP = 1e-30
 """The imaginary step of a complex-step derivative, in which no digits cancel."""
 
@@ -80,7 +82,7 @@ class ParameterGradient:
             left = form(A)
             return self.vjp(left, left if A is B else form(B), C)
 
-        return self.through(vjp, lambda A, c: self.diag_vjp(form(A), c))
+        return self.with_functions(vjp, lambda A, c: self.diag_vjp(form(A), c))
 
     def plus(self, other: ParameterGradient) -> ParameterGradient:
         """Return the sum of two gradients; a parameter that only one of them has is kept."""
@@ -91,7 +93,7 @@ class ParameterGradient:
             {**self.most, **other.most},
         )
 
-    def through(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
+    def with_functions(self, vjp: OfPairs, diag_vjp: OfItems) -> ParameterGradient:
         """Return a gradient with the same parameters that consists of the given functions."""
         return ParameterGradient(self.values, vjp, diag_vjp, self.most)
 

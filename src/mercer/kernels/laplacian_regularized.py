@@ -133,8 +133,8 @@ class LaplacianRegularized(Wrapper):
         K = self.inner._gram(self.known_, self.known_)
         xp, n = namespace(K), count(self.known_)
         M = like(float(self.gamma) * laplacian(host(K), integer(self.neighbors, "neighbors")), K)
-        bend = xp.linalg.solve(like(np.eye(n), K) + M @ K, M)
-        return (bend + bend.T) / 2.0
+        correction = xp.linalg.solve(like(np.eye(n), K) + M @ K, M)
+        return (correction + correction.T) / 2.0
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the matrix of the inner kernel minus the correction by the neighbour graph."""
@@ -167,29 +167,35 @@ class LaplacianRegularized(Wrapper):
         if self._fitted_correction() is None:
             return inner
 
-        known, bend = self.known_, self.correction_
+        known, correction = self.known_, self.correction_
         K = self.inner._gram(known, known)
         L = like(laplacian(host(K), integer(self.neighbors, "neighbors")), K)
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             left, right = (self.inner._gram(Z, known) for Z in (A, B))
-            TL, TR = left @ bend, right @ bend
-            inside = added(inner.vjp(A, B, C), inner.vjp(A, known, C @ TR), -1.0)
-            inside = added(inside, inner.vjp(B, known, C.T @ TL), -1.0)
-            inside = added(inside, inner.vjp(known, known, TL.T @ C @ TR))
-            rough = (left - TL @ K) @ L
-            return inside | {"gamma": -total((rough.T @ C) * (right - TR @ K).T)}
+            left_times_B, right_times_B = left @ correction, right @ correction
+            derivatives = added(inner.vjp(A, B, C), inner.vjp(A, known, C @ right_times_B), -1.0)
+            derivatives = added(derivatives, inner.vjp(B, known, C.T @ left_times_B), -1.0)
+            derivatives = added(
+                derivatives, inner.vjp(known, known, left_times_B.T @ C @ right_times_B)
+            )
+            rough = (left - left_times_B @ K) @ L
+            return derivatives | {"gamma": -total((rough.T @ C) * (right - right_times_B @ K).T)}
 
         def diag_vjp(A: Items, c: Array) -> Values:
             left = self.inner._gram(A, known)
-            TL = left @ bend
-            inside = added(inner.diag_vjp(A, c), inner.vjp(A, known, c[:, None] * TL), -2.0)
-            inside = added(inside, inner.vjp(known, known, (c[:, None] * TL).T @ TL))
-            rest = left - TL @ K
-            return inside | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
+            left_times_B = left @ correction
+            derivatives = added(
+                inner.diag_vjp(A, c), inner.vjp(A, known, c[:, None] * left_times_B), -2.0
+            )
+            derivatives = added(
+                derivatives, inner.vjp(known, known, (c[:, None] * left_times_B).T @ left_times_B)
+            )
+            rest = left - left_times_B @ K
+            return derivatives | {"gamma": -total(c[:, None] * (rest @ L) * rest)}
 
-        own = ParameterGradient({"gamma": float(self.gamma)})
-        return own.plus(inner).through(vjp, diag_vjp)
+        gamma_gradient = ParameterGradient({"gamma": float(self.gamma)})
+        return gamma_gradient.plus(inner).with_functions(vjp, diag_vjp)
 
     def _fitted_correction(self) -> Array | None:
         """Return the matrix that `_correction` computed at fit, or None if gamma is zero."""

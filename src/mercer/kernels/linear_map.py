@@ -84,15 +84,15 @@ class InnerProduct(VectorKernel):
     def features(self) -> Features:
         """The features R f, with an inverse if R is invertible."""
 
-        def forth(A: Items) -> Array:
+        def transform(A: Items) -> Array:
             A = self.check(A, "A")
             return self._map(_shape(A))(namespace(A).reshape(A, (A.shape[0], -1)))
 
-        def back(F: Array) -> Array:
+        def invert(F: Array) -> Array:
             shape = self.shape_ or _shape(F)
             return namespace(F).reshape(self._map(shape).inverse(F), (F.shape[0], *shape))
 
-        return Features(forth, inverse=back if self.invertible else None)
+        return Features(transform, inverse=invert if self.invertible else None)
 
 
 def _shape(A: Array) -> tuple[int, ...]:

@@ -102,7 +102,7 @@ class LocalWindow(Decaying):
 
 
 def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
-    """Return item i as (sequence, position), after a check that names it in error messages."""
+    """Check item i and return it as (sequence, position); `name` names the batch in errors."""
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item

@@ -103,7 +103,7 @@ class MassSpectrum(Kernel):
 
 
 SMALLEST_LOSS = 0.5
-"""The smallest loss or difference that is not noise: no fragment is lighter."""
+"""The smallest loss or mass difference that is compared; no fragment is lighter."""
 
 
 class SortedSpectrum:

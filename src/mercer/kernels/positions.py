@@ -19,7 +19,7 @@ from .weighted_degree import encode_both
 
 
 class Positions(Kernel):
-    r"""Similarity of sequences, the sum over positions of that of the two symbols or vectors.
+    r"""Kernel on sequences, the sum over positions of a kernel on the symbols or vectors there.
 
     :math:`k(s, t) = \sum_p k(s_p, t_p)`.
 
@@ -182,7 +182,7 @@ class Positions(Kernel):
             each = np.repeat(c, [len(item) for item in A])
             return inner.diag_vjp(np.concatenate(filled), each) if filled else {}
 
-        return inner.through(vjp, diag_vjp)
+        return inner.with_functions(vjp, diag_vjp)
 
     # -- features -----------------------------------------------------------------------------
 

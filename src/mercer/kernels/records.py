@@ -131,7 +131,7 @@ def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
     return None if left is None or right is None else left + right
 
 
-def in_units_of_spread(kernel: Kernel) -> Kernel:
+def scale_terms_to_unit_variance(kernel: Kernel) -> Kernel:
     """Return a sum of kernels on fields with each term divided by the variance of its field.
 
     Kernels that are not such sums are returned unchanged, and so are factors: ``3 * On(...)``

@@ -17,7 +17,7 @@ from .capabilities import Features
 from .gradients import ParameterGradient, Values
 
 POSITIONS = 256
-"""A loaded model may distinguish this many positions, however many n-grams it has."""
+"""Models from files may distinguish this many positions for any number of n-grams."""
 SHORT_STRING = 1000
 """The mean length up to which k(s, s) is computed by comparing all pairs of positions."""
 
@@ -211,20 +211,20 @@ class Spectrum(Kernel):
         if not (weights > 0).all() or (self.weights is None and not self.blended):
             return ParameterGradient()
 
-        def each(function: Callable[[Spectrum], np.ndarray]) -> Values:
+        def for_each_length(function: Callable[[Spectrum], np.ndarray]) -> Values:
             alone = (Spectrum(self.n, self.blended, self.width, w) for w in np.eye(len(weights)))
             return {"weights": np.array([function(kernel) for kernel in alone])}
 
         return ParameterGradient(
             {"weights": weights},
-            lambda A, B, C: each(lambda k: (C * k._gram(A, B)).sum()),
-            lambda A, c: each(lambda k: (c * k._diag(A)).sum()),
+            lambda A, B, C: for_each_length(lambda k: (C * k._gram(A, B)).sum()),
+            lambda A, c: for_each_length(lambda k: (c * k._diag(A)).sum()),
         )
 
     # -- features -----------------------------------------------------------------------------
 
     def cells(self, longest: int) -> int:
-        """Return how many positions from either end the features of `width` tell apart."""
+        """Return the number of positions, from either end, that the features distinguish."""
         return longest + integer(self.width, "width") - 1
 
     @property

@@ -19,6 +19,7 @@ from .mapped import OnTransformed
 from .wrapper import Wrapper
 
 UNIT_NAMES = ("each", "common")
+"""The names that `units` may have."""
 CORRECTED_MEAN = 1e3
 """Largest mean, in standard deviations, for which products of sparse rows are corrected."""
 CONSTANT = 1e-12
@@ -115,7 +116,7 @@ class Standardized(OnTransformed):
         return self.inner.fourier is not None or self.inner.radial is not None
 
     def _centres_products(self, A: Array) -> bool:
-        """Return whether inner products are centred, because sparse rows A would become dense.
+        """Return whether products are centred instead of the sparse rows A, which stay sparse.
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
@@ -255,7 +256,7 @@ class Smoothed(OnTransformed):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of the inner kernel; in the width too, if it has item gradients."""
+        """Derivatives with respect to the inner parameters and, with item gradients, the width."""
         inside, items = super().parameter_gradient, self.inner.item_gradient
         if items is None:
             return inside

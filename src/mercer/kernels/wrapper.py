@@ -31,15 +31,15 @@ class Wrapper(Kernel):
         return as_kernel(self.kernel)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Check items by the inner kernel."""
+        """Check items by the inner kernel, and return them."""
         return self.inner.check(A, name)
 
     def as_outputs(self, Y: Items, name: str = "y") -> Items:
-        """Check outputs by the inner kernel."""
+        """Check outputs by the inner kernel, and return them."""
         return self.inner.as_outputs(Y, name)
 
     def fit(self, A: Items) -> Kernel:
-        """Fit the inner kernel."""
+        """Fit a clone of the inner kernel; return this kernel."""
         self.kernel_ = clone(self._unfitted_inner()).fit(A)
         return self
 
@@ -100,7 +100,7 @@ class OfValues(Wrapper):
                 return found
             return added(added(found, inner.diag_vjp(A, left)), inner.diag_vjp(B, right))
 
-        return inner.through(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
+        return inner.with_functions(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
 
 
 class OnDevice(Wrapper):
@@ -134,7 +134,7 @@ class OnDevice(Wrapper):
         """Derivatives with respect to the parameters of the inner kernel."""
         inner = self.inner.parameter_gradient
         back = (lambda C: C) if self.on_vectors else host
-        return inner.through(
+        return inner.with_functions(
             lambda A, B, C: inner.vjp(A, B, back(C)), lambda A, c: inner.diag_vjp(A, back(c))
         )
 

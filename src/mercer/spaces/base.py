@@ -72,7 +72,7 @@ class Space(BaseEstimator):
         return [self.key(item) for item in (host(items) if is_foreign(items) else items)]
 
     def unique(self, items: Items) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the distinct items, and for each item the number of its equal.
+        """Return the positions of the distinct items, and the index among them of each item.
 
         The distinct items are numbered 0, 1, … by first appearance.
         """

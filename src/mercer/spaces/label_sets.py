@@ -150,3 +150,4 @@ def subset(both: np.ndarray, predicted: np.ndarray, true: np.ndarray, labels: in
 
 
 OVERLAPS: dict[str, SetScore] = {"f1": f1, "hamming": hamming, "subset": subset}
+"""The scores of label sets by name, as functions of the sizes of sets and overlaps."""

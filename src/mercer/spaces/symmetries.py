@@ -13,6 +13,7 @@ from .fields import Fields, Grid
 MAX_ELEMENTS = 4096
 """The largest number of elements of a symmetry group."""
 SYMMETRIES = ("transpose", "mirror", "rotate", "shift")
+"""The kinds of symmetries that can be named."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Group:
-    """A finite group of symmetries that act on inputs and outputs jointly, the identity first.
+    """A finite group of symmetries of inputs and outputs, with the identity as first element.
 
     Attributes
     ----------
