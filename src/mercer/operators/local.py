@@ -20,7 +20,7 @@ from ..spaces.fields import Grid
 from .components import ComponentGram, ComponentKernel
 from .windows import field_grids, proximity, sqdistances
 
-NEIGHBOURHOODS = 16
+SAMPLED_NEIGHBOURHOODS = 16
 """The number of neighbourhoods that length scales are determined on."""
 
 
@@ -123,7 +123,7 @@ class Local(ComponentKernel):
     differentiable = True
     roots_ = None
 
-    depends_on_data = property(lambda self: self._unfitted_kernel().depends_on_data)
+    depends_on_data = property(lambda self: self._unfitted_inner().depends_on_data)
 
     def _input_kernel(self) -> Kernel:
         """Return the kernel that checks fields on the input grid."""
@@ -132,9 +132,9 @@ class Local(ComponentKernel):
     def scaled(self, factor: float) -> Local:
         """Return a copy whose kernel on neighbourhoods is multiplied by `factor`."""
         copy: Local = clone(self)
-        return copy.set_params(kernel=factor * self._unfitted_kernel())
+        return copy.set_params(kernel=factor * self._unfitted_inner())
 
-    def _unfitted_kernel(self) -> Kernel:
+    def _unfitted_inner(self) -> Kernel:
         """Return an unfitted kernel on neighbourhoods; the default is ``RBF("median")``."""
         return RBF("median") if self.kernel is None else as_kernel(self.kernel)
 
@@ -156,7 +156,7 @@ class Local(ComponentKernel):
             self.patches_ = [_with_channels(box, inputs.channels) for box in boxes]
             self.members_, labels = np.unique(member, axis=0, return_inverse=True)
         self.labels_ = np.repeat(labels.reshape(-1), outputs.channels)
-        self.kernel_ = clone(self._unfitted_kernel()).fit(
+        self.kernel_ = clone(self._unfitted_inner()).fit(
             self._neighbourhoods_to_fit(self._flat(X))
         )
         return self
@@ -190,7 +190,7 @@ class Local(ComponentKernel):
             used = np.arange(len(self.patches_))
         else:
             number = len(self.roots_)
-            used = np.linspace(0, number - 1, min(number, NEIGHBOURHOODS)).astype(int)
+            used = np.linspace(0, number - 1, min(number, SAMPLED_NEIGHBOURHOODS)).astype(int)
         return namespace(X).concat([self._neighbourhood(X, int(v)) for v in used])
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
