@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from experiments.baselines import OneVsRest
-from experiments.string_baselines import by_nearest
+from experiments.string_baselines import predict_by_nearest
 from mercer import KernelDependencyCV
 from mercer.datasets import (
     LABEL_RANKING,
@@ -116,7 +116,7 @@ def cmudict(name, quick):
     kernels = [Normalized(Spectrum(n, blended=True, width=w)) for n in (2, 3) for w in (2, 4)]
     output = Spectrum(2, blended=True, width=3)
     pair = decoded(kernels, output, words[train], phones[train], words[test], None, ByLoss("edit"))
-    three = [*pair, by_nearest(words[train], phones[train], words[test])]
+    three = [*pair, predict_by_nearest(words[train], phones[train], words[test])]
     yield "edit", *(edit_distance(phones[test], found, average=False) for found in three)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .folder import output_folder
 from .report import Report
-from .resources import measured
+from .resources import measure_resources
 
 EXPERIMENTS = {
     "auto": "AutoDependency in one line next to what a scikit-learn user would try, on 19 sets",
@@ -48,7 +48,7 @@ QUICK = "A quick version, on a part of the data: for a first look, not for resul
 
 
 def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options: Any) -> Report:
-    """Run one experiment and write its results under `out`/`name`.
+    """Run the experiment `name`, and write its results to the folder `out`/`name`.
 
     Further `options` go to the experiment's `run` where it has such parameters.
     """
@@ -56,7 +56,7 @@ def reproduce(name: str, out: Path, console: Any, quick: bool = False, **options
     known = signature(module.run).parameters
     options = {option: value for option, value in options.items() if option in known}
     with output_folder(out, name) as folder:
-        with measured() as usage:
+        with measure_resources() as usage:
             report: Report = module.run(folder, console, quick=quick, **options)
         report.seconds, report.peak = usage.seconds, usage.peak
         report.title = report.title or f"{name}: {EXPERIMENTS[name]}"

@@ -53,8 +53,8 @@ def main(
         raise click.UsageError(f"--faces is for the experiment faces, not for {', '.join(chosen)}.")
     given = {"faces": faces, "jobs": jobs, "repeats": repeats}
     given = {name: value for name, value in given.items() if value is not None}
-    console, missing, taken = _console(), 0, {}
-    with _stoppable():
+    console, missing, resources = _make_console(), 0, {}
+    with _stop_by_system_exit():
         for name in chosen:
             try:
                 report = reproduce(name, out, console, quick=quick, **given)
@@ -64,18 +64,18 @@ def main(
                 continue
             except NotWritable as problem:
                 raise click.ClickException(f"{problem} Name another folder with --out.") from None
-            _show(console, report)
+            _print_report(console, report)
             console.print(f"written to {out / name}")
-            taken[name] = (report.seconds, report.peak)
-    if len(taken) > 1:
-        console.print(_summary(taken).rich())
+            resources[name] = (report.seconds, report.peak)
+    if len(resources) > 1:
+        console.print(_resource_table(resources).rich())
     if missing:
         raise SystemExit(1)
 
 
 @contextmanager
-def _stoppable() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into SystemExit, so that every `finally` removes its draft folder."""
+def _stop_by_system_exit() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into SystemExit, so that draft folders are removed."""
 
     def leave(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
@@ -90,24 +90,26 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _console() -> Any:
+def _make_console() -> Any:
+    """Return a rich console, of a fixed width where the output is not a terminal."""
     from rich.console import Console
 
     console = Console()
     return console if console.is_terminal else Console(width=WIDTH)
 
 
-def _summary(taken: dict) -> Any:
-    """Return seconds and peak memory of each experiment, and of all of them."""
+def _resource_table(resources: dict) -> Any:
+    """Return a table of the seconds and the peak memory of each experiment."""
     from .tables import Table
 
-    rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in taken.items()]
-    seconds, peaks = zip(*taken.values(), strict=True)
+    rows = [[name, f"{seconds:.1f}", f"{peak:.2f}"] for name, (seconds, peak) in resources.items()]
+    seconds, peaks = zip(*resources.values(), strict=True)
     rows.append(["all", f"{sum(seconds):.1f}", f"{max(peaks):.2f}"])
     return Table("what it took", ["experiment", "seconds", "peak memory, GiB"], rows)
 
 
-def _show(console: Any, report: Any) -> None:
+def _print_report(console: Any, report: Any) -> None:
+    """Print the tables, the verdicts and the notes of a report."""
     for table in report.tables():
         console.print(table.rich())
     for line in (*report.verdicts(), *report.notes, report.attribution):

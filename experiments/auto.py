@@ -15,7 +15,7 @@ QUICK = ("slump", "gait", "wine")
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Score every set: two shuffles of five folds, or the published split."""
+    """Score AutoDependency and its peers on every set, in two shuffles of five folds."""
     report = Report("auto", baseline=AUTO, lower_is_better=["aRRMSE", "relative squared error"])
     wanted = tasks(QUICK if quick else SETS, shuffles=1 if quick else 2)
     found: dict[tuple[str, str], list[float]] = {}

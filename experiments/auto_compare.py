@@ -25,7 +25,7 @@ import numpy as np
 
 from mercer.metrics import kendall_tau, sample_f1
 
-from .auto_peers import label_sets, predicted, tagged_texts
+from .auto_peers import predict_by_regressor, predict_label_sets, predict_text_tags
 from .auto_sets import CURVES, LABEL_SETS, MULTI_TARGET, RANKINGS, DataSet, load
 from .auto_simulated import SIMULATED, simulated
 from .auto_tables import LARGE, large
@@ -52,8 +52,8 @@ FOLDS = 3
 """Folds of five that open sets without a published split are scored on."""
 
 
-def found(name: str) -> DataSet:
-    """Return a set by name."""
+def load_set(name: str) -> DataSet:
+    """Return the data set of the given name, real or simulated."""
     if name in LARGE:
         return large(name)
     return simulated(name) if name in SIMULATED else load(name)
@@ -73,13 +73,13 @@ def row_losses(data: DataSet, test: np.ndarray, values: Any, spread: np.ndarray)
 
 
 def run_one(name: str, method: str) -> dict[str, Any]:
-    """Fit and score one method on all splits of a set."""
-    data, losses = found(name), []
+    """Fit and score one method on all splits of a data set, and return the results."""
+    data, losses = load_set(name), []
     splits = list(data.splits(1))[: 1 if data.test is not None else FOLDS]
     start = time.process_time()
     for train, test in splits:
         spread = data.Y[train].reshape(len(train), -1).astype(float).var(axis=0)
-        values = _values(data, method, train, test)
+        values = _predict(data, method, train, test)
         losses.append(row_losses(data, test, values, np.where(spread > 0, spread, 1.0)))
     seconds = (time.process_time() - start) / len(splits)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -90,7 +90,8 @@ def run_one(name: str, method: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _values(data: DataSet, method: str, train: np.ndarray, test: np.ndarray) -> Any:
+def _predict(data: DataSet, method: str, train: np.ndarray, test: np.ndarray) -> Any:
+    """Return what a method predicts for the test rows after it is fitted to the training rows."""
     X, Y, new = data.X[train], data.Y[train], data.X[test]
     groups = None if data.groups is None else data.groups[train]
     if method in (NEW, OLD):
@@ -99,33 +100,33 @@ def _values(data: DataSet, method: str, train: np.ndarray, test: np.ndarray) -> 
         return AutoDependency(random_state=0).fit(X, Y, groups=groups).predict(new)
     X, new = X.reshape(len(X), -1), new.reshape(len(new), -1)
     if X.dtype == object:
-        return tagged_texts(X[:, 0], Y, new[:, 0])
+        return predict_text_tags(X[:, 0], Y, new[:, 0])
     if data.kind == "labels":
-        return label_sets(PEERS[method], X, Y, new)
+        return predict_label_sets(PEERS[method], X, Y, new)
     flat = Y.reshape(len(Y), -1).astype(float)
     tune = len(X) < MANY or method not in ("extra trees", "forest")
-    values = predicted(PEERS[method], X, flat, new, groups, tune=tune)
+    values = predict_by_regressor(PEERS[method], X, flat, new, groups, tune=tune)
     if data.kind == "rankings":
         return values.argsort(axis=1, kind="stable").argsort(axis=1)
     return values
 
 
-def suits(name: str, method: str) -> bool:
-    """Return whether a method is run on a set: not those that would take hours."""
+def is_feasible(name: str, method: str) -> bool:
+    """Return whether a method is run on a data set, which it is not where it takes hours."""
     if method in (NEW, OLD):
         return True
     if name in LARGE:
         return method in LARGE_PEERS[name]
     if method == "boosting":
-        return int(np.prod(found(name).Y.shape[1:])) <= TARGETS
+        return int(np.prod(load_set(name).Y.shape[1:])) <= TARGETS
     return method != "kernel ridge" or name != "bibtex"
 
 
-def effort(name: str) -> float:
-    """Return a number that grows with the time that a set takes."""
+def estimated_work(name: str) -> float:
+    """Return a number that grows with the time that the fits on a data set take."""
     if name in LARGE:
         return 1e6 * LARGE[name] ** 2
-    data = found(name)
+    data = load_set(name)
     rows, fits = (len(data.X), FOLDS) if data.test is None else (data.test, 1)
     return float(rows) ** 2 * data.X[0].size * data.Y[0].size * fits
 
@@ -138,7 +139,7 @@ def report(rows: list[dict[str, Any]]) -> str:
     columns = [*METHODS, "seconds (old)", "GiB (old)"]
     head = [f"| set | {' | '.join(columns)} |", "|---" + "|--:" * len(columns) + "|"]
     table = [_table_row(name, by_set[name]) for name in SETS if name in by_set]
-    behind = [line for name in by_set if (line := _behind(name, by_set[name]))]
+    behind = [line for name in by_set if (line := _sentence_if_behind(name, by_set[name]))]
     both = [by for by in by_set.values() if {NEW, OLD} <= set(by)]
     total = {m: round(sum(by[m]["seconds"] for by in both), 1) for m in (OLD, NEW)}
     return "\n".join([
@@ -148,7 +149,7 @@ def report(rows: list[dict[str, Any]]) -> str:
 
 
 def _table_row(name: str, by: dict[str, dict[str, Any]]) -> str:
-    """Return one row of the table, with the smallest error in bold."""
+    """Return the row of the table for one data set, with the smallest error in bold."""
     least = min(row["error"] for row in by.values())
     shown = {m: f"{row['error']:.4f}".lstrip("0") for m, row in by.items()}
     errors = [
@@ -162,8 +163,8 @@ def _table_row(name: str, by: dict[str, dict[str, Any]]) -> str:
     return f"| {' | '.join([name, *errors, *measured])} |"
 
 
-def _behind(name: str, by: dict[str, dict[str, Any]]) -> str:
-    """Return a line on the best other method, if it is better by two paired standard errors."""
+def _sentence_if_behind(name: str, by: dict[str, dict[str, Any]]) -> str:
+    """Return a line if another method is better by two paired standard errors, else ""."""
     best = min(by, key=lambda method: by[method]["error"])
     if NEW not in by or best == NEW:
         return ""
@@ -173,10 +174,10 @@ def _behind(name: str, by: dict[str, dict[str, Any]]) -> str:
     return line if gap.mean() > 2.0 * error else ""
 
 
-def _in_a_process(
+def _run_in_process(
     name: str, method: str, old: Path | None, seconds: float
 ) -> dict[str, Any] | None:
-    """Return the result of one method on one set; None if it fails or takes too long."""
+    """Return the results of `run_one` in a new process; None if it fails or takes too long."""
     if seconds <= 0.0:
         return None
     paths = [str(old)] if method == OLD else []
@@ -198,7 +199,7 @@ def _in_a_process(
 
 
 def main() -> None:
-    """Run what is missing, and print the report."""
+    """Run the fits that the results file lacks, and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("auto_compare.jsonl"))
     parser.add_argument("--jobs", type=int, default=1)
@@ -216,19 +217,19 @@ def main() -> None:
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     done = {(row["set"], row["method"]) for row in rows}
     methods = [m for m in given.methods.split(",") if m != OLD or given.old is not None]
-    names = sorted(given.sets.split(","), key=effort, reverse=True)
-    wanted = [(name, method) for name in names for method in methods
-              if (name, method) not in done and suits(name, method)]  # fmt: skip
+    names = sorted(given.sets.split(","), key=estimated_work, reverse=True)
+    remaining = [(name, method) for name in names for method in methods
+              if (name, method) not in done and is_feasible(name, method)]  # fmt: skip
 
     def run(task: tuple[str, str]) -> None:
-        made = _in_a_process(*task, given.old, end - time.monotonic())
-        if made is not None:
-            rows.append(made)
+        row = _run_in_process(*task, given.old, end - time.monotonic())
+        if row is not None:
+            rows.append(row)
             with out.open("a") as file:
-                file.write(json.dumps(made) + "\n")
+                file.write(json.dumps(row) + "\n")
 
     with ThreadPoolExecutor(given.jobs) as pool:
-        list(pool.map(run, wanted))
+        list(pool.map(run, remaining))
     print(report(rows))
 
 

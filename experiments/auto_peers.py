@@ -39,7 +39,7 @@ CLASSIFIERS = ("RidgeCV", "ExtraTrees", "random forest", "SVM", "kNN", "logistic
 def regressor(
     name: str, n: int, d: int, folds: list, quick: bool = False, tune: bool = True
 ) -> Any:
-    """Return a regressor of several standardised targets from raw inputs, n rows of d columns.
+    """Return a pipeline that standardises d columns and fits a tuned regressor of targets.
 
     `folds` are the splits that it is tuned by, if `tune`.
     """
@@ -75,7 +75,7 @@ def _kernel_grid(d: int) -> dict[str, Any]:
     return {"alpha": np.logspace(-4, 1, 6), "gamma": [c / d for c in (0.03, 0.1, 0.3, 1.0)]}
 
 
-def predicted(
+def predict_by_regressor(
     name: str,
     X: np.ndarray,
     Y: np.ndarray,
@@ -84,7 +84,7 @@ def predicted(
     quick: bool = False,
     tune: bool = True,
 ) -> np.ndarray:
-    """Return what a regressor predicts; it learns targets in units of their spread."""
+    """Return the predictions of a regressor for the rows `new`, fitted to standardised targets."""
     scaler = StandardScaler().fit(Y)
     model = regressor(name, len(X), X.shape[1], tuning_folds(len(X), groups), quick, tune)
     with warnings.catch_warnings():  # PLS on targets that are explained already
@@ -94,13 +94,13 @@ def predicted(
 
 
 def tuning_folds(n: int, groups: np.ndarray | None, folds: int = 5) -> list:
-    """Return splits of the training rows, groups whole."""
+    """Return the splits of n rows by which peers are tuned; groups are not divided."""
     split: Any = KFold(folds, shuffle=True, random_state=0) if groups is None else GroupKFold(folds)
     return list(split.split(np.zeros((n, 1)), groups=groups))
 
 
-def tagged_texts(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return the tags of texts by ridge regression on TF-IDF; a fifth of the rows tunes it."""
+def predict_text_tags(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return tags of the texts `new` by ridge regression on TF-IDF, tuned on held-out texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(sublinear_tf=True).fit(X)
@@ -110,15 +110,15 @@ def tagged_texts(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
         ridge = Ridge(alpha, solver="sparse_cg").fit(A[:n], Y[:n])
         scores = ridge.predict(A[n:])
         for threshold in np.linspace(0.1, 0.6, 26):
-            found = sample_f1(Y[n:], sets_of(scores, threshold))
+            found = sample_f1(Y[n:], threshold_scores(scores, threshold))
             best = max(best, (found, alpha, threshold))
-    return sets_of(Ridge(best[1], solver="sparse_cg").fit(A, Y).predict(B), best[2])
+    return threshold_scores(Ridge(best[1], solver="sparse_cg").fit(A, Y).predict(B), best[2])
 
 
-def label_sets(
+def predict_label_sets(
     name: str, X: np.ndarray, Y: np.ndarray, new: np.ndarray, quick: bool = False
 ) -> np.ndarray:
-    """Return label sets by a classifier, parameters and threshold tuned for F1 in three folds."""
+    """Return label sets of the rows `new` by a classifier tuned for F1 in three folds."""
     scaler = StandardScaler().fit(X)
     A, B = scaler.transform(X), scaler.transform(new)
     if X.size > WIDE:  # words: as they are, sparse
@@ -127,30 +127,32 @@ def label_sets(
     best: Any = (-1.0, 0.0, None)
     with warnings.catch_warnings():  # a label may be absent from a fold, and is never predicted
         warnings.simplefilter("ignore")
-        for model, score in _classifiers(name, X.size, X.shape[1], quick):
+        for model, score in _classifiers_to_try(name, X.size, X.shape[1], quick):
             held_out = np.empty(Y.shape)
             for train, test in folds:
                 held_out[test] = score(model.fit(A[train], Y[train]), A[test])
             for threshold in np.quantile(held_out, np.linspace(0.3, 1.0, 141)[:-1]):
-                found = sample_f1(Y, sets_of(held_out, threshold))
+                found = sample_f1(Y, threshold_scores(held_out, threshold))
                 if found > best[0]:
                     best = found, threshold, (model, score)
         model, score = best[2]
-        return sets_of(score(model.fit(A, Y), B), best[1])
+        return threshold_scores(score(model.fit(A, Y), B), best[1])
 
 
 SPARSE = ("logistic", "chains", "SVM")
 
 
-def _classifiers(name: str, size: int, d: int, quick: bool) -> Iterator[tuple[Any, Callable]]:
-    """Yield models to choose from, each with the function that gives its scores."""
+def _classifiers_to_try(
+    name: str, size: int, d: int, quick: bool
+) -> Iterator[tuple[Any, Callable]]:
+    """Yield classifiers with different parameters, each with the function for its scores."""
     costs = (0.01, 1.0) if quick else COSTS
     if name == "logistic":
         for cost in costs:
             yield OneVsRestClassifier(_logistic(cost)), _probabilities
     elif name == "chains":
         for cost in costs[1::2]:
-            yield Chains(cost, 1 if quick else 3), _probabilities
+            yield AveragedChains(cost, 1 if quick else 3), _probabilities
     elif name == "SVM" and size > WIDE:
         for cost in (0.01, 0.1, 1.0):
             yield OneVsRestClassifier(LinearSVC(C=cost)), _decisions
@@ -177,29 +179,33 @@ def _classifiers(name: str, size: int, d: int, quick: bool) -> Iterator[tuple[An
 
 
 def _logistic(cost: float) -> LogisticRegression:
+    """Return an unfitted logistic regression with regularisation parameter C = `cost`."""
     return LogisticRegression(C=cost, solver="liblinear")
 
 
 def _probabilities(model: Any, X: Any) -> np.ndarray:
+    """Return the probability of each label by a fitted classifier."""
     return model.predict_proba(X)
 
 
 def _decisions(model: Any, X: Any) -> np.ndarray:
+    """Return the decision value of each label by a fitted classifier."""
     return model.decision_function(X)
 
 
 def _values(model: Any, X: Any) -> np.ndarray:
+    """Return the predictions of a fitted regressor of 0/1 labels."""
     return model.predict(X)
 
 
-class Chains:
-    """Several classifier chains in random orders, their probabilities averaged."""
+class AveragedChains:
+    """Classifier chains in several random orders, whose probabilities are averaged."""
 
     def __init__(self, cost: float, number: int) -> None:
         self.cost, self.number = cost, number
 
-    def fit(self, X: Any, Y: np.ndarray) -> Chains:
-        """Learn; labels that never or always occur have no classifier."""
+    def fit(self, X: Any, Y: np.ndarray) -> AveragedChains:
+        """Fit the chains to the labels that neither always nor never occur."""
         shares = Y.mean(axis=0)
         self.constant, self.known = shares, np.flatnonzero((shares > 0) & (shares < 1))
         self.chains = [
@@ -211,14 +217,14 @@ class Chains:
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the mean probability of every label."""
+        """Return the mean probability of each label over the chains."""
         P = np.tile(self.constant, (X.shape[0], 1))
         P[:, self.known] = np.mean([chain.predict_proba(X) for chain in self.chains], axis=0)
         return P
 
 
-def sets_of(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """Return labels whose score reaches the threshold, and the best one if none does."""
+def threshold_scores(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """Return 0/1 labels: those with a score over the threshold, or else the best one."""
     sets = scores >= threshold
     none = np.flatnonzero(~sets.any(axis=1))
     sets[none, scores[none].argmax(axis=1)] = True

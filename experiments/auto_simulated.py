@@ -12,7 +12,7 @@ Random = np.random.Generator
 
 
 def simulated(name: str) -> DataSet:
-    """Return one of the sets, by name."""
+    """Return the simulated data set of the given name."""
     make, n, *more = SIMULATED[name]
     random = np.random.default_rng([sum(map(ord, name)), n])
     X, Y, kind = make(random, n + TEST, *more)
@@ -20,6 +20,7 @@ def simulated(name: str) -> DataSet:
 
 
 def _friedman(random: Random, n: int, d: int = 10, noise: float = 1.0) -> tuple:
+    """Simulate Friedman's function of five out of d uniform inputs, plus noise."""
     X = random.uniform(size=(n, d))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
     y += 10 * X[:, 3] + 5 * X[:, 4] + noise * random.normal(size=n)
@@ -27,25 +28,28 @@ def _friedman(random: Random, n: int, d: int = 10, noise: float = 1.0) -> tuple:
 
 
 def _linear(random: Random, n: int, d: int, q: int) -> tuple:
+    """Simulate q sparse linear functions of d normal inputs, plus noise."""
     X = random.normal(size=(n, d))
     W = random.normal(size=(d, q)) * (random.random((d, q)) < 0.3)
     return X, X @ W + 2.0 * random.normal(size=(n, q)), "numbers"
 
 
 def _steps(random: Random, n: int, d: int = 8) -> tuple:
+    """Simulate a piecewise constant function of four out of d inputs, plus noise."""
     X = random.normal(size=(n, d))
     y = np.floor(2 * X[:, 0]) * np.sign(X[:, 1]) + 2 * (X[:, 2] > X[:, 3])
     return X, (y + 0.5 * random.normal(size=n))[:, None], "numbers"
 
 
 def _smooth(random: Random, n: int, d: int, q: int) -> tuple:
+    """Simulate q smooth functions of d inputs by a network with 20 units, plus noise."""
     X = random.normal(size=(n, d))
     H = np.tanh(X @ random.normal(size=(d, 20)) / np.sqrt(d))
     return X, H @ random.normal(size=(20, q)) + random.normal(size=(n, q)), "numbers"
 
 
 def _mixed(random: Random, n: int) -> tuple:
-    """Numbers of very different spreads, and columns of zeros and ones."""
+    """Simulate a target of numbers with very different spreads and of 0/1 columns."""
     codes = random.integers(0, 2, size=(n, 8))
     numbers = np.exp(random.normal(size=(n, 4)) * [0.1, 1.0, 2.0, 3.0])
     y = np.log(numbers[:, 1]) * codes[:, 0] + np.log(numbers[:, 3]) + 2 * codes[:, 1] * codes[:, 2]
@@ -53,7 +57,7 @@ def _mixed(random: Random, n: int) -> tuple:
 
 
 def _wide(random: Random, n: int, d: int, q: int, bent: bool = False) -> tuple:
-    """Many columns made of few factors and noise, and outputs of the factors."""
+    """Simulate d columns made of eight factors and noise, with outputs of the factors."""
     F = random.normal(size=(n, 8))
     X = F @ random.normal(size=(8, d)) + 2.0 * random.normal(size=(n, d))
     H = np.hstack([F, np.abs(F)]) if bent else F
@@ -61,14 +65,14 @@ def _wide(random: Random, n: int, d: int, q: int, bent: bool = False) -> tuple:
 
 
 def _counts(random: Random, n: int, d: int = 10, heavy: float = 1.0) -> tuple:
-    """Rare counts with heavy tails, nearly unrelated to the inputs."""
+    """Simulate rare counts with heavy tails that hardly depend on the inputs."""
     X = random.normal(size=(n, d))
     rate = np.exp(-2.0 + 0.4 * X[:, :3] + heavy * random.standard_t(3, size=(n, 3)))
     return X, random.poisson(np.minimum(rate, 1e3)).astype(float), "numbers"
 
 
 def _curves(random: Random, n: int, noise: float = 0.3) -> tuple:
-    """Curves from curves, by a smooth operator."""
+    """Simulate curves that a smooth operator computes from other curves, plus noise."""
     t = np.linspace(0, 1, 40)
     basis = np.stack([np.sin((k + 1) * np.pi * t) / (k + 1) for k in range(6)])
     C = random.normal(size=(n, 6))
@@ -78,6 +82,7 @@ def _curves(random: Random, n: int, noise: float = 0.3) -> tuple:
 
 
 def _rankings(random: Random, n: int, d: int, labels: int, bent: bool = False) -> tuple:
+    """Simulate rankings by noisy utilities that are linear, or `bent`, in the inputs."""
     X = random.normal(size=(n, d))
     H = np.tanh(2 * X) * np.sign(X[:, :1]) if bent else X
     utility = H @ random.normal(size=(d, labels)) + np.sqrt(d) * random.normal(size=(n, labels))
@@ -85,6 +90,7 @@ def _rankings(random: Random, n: int, d: int, labels: int, bent: bool = False) -
 
 
 def _labels(random: Random, n: int, d: int, labels: int, bent: bool = False) -> tuple:
+    """Simulate label sets by noisy scores that are linear, or `bent`, in the inputs."""
     X = random.normal(size=(n, d))
     H = X**2 - 1 if bent else X
     score = H @ random.normal(size=(d, labels)) / np.sqrt(d) + 0.7 * random.normal(size=(n, labels))
@@ -94,7 +100,7 @@ def _labels(random: Random, n: int, d: int, labels: int, bent: bool = False) -> 
 
 
 def _images(random: Random, n: int, side: int = 16) -> tuple:
-    """Images of blobs, and the same images blurred and bent point by point."""
+    """Simulate images of blobs, with blurred and nonlinearly mapped images as outputs."""
     grid = np.linspace(0, 1, side)
     X = np.zeros((n, side, side))
     for _ in range(3):

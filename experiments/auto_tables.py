@@ -17,7 +17,7 @@ TEST = 2000
 
 
 def large(name: str) -> DataSet:
-    """Return one of the tables, by name; texts are a frame of one column."""
+    """Simulate the large table of the given name; texts are in one column."""
     n, random = LARGE[name] + TEST, np.random.default_rng(0)
     if name.startswith("numbers"):
         X = random.normal(size=(n, 20))
@@ -28,7 +28,7 @@ def large(name: str) -> DataSet:
 
 
 def _texts(random: np.random.Generator, n: int) -> tuple[list[str], np.ndarray]:
-    """Return texts of some twenty words with one to three of sixty tags, and the tags."""
+    """Simulate n texts of about twenty words, and their tags as 0/1 rows of 60 columns."""
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = np.array(["".join(random.choice(letters, random.integers(3, 10))) for _ in range(8000)])
     weight = 1.0 / np.arange(1, 8001)

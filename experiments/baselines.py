@@ -26,7 +26,7 @@ COSTS = (0.03, 0.1, 0.3, 1.0, 3.0)
 def regressors(
     X: np.ndarray, outputs: int, grouped: bool = False, quick: bool = False
 ) -> dict[str, GridSearchCV]:
-    """Return regressors of several outputs for flat inputs, tuned in five folds.
+    """Return scikit-learn's regressors of several outputs, tuned in five folds, by name.
 
     If `quick`, two folds and ten trees. A split of a tree costs inputs times outputs: of images it
     tries the square root of the inputs.
@@ -57,14 +57,14 @@ def regressors(
     }
 
 
-def predictions(
+def fit_and_predict(
     X: np.ndarray,
     Y: np.ndarray,
     new: np.ndarray,
     groups: np.ndarray | None = None,
     quick: bool = False,
 ) -> Iterator[tuple[str, np.ndarray, float]]:
-    """Yield the name of each regressor, its predictions for `new`, and the seconds it took.
+    """Yield the name of each regressor, its predictions for the rows `new`, and its seconds.
 
     Arrays of several axes are flattened, and predictions are given the shape of outputs.
     """
@@ -76,7 +76,7 @@ def predictions(
 
 
 class OneVsRest:
-    """One-vs-rest logistic regression; C and one threshold for all labels are tuned for a metric.
+    """One-vs-rest logistic regression, with C and a common threshold tuned for a metric.
 
     Both are chosen on predictions for held-out thirds of the training data.
     """
@@ -85,28 +85,37 @@ class OneVsRest:
         self.metric, self.costs = metric, costs
 
     def fit(self, X: Any, Y: np.ndarray) -> OneVsRest:
-        """Choose C and threshold, then learn from all of the training data."""
+        """Choose C and the threshold on held-out predictions, and fit to all training data."""
         with warnings.catch_warnings():  # a label may be absent from a fold, and is never predicted
             warnings.filterwarnings("ignore", "Label not .* is present", UserWarning)
             return self._fit(X, Y)
 
     def _fit(self, X: Any, Y: np.ndarray) -> OneVsRest:
+        """Choose C and the threshold, and fit; `fit` silences the warnings of rare labels."""
         trials = []
         for cost in self.costs:
             model = OneVsRestClassifier(LogisticRegression(C=cost, solver="liblinear"))
             held_out = cross_val_predict(model, X, Y, cv=3, method="predict_proba")
             for threshold in np.arange(0.05, 0.6, 0.025):
-                trials.append((self.metric(Y, _sets(held_out, threshold)), cost, threshold, model))
+                trials.append(
+                    (
+                        self.metric(Y, _threshold_probabilities(held_out, threshold)),
+                        cost,
+                        threshold,
+                        model,
+                    )
+                )
         self.score, self.cost, self.threshold, model = max(trials, key=lambda trial: trial[0])
         self.model = model.fit(X, Y)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return labels whose probability reaches the threshold, or the likeliest one."""
-        return _sets(self.model.predict_proba(X), self.threshold)
+        """Return the labels with a probability over the threshold, or the most probable one."""
+        return _threshold_probabilities(self.model.predict_proba(X), self.threshold)
 
 
-def _sets(probabilities: np.ndarray, threshold: float) -> np.ndarray:
+def _threshold_probabilities(probabilities: np.ndarray, threshold: float) -> np.ndarray:
+    """Return 0/1 labels: those with a probability over the threshold, or else the best one."""
     sets = probabilities >= threshold
     rows = np.flatnonzero(~sets.any(axis=1))
     sets[rows, probabilities[rows].argmax(axis=1)] = True
@@ -115,17 +124,17 @@ def _sets(probabilities: np.ndarray, threshold: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Letters:
-    """A classifier of single images of letters, a `Reader` of words."""
+    """A tuned classifier of images of letters, which reads words letter by letter."""
 
     search: GridSearchCV
 
     @property
     def chosen(self) -> str:
-        """What was chosen on the words that it learnt from."""
+        """The parameters chosen on the training words, as text."""
         return str(self.search.best_params_)
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Read each letter alone, and the word with the largest sum of scores.
+        """Return each word as read letter by letter, and the word of `words` with the best score.
 
         Scores are scikit-learn's one-vs-rest decision values; words are as long as the input.
         """
@@ -136,12 +145,12 @@ class Letters:
         for own in np.split(scores, ends[:-1]):
             letters.append("".join(classes[own.argmax(axis=1)]))
             fitting = [w for w in words if len(w) == len(own)] or [letters[-1]]
-            found.append(max(fitting, key=lambda word: _summed(own, word, number)))
+            found.append(max(fitting, key=lambda word: _word_score(own, word, number)))
         return {"letters": np.array(letters, object), "words": np.array(found, object)}
 
 
-def _summed(scores: np.ndarray, word: str, number: dict[str, int]) -> float:
-    """Return the sum of the scores of a word's letters; a letter never met has the least."""
+def _word_score(scores: np.ndarray, word: str, number: dict[str, int]) -> float:
+    """Return the sum of the scores of the letters of a word; an unknown letter has the lowest."""
     return sum(
         row[number[letter]] if letter in number else row.min()
         for row, letter in zip(scores, word, strict=True)
@@ -149,7 +158,7 @@ def _summed(scores: np.ndarray, word: str, number: dict[str, int]) -> float:
 
 
 def each_letter(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Letters:
-    """Return an SVM on single letters, C chosen in three folds that keep words whole."""
+    """Return an SVM fitted to single letters, with C chosen in folds that keep words together."""
     word = np.repeat(np.arange(len(y)), [len(x) for x in X])
     search = GridSearchCV(SVC(), {"C": [1.0, 10.0]}, cv=GroupKFold(3), n_jobs=1)
     return Letters(search.fit(np.vstack(list(X)), list("".join(y)), groups=word))

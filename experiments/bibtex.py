@@ -22,7 +22,7 @@ PUBLISHED = {"f1": 44.9}
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report sample-F1 on the test texts; kernel and ridge by leave-one-out on training texts."""
+    """Report sample-F1 on the test texts; kernel and ridge are chosen by leave-one-out."""
     data = load_bibtex()
     if quick:
         X, y = data.X_train[:800], data.y_train[:800]

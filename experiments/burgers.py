@@ -15,7 +15,7 @@ from mercer.datasets import load_burgers
 from mercer.kernels import Matern
 from mercer.metrics import relative_error
 
-from .baselines import predictions
+from .baselines import fit_and_predict
 from .pictures import grid as draw
 from .report import Report
 
@@ -24,13 +24,13 @@ METRIC = "relative L2 error"
 
 
 def model(X: np.ndarray, symmetries: Any = None) -> Any:
-    """Return a smooth Matérn kernel on whole fields, the ridge by leave-one-out."""
+    """Return an unfitted smooth Matérn model of whole fields; its ridge is chosen on fitting."""
     kernel = Matern(2.0 * Matern().fit(X).length_scale_, nu=5.5)
     return KernelDependencyCV(kernel, alphas=RIDGES, symmetries=symmetries)
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report errors in five folds; each pair with all its shifts, by Fourier modes."""
+    """Report errors in five folds, of pairs alone and of pairs with all their shifts."""
     X, Y = load_burgers()
     splits = list(KFold(5, shuffle=True, random_state=0).split(X))[: 1 if quick else 5]
     report, kept = Report("burgers"), {}
@@ -49,7 +49,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         report.notes.append(f"{name}: {', '.join(f'{e:.5f}' for e in errors)}.")
     usual: dict[str, list[tuple[float, float]]] = {}
     for train, test in splits:
-        for name, predicted, took in predictions(X[train], Y[train], X[test], quick=quick):
+        for name, predicted, took in fit_and_predict(X[train], Y[train], X[test], quick=quick):
             error = float(relative_error(Y[test], predicted))
             usual.setdefault(name, []).append((error, took))
     for name, rows in usual.items():

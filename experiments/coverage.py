@@ -32,7 +32,7 @@ TAGS = 10
 
 @dataclass(frozen=True)
 class Task:
-    """Pairs, what learns them, and how many groups (rows, or subjects) train and test."""
+    """Pairs, the model that is fitted to them, and the numbers of training and test groups."""
 
     name: str
     X: Items
@@ -47,7 +47,7 @@ class Task:
     scaled: bool = False
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows to learn from and rows of other groups to test on.
+        """Return training rows, and test rows of other groups.
 
         Splits in a row deal one shuffle out: no group is tested again before all others were.
         """
@@ -61,7 +61,7 @@ class Task:
 
 
 def tags() -> Task:
-    """Load the ten most frequent tags of Bibtex, texts that have one; all 1024 sets of them."""
+    """Load texts of Bibtex with its ten most frequent tags; all 1024 tag sets are candidates."""
     data = load_bibtex()
     Y = np.asarray(data.y_train.todense())
     Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:TAGS]]
@@ -73,7 +73,7 @@ def tags() -> Task:
 
 
 def rankings() -> Task:
-    """Load Vehicle: rankings of four labels, among all 24."""
+    """Load Vehicle: rankings of four labels, with all 24 as candidates."""
     X, ranks = load_label_ranking("vehicle")
     kernels = [RBF(c * np.sqrt(X.shape[1])) for c in (0.3, 0.6, 1.0)]
     model = KernelDependencyCV(kernels, Kendall(), ALPHAS, fit_intercept=True)
@@ -82,7 +82,7 @@ def rankings() -> Task:
 
 
 def halves() -> Task:
-    """Load USPS: the lower halves of digits as balls of images."""
+    """Load the halves of USPS digits, for balls of images."""
     images, _, _, _ = load_usps()
     kernels = [RBF(scale) for scale in (3.0, 4.0, 6.0)]
     model = KernelDependencyCV(kernels, Linear(), ALPHAS, fit_intercept=True)
@@ -90,7 +90,7 @@ def halves() -> Task:
 
 
 def curves() -> list[Task]:
-    """Load DTI: several scans of a subject, left out together or one by one."""
+    """Load the tracts of DTI, for balls and bands, by subject and by row."""
     X, Y, subject = load_dti()
     kernels = [Gaussian(L2(), scale) for scale in (0.1, 0.2, 0.4)]
     model = KernelDependencyCV(kernels, L2(), ALPHAS, fit_intercept=True)
@@ -102,7 +102,7 @@ def curves() -> list[Task]:
 
 
 def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]:
-    """Return coverage, mean size, and the mean size of the smallest sets that cover the test rows.
+    """Return coverage, mean size, and the mean size of the smallest sets with that coverage.
 
     All three are those of a random row of a random test group, which is what sets promise.
     """
@@ -117,15 +117,15 @@ def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]
         warnings.filterwarnings("ignore", "jackknife. proves no coverage")
         sets.fit(X, take(task.y, train), groups)
     found = sets.predict(X_test)
-    weights = _shares(test if task.groups is None else task.groups[test])
+    weights = _group_weights(test if task.groups is None else task.groups[test])
     kernel = sets.model_.output_kernel_
     covered = contain(found, kernel.as_outputs(y_test), kernel.space)
-    least = least_sets(sets, X_test, y_test, weights)
+    least = smallest_covering_sets(sets, X_test, y_test, weights)
     return float(weights @ covered), _mean_size(found, weights), _mean_size(least, weights)
 
 
-def least_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:
-    """Return the sets of the smallest common radius that covers the test outputs."""
+def smallest_covering_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:
+    """Return the sets of the smallest common radius that cover the test outputs."""
     points, score = sets.model_.embed(X), sets.score_
     scale: Any = sets.scale_
     if isinstance(sets.radii_, JackknifeRadii):
@@ -137,7 +137,7 @@ def least_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> 
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report twenty splits of each set, calibrated on held-out rows and by jackknife+."""
+    """Report coverage and size of the sets over twenty splits of each data set."""
     tasks = [rankings(), *curves()[:2]] if quick else [tags(), rankings(), halves(), *curves()]
     names = [(task, how) for task in tasks for how in CALIBRATIONS]
     report = Report("coverage", wide=True, baseline="", lower_is_better=["mean size"])
@@ -158,11 +158,12 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     return report
 
 
-def _shares(labels: np.ndarray) -> np.ndarray:
-    """Return the weight of each row where groups count alike."""
+def _group_weights(labels: np.ndarray) -> np.ndarray:
+    """Return weights of rows, with sum one, that give each group the same weight."""
     _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     return 1.0 / (len(sizes) * sizes[numbers])
 
 
 def _mean_size(found: Sequence, weights: np.ndarray) -> float:
+    """Return the weighted mean size of prediction sets."""
     return float(weights @ np.array([size(one) for one in found]))

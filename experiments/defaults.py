@@ -20,29 +20,29 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .auto_peers import CLASSIFIERS, REGRESSORS, label_sets, predicted
+from .auto_peers import CLASSIFIERS, REGRESSORS, predict_by_regressor, predict_label_sets
 from .auto_sets import CURVES, LABEL_SETS, MULTI_TARGET, RANKINGS, DataSet, load
 
 AUTO, BARE = "AutoDependency", "KernelDependencyCV()"
 SETS = (*LABEL_SETS[::-1], *MULTI_TARGET, *CURVES, *RANKINGS)
 LOWER = ("aRRMSE", "relative squared error")
 
-known = cache(load)
+load_cached = cache(load)
 
 
 @dataclass(frozen=True, order=True)
 class Task:
-    """One method on one split of one set."""
+    """One method on one split of one data set."""
 
     name: str
     method: str
     split: int
 
     def run(self, quick: bool = False) -> dict[str, Any]:
-        """Return the score on the test part, and the seconds that learning and predicting took."""
-        data, start = known(self.name), time.perf_counter()
+        """Fit the method and return its score on the test part and the seconds that it took."""
+        data, start = load_cached(self.name), time.perf_counter()
         train, test = list(data.splits(self.split // 5 + 1))[self.split]
-        values = _predicted(data, self.method, train, test, quick)
+        values = _predict(data, self.method, train, test, quick)
         return {
             "set": self.name,
             "method": self.method,
@@ -53,24 +53,26 @@ class Task:
         }
 
 
-def _predicted(
+def _predict(
     data: DataSet, method: str, train: np.ndarray, test: np.ndarray, quick: bool
 ) -> np.ndarray:
+    """Return what a method predicts for the test rows after it is fitted to the training rows."""
     X, Y, new = data.X[train], data.Y[train], data.X[test]
     groups = None if data.groups is None else data.groups[train]
     if method in (AUTO, BARE):
-        return _of_mercer(method, data.kind, X, Y, groups).predict(new)
+        return _fit_mercer(method, data.kind, X, Y, groups).predict(new)
     if data.kind == "labels":
-        return label_sets(method, X, Y, new, quick)
-    values = predicted(method, X, Y.astype(float), new, groups, quick)
+        return predict_label_sets(method, X, Y, new, quick)
+    values = predict_by_regressor(method, X, Y.astype(float), new, groups, quick)
     if data.kind == "rankings":
         values = values.argsort(axis=1, kind="stable").argsort(axis=1)
     return values
 
 
-def _of_mercer(
+def _fit_mercer(
     method: str, kind: str, X: np.ndarray, Y: np.ndarray, groups: np.ndarray | None
 ) -> Any:
+    """Return AutoDependency, or KernelDependencyCV with its defaults, fitted to the data."""
     from mercer import AutoDependency, KernelDependencyCV
     from mercer.kernels import L2, Kendall, Labels
 
@@ -84,7 +86,7 @@ def _of_mercer(
 def tasks(
     sets: Sequence[str], methods: Sequence[str] | None = None, shuffles: int = 2
 ) -> list[Task]:
-    """Return what is to be done; AutoDependency first."""
+    """Return a task for each set, method and split, with those of mercer first."""
     found = []
     for name in sets:
         labels = name in LABEL_SETS
@@ -96,13 +98,13 @@ def tasks(
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Return for each set the mean scores, and how far AutoDependency is from the best.
+    """Return a line for each set: mean scores, and the paired difference from the best peer.
 
     The error is paired: over splits, or over test rows where there is one split.
     """
     lines = []
     for name in dict.fromkeys(row["set"] for row in rows):
-        metric, found = known(name).metric, _by_method(rows, name)
+        metric, found = load_cached(name).metric, _rows_by_method(rows, name)
         sign = -1.0 if metric in LOWER else 1.0
         means = {m: float(np.mean([r["score"] for r in f])) for m, f in found.items()}
         text = ", ".join(f"{m} {v:.4f}" for m, v in means.items())
@@ -117,7 +119,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _by_method(rows: list[dict], name: str) -> dict[str, list[dict]]:
+def _rows_by_method(rows: list[dict], name: str) -> dict[str, list[dict]]:
+    """Return the result rows of a data set by method, ordered by split."""
     found: dict[str, list[dict]] = {}
     for row in sorted(rows, key=lambda row: row["split"]):
         if row["set"] == name:
@@ -126,18 +129,20 @@ def _by_method(rows: list[dict], name: str) -> dict[str, list[dict]]:
 
 
 def _differences(ours: list[dict], theirs: list[dict]) -> np.ndarray:
+    """Return the paired differences of scores, by test row if known, else by split."""
     if ours[0]["rows"]:
         return np.array(ours[0]["rows"]) - np.array(theirs[0]["rows"])
     other = {row["split"]: row["score"] for row in theirs}
     return np.array([r["score"] - other[r["split"]] for r in ours if r["split"] in other])
 
 
-def _one_thread() -> None:
+def _limit_to_one_thread() -> None:
+    """Limit the numerical libraries of this process to one thread."""
     threadpool_limits(1)
 
 
 def main() -> None:
-    """Run what is missing, and print the table."""
+    """Run the tasks that the results file lacks, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out/defaults"))
     parser.add_argument("--jobs", type=int, default=1)
@@ -154,7 +159,7 @@ def main() -> None:
     methods = given.methods.split(",") if given.methods else None
     wanted = [t for t in tasks(given.sets.split(","), methods, given.shuffles) if t not in done]
     end = time.monotonic() + 60.0 * given.minutes
-    pool = ProcessPoolExecutor(given.jobs, get_context("spawn"), _one_thread)
+    pool = ProcessPoolExecutor(given.jobs, get_context("spawn"), _limit_to_one_thread)
     running: set[Future] = set()
     with path.open("a") as file:
         while (wanted and time.monotonic() < end) or running:

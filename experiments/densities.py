@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelDependencyCV
-from mercer.datasets._files import find
+from mercer.datasets._files import find_file
 from mercer.kernels import RBF, Laplacian, Linear, Matern
 
 from .report import Report
@@ -30,8 +30,8 @@ ALPHAS = np.logspace(-4, 2, 13)
 Predicted = tuple[np.ndarray, np.ndarray]
 
 
-def ours(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
-    """Return mercer's model, chosen by the density of left-out outputs, a noise for each target."""
+def predict_by_mercer(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
+    """Return means and standard deviations by mercer, chosen by the left-out density."""
     d = X.shape[1]
     families: list[Any] = [RBF, lambda s: Matern(s, nu=1.5), lambda s: Matern(s, nu=0.5)]
     every = [kernel(c * np.sqrt(d)) for kernel in families for c in SCALES]
@@ -42,8 +42,8 @@ def ours(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
     return model.predict(X_new), np.sqrt(variance)
 
 
-def process(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
-    """Return scikit-learn's Gaussian process, by its marginal likelihood from three starts."""
+def predict_by_gp(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
+    """Return means and standard deviations by a Gaussian process of scikit-learn."""
     scale = kernels.RBF(np.sqrt(X.shape[1]), (1e-2, 1e4))
     kernel = kernels.ConstantKernel() * scale + kernels.WhiteKernel(0.1, (1e-6, 10.0))
     model = GaussianProcessRegressor(
@@ -55,30 +55,34 @@ def process(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
     return mean.reshape(len(X_new), -1), deviation.reshape(len(X_new), -1)
 
 
-def one_each(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
-    """Return one process of scikit-learn's for each target."""
-    found = [process(X, y[:, None], X_new) for y in Y.T]
+def predict_by_separate_gps(X: np.ndarray, Y: np.ndarray, X_new: np.ndarray) -> Predicted:
+    """Return means and standard deviations by one Gaussian process for each target."""
+    found = [predict_by_gp(X, y[:, None], X_new) for y in Y.T]
     return np.hstack([mean for mean, _ in found]), np.hstack([s for _, s in found])
 
 
-METHODS = {"scikit-learn": process, "scikit-learn, one a target": one_each, "mercer": ours}
+METHODS = {
+    "scikit-learn": predict_by_gp,
+    "scikit-learn, one a target": predict_by_separate_gps,
+    "mercer": predict_by_mercer,
+}
 
 
 def log_loss(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> float:
-    """Return the mean negative log density of a target, in units of its spread in training."""
+    """Return the mean negative log density of y under normal distributions."""
     return float(-norm.logpdf(y, mean, deviation).mean())
 
 
 def crps(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> float:
-    """Return the mean continuous ranked probability score of a normal distribution."""
+    """Return the mean continuous ranked probability score of y under normal distributions."""
     z = (y - mean) / deviation
     each = deviation * (z * (2 * norm.cdf(z) - 1) + 2 * norm.pdf(z) - 1 / np.sqrt(np.pi))
     return float(each.mean())
 
 
-def fold(name: str, shuffle: int, number: int, method: str) -> tuple[float, float, float]:
-    """Return log loss, CRPS and seconds on one fold, standardised on the others."""
-    data = np.load(find("multi_target/multi_target.npz"))
+def score_fold(name: str, shuffle: int, number: int, method: str) -> tuple[float, float, float]:
+    """Return log loss, CRPS and seconds of one method on one fold of a data set."""
+    data = np.load(find_file("multi_target/multi_target.npz"))
     X, Y = data[f"{name}_X"], data[f"{name}_Y"]
     folds = KFold(5, shuffle=True, random_state=shuffle).split(X)
     train, test = list(folds)[number]
@@ -93,12 +97,12 @@ def fold(name: str, shuffle: int, number: int, method: str) -> tuple[float, floa
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Report five folds, shuffled a few times, for every set and method."""
+    """Report log loss and CRPS of every method, in shuffled folds of every set."""
     shuffles = range(10, 10 + (repeats or (1 if quick else REPEATS)))
     names = SETS[:1] if quick else SETS
     every = [(name, method) for name in names for method in METHODS]
     folds = [(s, k) for s in shuffles for k in range(5)]
-    tasks = [delayed(fold)(name, s, k, method) for name, method in every for s, k in folds]
+    tasks = [delayed(score_fold)(name, s, k, method) for name, method in every for s, k in folds]
     done = Parallel(jobs, return_as="generator")(tasks)
     done = iter(track(done, "folds", len(tasks), console=console, transient=True))
     measures = ("negative log density", "CRPS")

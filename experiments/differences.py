@@ -15,7 +15,7 @@ MINUS = "\N{MINUS SIGN}"
 
 @dataclass(frozen=True)
 class Difference:
-    """A method less the baseline, split by split: the mean and its t interval."""
+    """The mean difference of a method from the baseline over the splits, with its t interval."""
 
     method: str
     setting: str
@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def described(self) -> str:
-        """The method, and by how much it differs where it does."""
+        """The name of the method, with its relative difference if that is significant."""
         differs = self.verdict != "nothing" and self.share is not None
         share = f"{self.share:+.1%}".replace("-", MINUS) if differs else ""
         return f"{self.method} ({share})" if differs else self.method
@@ -54,16 +54,16 @@ def interval(differences: Sequence[float]) -> tuple[float, float, float]:
 
 
 def verdict(low: float, high: float, lower_is_better: bool) -> str:
-    """Return what an interval says: "better", "worse", or "nothing" where it contains zero."""
+    """Return "better" or "worse" for an interval of differences, "nothing" if it contains zero."""
     if low <= 0.0 <= high:
         return "nothing"
     return "better" if (high < 0.0) == lower_is_better else "worse"
 
 
-def paired(
+def paired_differences(
     scores: dict[tuple[str, str, str], list[float]], baseline: str, lower_is_better: Iterable[str]
 ) -> list[Difference]:
-    """Return the differences of every method from the baseline of its own setting and metric."""
+    """Return the difference of each method from the baseline, by setting and metric."""
     lower, found = set(lower_is_better), []
     for (method, setting, metric), values in scores.items():
         base = scores.get((baseline, setting, metric))
@@ -75,15 +75,17 @@ def paired(
                 f"{len(base)}: paired differences need the same splits in the same order."
             )
         mean, low, high = interval(np.subtract(values, base).tolist())
-        said = verdict(low, high, metric in lower)
+        judgement = verdict(low, high, metric in lower)
         level = abs(float(np.mean(base)))
         share = mean / level if level else None
-        found.append(Difference(method, setting, metric, mean, low, high, len(values), said, share))
+        found.append(
+            Difference(method, setting, metric, mean, low, high, len(values), judgement, share)
+        )
     return found
 
 
 def sentences(differences: Sequence[Difference], baseline: str) -> list[str]:
-    """Return a sentence for each setting and metric: better, worse or neither."""
+    """Return a sentence for each setting and metric: which methods are better or worse."""
 
     def place(d: Difference) -> tuple[str, str]:
         return d.setting, d.metric
@@ -94,6 +96,7 @@ def sentences(differences: Sequence[Difference], baseline: str) -> list[str]:
 
 
 def _sentence(group: list[Difference], baseline: str) -> str:
+    """Return the sentence on the differences in one setting and metric."""
     clauses = {
         "better": f"better than {baseline}",
         "worse": f"worse than {baseline}",
@@ -101,7 +104,7 @@ def _sentence(group: list[Difference], baseline: str) -> str:
     }
     parts = [
         f"{text}: {', '.join(names)}"
-        for said, text in clauses.items()
-        if (names := [d.described for d in group if d.verdict == said])
+        for judgement, text in clauses.items()
+        if (names := [d.described for d in group if d.verdict == judgement])
     ]
     return f"{group[0].setting}, {group[0].metric} — {'; '.join(parts)}."

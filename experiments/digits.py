@@ -11,14 +11,14 @@ import numpy as np
 from mercer import AutoDependency
 from mercer.datasets import load_digit_halves
 
-from .baselines import predictions
+from .baselines import fit_and_predict
 from .pictures import completions
 from .report import Report
 
 COVERAGE = 0.9
 SHOWN = 5
 """Digits in the picture."""
-CALLED = {
+SHORT_NAMES = {
     "scikit-learn: ExtraTreesRegressor": "extra trees",
     "scikit-learn: KernelRidge": "kernel ridge",
 }
@@ -26,7 +26,7 @@ MERCER = "mercer: AutoDependency().fit(upper, lower)"
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Learn from some of the digits, drawn at random, and test on the others."""
+    """Report R² of AutoDependency and baselines on digits that were not in the training data."""
     upper, lower = load_digit_halves()
     order = np.random.default_rng(0).permutation(len(upper))
     n = 150 if quick else 700
@@ -44,13 +44,13 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     shown = test[:SHOWN]
     drawn = {"truth": lower[shown], _title("mercer", score): model.predict(upper[shown])}
     with console.status("fitting what one would have tried"):
-        for name, predicted, seconds in predictions(
+        for name, predicted, seconds in fit_and_predict(
             upper[train], lower[train], upper[test], quick=quick
         ):
             score = model.outputs_.metric(lower[test], predicted)
             report.add(name, "test", "R²", score, seconds=seconds)
-            if name in CALLED:
-                drawn[_title(CALLED[name], score)] = predicted[:SHOWN]
+            if name in SHORT_NAMES:
+                drawn[_title(SHORT_NAMES[name], score)] = predicted[:SHOWN]
     report.settings["mercer"] = model.chosen_
     report.notes += _notes(model, inside, n, len(test))
     completions(folder / "digits.png", upper[shown], drawn)
@@ -60,10 +60,12 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 
 
 def _title(name: str, score: float) -> str:
+    """Return the title of a column of the picture: a name and its R²."""
     return f"{name}: R² {score:.3f}"
 
 
 def _notes(model: Any, inside: np.ndarray, n: int, tested: int) -> list[str]:
+    """Return the notes below the table, with the coverage of the prediction sets."""
     return [
         f"R² of all pixels on {tested} unseen digits, learnt from {n}, drawn at random. mercer was "
         "given no argument; its left-out score is from the training digits alone. scikit-learn's "

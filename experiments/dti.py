@@ -21,7 +21,7 @@ SEEDS = (0, 1, 2)
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report errors in five folds by subject, three times; parameters by leave-one-out."""
+    """Report errors in five folds by subject, shuffled three times."""
     X, Y, subject = load_dti()
     operators = dict(list(OPERATORS.items())[:2]) if quick else OPERATORS
     tasks = [(how, name) for how in ("subject", "scan") for name in operators]
@@ -53,11 +53,12 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         "Relative error: squared error over that of the training mean, pooled over five test folds "
         "that share no subject with training; one value for each of the shuffled splits above."
     )
-    _draw(folder / "dti.png", Y, predicted)
+    _draw_scans(folder / "dti.png", Y, predicted)
     return report
 
 
-def _draw(path: Path, Y: np.ndarray, predicted: dict[str, np.ndarray]) -> None:
+def _draw_scans(path: Path, Y: np.ndarray, predicted: dict[str, np.ndarray]) -> None:
+    """Plot the true and the predicted curves of six scans."""
     shown = np.linspace(0, len(Y) - 1, 6).astype(int)
     panels = {
         f"scan {i}": {"truth": Y[i]} | {name: curves[i] for name, curves in predicted.items()}

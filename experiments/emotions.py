@@ -23,7 +23,7 @@ ALPHAS = np.logspace(-3, 1.5, 10)
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report each metric on the test songs, under the decoder calibrated for it."""
+    """Report each metric on the test songs, by the decoder calibrated for that metric."""
     data = load_emotions()
     scaler = StandardScaler().fit(data.X_train.toarray())
     X, X_test = (scaler.transform(A.toarray()) for A in (data.X_train, data.X_test))

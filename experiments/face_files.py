@@ -15,7 +15,7 @@ IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tif
 
 
 def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
-    """Read faces from an array file of subjects by views, or from a folder of images.
+    """Load faces from an array file of subjects by views, or from a folder of images.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def load_faces(path: str | Path, frontal: str | int | None = None) -> Faces:
         return load_mpi_faces(path, frontal="0" if frontal is None else str(frontal))
     if not path.is_file():
         raise DataNotFound(f"{path} is missing: give an array file, or a folder of face images.")
-    values, names = _array_file(path)
+    values, names = _read_array_file(path)
     subjects, views = values.shape[:2]
-    images = _grey(values).reshape(-1, *values.shape[2:])
+    images = _to_grey(values).reshape(-1, *values.shape[2:])
     subject = np.repeat([f"{i + 1:03d}" for i in range(subjects)], views)
     view = np.tile(names, subjects)
     blank = np.full(len(images), "")
-    chosen = _frontal(images.reshape(subjects, views, *images.shape[1:]), names, frontal)
+    chosen = _find_frontal_view(images.reshape(subjects, views, *images.shape[1:]), names, frontal)
     return Faces(images, subject, view, blank, chosen, f"faces read from {path.name}.")
 
 
@@ -72,7 +72,7 @@ def load_mpi_faces(folder: str | Path, frontal: str = "0") -> Faces:
     require("PIL", "plots")
     from PIL import Image
 
-    labels = [_head_and_angle(path) for path in paths]
+    labels = [_parse_head_and_angle(path) for path in paths]
     first: dict[tuple[str, str], Path] = {}
     for path, label in zip(paths, labels, strict=True):
         other = first.setdefault(label, path)
@@ -97,7 +97,8 @@ NAME = re.compile(r"(\d+).*?([lrmp+-]?)(\d+)([lrmp]?)$", re.IGNORECASE)
 LEFT = {"l", "m", "-"}
 
 
-def _head_and_angle(path: Path) -> tuple[str, str]:
+def _parse_head_and_angle(path: Path) -> tuple[str, str]:
+    """Return the number of the head and the angle in degrees that a file name holds."""
     found = NAME.search(path.stem)
     if not found:
         raise WrongData(
@@ -111,7 +112,7 @@ def _head_and_angle(path: Path) -> tuple[str, str]:
     return head.zfill(3), str(degrees)
 
 
-def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def _read_array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Return the array of an .npy or .npz file, and the names of its views."""
     try:
         with path.open("rb") as file:  # numpy would leave a damaged one open
@@ -139,13 +140,14 @@ def _array_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return four[0], np.array([str(name) for name in names])
 
 
-def _grey(values: np.ndarray) -> np.ndarray:
-    """Return grey values from 0 to 1; integers, and values up to 255, are of eight bits."""
+def _to_grey(values: np.ndarray) -> np.ndarray:
+    """Return grey values from 0 to 1; integers and values up to 255 are divided by 255."""
     bits = values.dtype.kind in "ui" or (values.min() >= 0 and 2 < values.max() <= 255)
     return values / 255.0 if bits else values.astype(np.float64)
 
 
-def _frontal(images: np.ndarray, names: np.ndarray, given: str | int | None) -> str:
+def _find_frontal_view(images: np.ndarray, names: np.ndarray, given: str | int | None) -> str:
+    """Return the name of the frontal view: as given, by its name, or the most symmetric one."""
     if given is not None:
         if str(given) not in names:
             raise WrongData(f"frontal={given!r} is none of the views {', '.join(names)}.")

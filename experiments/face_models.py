@@ -28,23 +28,23 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]], Any]
 
 
 class MeanFace:
-    """The mean of the training faces, whatever the input."""
+    """Model that predicts the mean of the training faces for every input."""
 
     def fit(self, X: np.ndarray, Y: np.ndarray) -> MeanFace:
-        """Keep the mean."""
+        """Store the mean of the training outputs."""
         self.mean_ = Y.mean(axis=0)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the mean for every input."""
+        """Return the mean training output for every input."""
         return np.tile(self.mean_, (len(X), 1))
 
 
-def literal(operator: Operator, scale: float) -> Fit:
-    """Return the model at the paper's ridge and length scale; ε by leave-one-out."""
+def at_paper_parameters(operator: Operator, scale: float) -> Fit:
+    """Return a function that fits an operator at the ridge and length scale of the paper."""
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-        kernels = [RBF(scale) * o for o in _family(operator)]
+        kernels = [RBF(scale) * o for o in _operators_to_try(operator)]
         return KernelDependencyCV(kernels, alphas=[0.1], fit_intercept=False).fit(
             X, Y, groups=people
         )
@@ -52,12 +52,12 @@ def literal(operator: Operator, scale: float) -> Fit:
     return fit
 
 
-def chosen(operator: Operator) -> Fit:
-    """Return the model with length scale, ε and ridge chosen by leaving people out."""
+def with_chosen_parameters(operator: Operator) -> Fit:
+    """Return a function that fits an operator, with parameters chosen by leaving people out."""
 
     def fit(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
         scale = RBF().fit(X).length_scale_
-        kernels = [RBF(s * scale) * o for s in SCALES for o in _family(operator)]
+        kernels = [RBF(s * scale) * o for s in SCALES for o in _operators_to_try(operator)]
         # The covariance operators have the unit of the outputs' variance, the identity is unitless.
         unit = 1.0 if isinstance(operator, Identity) else float(Y.var(axis=0).sum())
         model = KernelDependencyCV(kernels, alphas=unit * ALPHAS, fit_intercept=True)
@@ -66,60 +66,69 @@ def chosen(operator: Operator) -> Fit:
     return fit
 
 
-def literal_patches(
+def fit_paper_patches(
     X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
 ) -> Any:
-    """Return patches in the ridge equation at the paper's length scale."""
-    return KernelDependency(patches(shape, RBF(3.0)), alpha=0.1, fit_intercept=False).fit(X, Y)
+    """Fit ridge regression with a patchwise kernel at the length scale of the paper."""
+    return KernelDependency(patchwise(shape, RBF(3.0)), alpha=0.1, fit_intercept=False).fit(X, Y)
 
 
-def chosen_patches(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return patches in the ridge equation, all by leaving people out."""
-    kernels = [patches(shape, RBF(s * patch_scale(X, shape))) for s in SCALES]
+def fit_chosen_patches(
+    X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
+) -> Any:
+    """Fit ridge regression with a patchwise kernel chosen by leaving people out."""
+    kernels = [patchwise(shape, RBF(s * patch_scale(X, shape))) for s in SCALES]
     model = KernelDependencyCV(kernels, alphas=ALPHAS, fit_intercept=True)
     return model.fit(X, Y, groups=people)
 
 
-def literal_margin(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return joint kernel maps at the paper's length scale; C by refits."""
-    return _margin([patches(shape, RBF(3.0))], X, Y, people)
+def fit_paper_margin(
+    X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
+) -> Any:
+    """Fit joint kernel maps at the length scale of the paper; C is chosen by refits."""
+    return _fit_margin([patchwise(shape, RBF(3.0))], X, Y, people)
 
 
-def chosen_margin(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return joint kernel maps, length scale and C by refits without some of the people."""
+def fit_chosen_margin(
+    X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
+) -> Any:
+    """Fit joint kernel maps, with length scale and C chosen by leaving people out."""
     scale = patch_scale(X, shape)
-    return _margin([patches(shape, RBF(s * scale)) for s in MARGIN_SCALES], X, Y, people)
+    return _fit_margin([patchwise(shape, RBF(s * scale)) for s in MARGIN_SCALES], X, Y, people)
 
 
-def nearest(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return the frontal image of the training face that looks most alike."""
+def fit_nearest_face(
+    X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]
+) -> Any:
+    """Fit the model that returns the frontal image of the nearest training face."""
     return KNeighborsRegressor(1).fit(X, Y)
 
 
-def mean_face(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
-    """Return the training mean, which every method has to beat."""
+def fit_mean_face(X: np.ndarray, Y: np.ndarray, people: np.ndarray, shape: tuple[int, int]) -> Any:
+    """Fit the model that returns the mean training face, the simplest baseline."""
     return MeanFace().fit(X, Y)
 
 
-def patches(shape: tuple[int, int], kernel: Any = None) -> Patchwise:
-    """Return patches of 10 × 10 that overlap by 5, smaller where the images are."""
+def patchwise(shape: tuple[int, int], kernel: Any = None) -> Patchwise:
+    """Return a kernel on 10 × 10 patches that overlap by 5 pixels, or smaller ones."""
     size = (min(10, shape[0]), min(10, shape[1]))
     return Patchwise(kernel, shape, size=size, overlap=(min(5, size[0] - 1), min(5, size[1] - 1)))
 
 
 def patch_scale(X: np.ndarray, shape: tuple[int, int]) -> float:
-    """Return the median distance of two patches, from anywhere in the images."""
-    return float(patches(shape).fit(X, X).kernel_.length_scale_)
+    """Return the median distance between patches of the images."""
+    return float(patchwise(shape).fit(X, X).kernel_.length_scale_)
 
 
-def _family(operator: Operator) -> list[Operator]:
+def _operators_to_try(operator: Operator) -> list[Operator]:
+    """Return the operator, or conditional covariances with several values of ε."""
     if isinstance(operator, ConditionalCovariance):
         return [ConditionalCovariance(epsilon) for epsilon in EPSILONS]
     return [operator]
 
 
-def _margin(kernels: list[Patchwise], X: np.ndarray, Y: np.ndarray, people: np.ndarray) -> Any:
-    """Return joint kernel maps chosen by refits without a fourth of the people."""
+def _fit_margin(kernels: list[Patchwise], X: np.ndarray, Y: np.ndarray, people: np.ndarray) -> Any:
+    """Fit joint kernel maps, with the kernel and C chosen in folds by person."""
     folds = GroupKFold(min(FOLDS, len(np.unique(people))))
     rough = JointKernelMap(tol=2e-2, max_iter=100)
     grid = {"kernel": kernels, "C": list(COSTS)}
@@ -132,18 +141,21 @@ def _margin(kernels: list[Patchwise], X: np.ndarray, Y: np.ndarray, people: np.n
 
 
 METHODS: dict[str, dict[str, Fit]] = {
-    "JKM, patches, margin": {"paper": literal_margin, "chosen": chosen_margin},
-    "patch-wise ridge": {"paper": literal_patches, "chosen": chosen_patches},
+    "JKM, patches, margin": {"paper": fit_paper_margin, "chosen": fit_chosen_margin},
+    "patch-wise ridge": {"paper": fit_paper_patches, "chosen": fit_chosen_patches},
     "Cortes 2005 (identity)": {
-        "paper": literal(Identity(), 1.0),
-        "chosen": chosen(Identity()),
+        "paper": at_paper_parameters(Identity(), 1.0),
+        "chosen": with_chosen_parameters(Identity()),
     },
-    "covariance": {"paper": literal(Covariance(), 4.0), "chosen": chosen(Covariance())},
+    "covariance": {
+        "paper": at_paper_parameters(Covariance(), 4.0),
+        "chosen": with_chosen_parameters(Covariance()),
+    },
     "conditional covariance": {
-        "paper": literal(ConditionalCovariance(), 4.0),
-        "chosen": chosen(ConditionalCovariance()),
+        "paper": at_paper_parameters(ConditionalCovariance(), 4.0),
+        "chosen": with_chosen_parameters(ConditionalCovariance()),
     },
-    "mean face": {"paper": mean_face, "chosen": mean_face},
-    "nearest neighbour": {"chosen": nearest},
+    "mean face": {"paper": fit_mean_face, "chosen": fit_mean_face},
+    "nearest neighbour": {"chosen": fit_nearest_face},
 }
 """Every row of Table 3 and its floor, by setting."""

@@ -15,7 +15,7 @@ from mercer._base.errors import require
 from mercer.features import IncompleteCholesky
 from mercer.operators import ConditionalCovariance, Identity
 
-from .face_models import chosen
+from .face_models import with_chosen_parameters
 
 RANKS = (5, 10, 20, 30, 50, 100, 200, 400)
 PEOPLE = 30
@@ -25,7 +25,7 @@ LOW_RANK, CORTES = "conditional covariance", "Cortes 2005 (identity)"
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: by which method, at which rank or number of examples (None for all), how good."""
+    """The error and the seconds of one fit of a method, at a rank or number of examples."""
 
     method: str
     size: int | None
@@ -41,26 +41,27 @@ def sweep(
     test: np.ndarray,
     seed: int,
 ) -> Iterator[Run]:
-    """Run both methods at all sizes on one split, kernel and ridge chosen on training people."""
+    """Yield a run of both methods at each size on one split of the people."""
     rng = np.random.default_rng(seed)
     known = np.unique(people[train])
     some = train[np.isin(people[train], rng.permutation(known)[:PEOPLE])]
     covariance, identity = (
-        chosen(operator)(X[some], Y[some], people[some], (0, 0))
+        with_chosen_parameters(operator)(X[some], Y[some], people[some], (0, 0))
         for operator in (ConditionalCovariance(), Identity())
     )
     sizes = [rank for rank in RANKS if rank < len(train)]
     for size in [*sizes, None]:
         low = {} if size is None else {"rank": size}
-        yield _run(LOW_RANK, covariance, X, Y, train, test, size, **low)
+        yield _fit_once(LOW_RANK, covariance, X, Y, train, test, size, **low)
     order = rng.permutation(train)
     for size in [*sizes, None]:
-        yield _run(CORTES, identity, X, Y, order[:size], test, size)
+        yield _fit_once(CORTES, identity, X, Y, order[:size], test, size)
 
 
-def _run(
+def _fit_once(
     method: str, choice: Any, X: Any, Y: Any, train: Any, test: Any, size: int | None, **low: int
 ) -> Run:
+    """Fit a method with chosen kernel and ridge, and return its error and seconds."""
     start = time.perf_counter()
     model = KernelDependency(choice.kernel_, alpha=choice.alpha_, fit_intercept=True)
     if low:
@@ -72,7 +73,7 @@ def _run(
 
 
 def draw(path: Path, runs: list[Run], rows: int) -> None:
-    """Plot mean squared error and seconds to fit against size, means over the splits."""
+    """Plot mean squared error and seconds to fit against size, averaged over the splits."""
     require("matplotlib", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -80,7 +81,9 @@ def draw(path: Path, runs: list[Run], rows: int) -> None:
     figure = Figure(figsize=(9.5, 3.8), layout="constrained")
     FigureCanvasAgg(figure)
     axes: Any = figure.subplots(1, 2)
-    for (method, sizes), colour in zip(_by_method(runs), ("tab:blue", "tab:orange"), strict=True):
+    for (method, sizes), colour in zip(
+        _runs_by_method(runs), ("tab:blue", "tab:orange"), strict=True
+    ):
         label = "rank m = m₁ = m₂" if method == LOW_RANK else "n examples"
         for axis, what in zip(axes, ("error", "seconds"), strict=True):
             whole = [np.mean([getattr(run, what) for run in sizes[None]])]
@@ -106,15 +109,15 @@ def draw(path: Path, runs: list[Run], rows: int) -> None:
     figure.savefig(path, dpi=130)
 
 
-def named(run: Run) -> str:
-    """Return the method and its size in words."""
+def name_of_run(run: Run) -> str:
+    """Return the method of a run and its size, as text."""
     if run.method == LOW_RANK:
         return f"{LOW_RANK}, {'exact' if run.size is None else f'rank {run.size}'}"
     return CORTES if run.size is None else f"{CORTES}, {run.size} examples"
 
 
-def claims(runs: list[Run]) -> Iterator[str]:
-    """Yield what the paper says of rank 30, and what rank 100 loses, as it came out here."""
+def sentences_on_claims(runs: list[Run]) -> Iterator[str]:
+    """Yield sentences on whether the paper's claim about rank 30 holds in these runs."""
 
     def errors(method: str, size: int | None) -> np.ndarray:
         return np.array([run.error for run in runs if (run.method, run.size) == (method, size)])
@@ -136,7 +139,8 @@ def claims(runs: list[Run]) -> Iterator[str]:
         )
 
 
-def _by_method(runs: list[Run]) -> list[tuple[str, dict[int | None, list[Run]]]]:
+def _runs_by_method(runs: list[Run]) -> list[tuple[str, dict[int | None, list[Run]]]]:
+    """Return the runs of each method, grouped by size."""
     found: dict[str, dict[int | None, list[Run]]] = {}
     for run in runs:
         found.setdefault(run.method, {}).setdefault(run.size, []).append(run)

@@ -14,10 +14,10 @@ from scipy.spatial.distance import cdist
 
 from mercer.datasets import Faces, WrongData, load_cmu_faces
 
-from .baselines import predictions
+from .baselines import fit_and_predict
 from .face_files import load_faces
 from .face_models import METHODS, Fit
-from .face_ranks import CORTES, Run, claims, draw, named, sweep
+from .face_ranks import CORTES, Run, draw, name_of_run, sentences_on_claims, sweep
 from .pictures import grid
 from .report import Report
 
@@ -43,7 +43,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Study:
-    """Pairs of turned and frontal images, flat, with their people and the shape of an image."""
+    """Pairs of turned and frontal images as rows, with their people and the image shape."""
 
     X: np.ndarray
     Y: np.ndarray
@@ -52,29 +52,29 @@ class Study:
 
     @classmethod
     def of(cls, faces: Faces, views: list[str] | None = None) -> Study:
-        """Return the pairs of some views, or of all turned ones."""
+        """Return the pairs of the given views, or of all turned views."""
         X, Y, people, _ = faces.pairs(views)
         return cls(X.reshape(len(X), -1), Y.reshape(len(Y), -1), people, X.shape[1:])
 
     def fit(self, fit: Fit, rows: np.ndarray) -> Any:
-        """Return a model of some rows."""
+        """Return the model that the function `fit` returns for the pairs `rows`."""
         return fit(self.X[rows], self.Y[rows], self.people[rows], self.shape)
 
     def error(self, model: Any, rows: np.ndarray) -> float:
-        """Return the mean squared error of a pixel on other rows."""
+        """Return the mean squared error per pixel of a model on the pairs `rows`."""
         return float(((model.predict(self.X[rows]) - self.Y[rows]) ** 2).mean())
 
-    def hindsight(self, own: np.ndarray, others: np.ndarray) -> float:
-        """Return the error of the best training face of every test face, known in hindsight."""
+    def hindsight_error(self, own: np.ndarray, others: np.ndarray) -> float:
+        """Return the error if each test face is replaced by the best training face."""
         D2 = cdist(self.Y[others], self.Y[own], "sqeuclidean")
         return float(D2.min(axis=1).mean() / self.Y.shape[1])
 
     def images(self, flat: np.ndarray) -> np.ndarray:
-        """Return rows as images again."""
+        """Return rows of pixels as images."""
         return flat.reshape(-1, *self.shape)
 
     def splits(self, number: int, train: int, test: int, rows: int) -> Iterator[Split]:
-        """Yield training and test rows that share nobody, as many training rows of each person."""
+        """Yield training and test rows of different people."""
         for seed in range(number):
             rng = np.random.default_rng(seed)
             known = rng.permutation(np.unique(self.people))
@@ -99,19 +99,20 @@ def run(folder: Path, console: Any, quick: bool = False, faces: str | Path | Non
     report.settings["views in the table"] = "all turned" if views is None else f"view {views[0]}"
     report.settings["frontal view"] = small.frontal
     with Progress(console=console, transient=True) as progress:
-        _table(report, folder, Study.of(small, views), progress, quick)
-        _figure(report, folder, Study.of(small), progress, quick)
+        _report_table(report, folder, Study.of(small, views), progress, quick)
+        _report_figure(report, folder, Study.of(small), progress, quick)
     return report
 
 
-def sizes(people: int) -> tuple[int, int]:
-    """Return how many people to train and to test on, 20 and 80 as in the paper if possible."""
+def numbers_of_people(people: int) -> tuple[int, int]:
+    """Return the numbers of training and test people: 20 and 80 if there are enough."""
     train = TRAIN if people >= 3 * TRAIN else max(2, int(0.6 * people))
     return train, min(TEST, people - train)
 
 
-def _table(report: Report, folder: Path, study: Study, progress: Any, quick: bool) -> None:
-    train, test = sizes(len(np.unique(study.people)))
+def _report_table(report: Report, folder: Path, study: Study, progress: Any, quick: bool) -> None:
+    """Add the rows of Table 3 to the report, and draw the predicted faces."""
+    train, test = numbers_of_people(len(np.unique(study.people)))
     parts = list(study.splits(1 if quick else SPLITS, train, test, TRAIN if quick else ROWS))
     cells = [(method, name) for method, fits in METHODS.items() for name in fits]
     task = progress.add_task("table", total=len(parts) * len(cells))
@@ -132,21 +133,21 @@ def _table(report: Report, folder: Path, study: Study, progress: Any, quick: boo
             pictures[method] = study.images(models[0].predict(study.X[shown]))
         if method.startswith("JKM"):
             gaps += [model.dual_gap_ / model.objective_ for model in models]
-    _baselines(report, study, parts, quick)
-    best = [study.hindsight(own, others) for own, others in parts]
+    _report_baselines(report, study, parts, quick)
+    best = [study.hindsight_error(own, others) for own, others in parts]
     report.add("best training face in hindsight", SETTINGS["chosen"], METRIC, scores=best)
     grid(folder / "faces.png", pictures)
     report.captions["faces.png"] = "Test people of the first split, parameters chosen."
-    report.settings |= _settings(study, parts, train, test)
+    report.settings |= _describe_settings(study, parts, train, test)
     report.settings["largest duality gap of JKM"] = f"{max(gaps):.1%} of the objective"
 
 
-def _baselines(report: Report, study: Study, parts: list[Split], quick: bool) -> None:
-    """Add what a scikit-learn user would have tried, tuned by leaving people out."""
+def _report_baselines(report: Report, study: Study, parts: list[Split], quick: bool) -> None:
+    """Add rows of scikit-learn's regressors, tuned by leaving people out."""
     found: dict[str, list[tuple[float, float]]] = {}
     for own, others in parts:
         X, Y, new = study.X[own], study.Y[own], study.X[others]
-        for name, predicted, seconds in predictions(X, Y, new, study.people[own], quick):
+        for name, predicted, seconds in fit_and_predict(X, Y, new, study.people[own], quick):
             error = float(((predicted - study.Y[others]) ** 2).mean())
             found.setdefault(name, []).append((error, seconds))
     for name, rows in found.items():
@@ -154,7 +155,8 @@ def _baselines(report: Report, study: Study, parts: list[Split], quick: bool) ->
         report.add(name, SETTINGS["chosen"], METRIC, seconds=sum(times), scores=scores)
 
 
-def _settings(study: Study, parts: list[Split], train: int, test: int) -> dict[str, str]:
+def _describe_settings(study: Study, parts: list[Split], train: int, test: int) -> dict[str, str]:
+    """Return the settings of the table by name, for the report."""
     height, width = study.shape
     rows = round(float(np.mean([len(own) for own, _ in parts])))
     return {
@@ -165,7 +167,8 @@ def _settings(study: Study, parts: list[Split], train: int, test: int) -> dict[s
     }
 
 
-def _figure(report: Report, folder: Path, study: Study, progress: Any, quick: bool) -> None:
+def _report_figure(report: Report, folder: Path, study: Study, progress: Any, quick: bool) -> None:
+    """Add the rows of Figure 2 to the report, and draw it."""
     everyone = len(np.unique(study.people))
     train, rows = everyone // 2, len(study.X)
     number = 1 if quick else LARGE_SPLITS
@@ -173,8 +176,8 @@ def _figure(report: Report, folder: Path, study: Study, progress: Any, quick: bo
     runs: list[Run] = []
     for seed, (own, others) in enumerate(progress.track(parts, description="figure")):
         runs.extend(sweep(study.X, study.Y, study.people, own, others, seed))
-    for name in dict.fromkeys(map(named, runs)):
-        same = [run for run in runs if named(run) == name]
+    for name in dict.fromkeys(map(name_of_run, runs)):
+        same = [run for run in runs if name_of_run(run) == name]
         scores, seconds = [run.error for run in same], float(np.mean([run.seconds for run in same]))
         if same[0].size in COMPARED:
             report.add(name, "mean over splits", LARGE, seconds=seconds, scores=scores)
@@ -187,4 +190,4 @@ def _figure(report: Report, folder: Path, study: Study, progress: Any, quick: bo
         f"Conditional covariance at low rank, and the identity on some of {rows} examples: "
         f"means over {len(parts)} splits by person."
     )
-    report.notes += [*claims(runs), PROTOCOL]
+    report.notes += [*sentences_on_claims(runs), PROTOCOL]

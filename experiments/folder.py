@@ -10,12 +10,12 @@ from pathlib import Path
 
 
 class NotWritable(OSError):
-    """A folder for results that cannot be made or written to."""
+    """Error for a folder of results that cannot be created or written to."""
 
 
 @contextmanager
 def output_folder(out: Path, name: str) -> Iterator[Path]:
-    """Yield a folder to write results in, moved to `out`/`name` only once all of them are there.
+    """Yield a draft folder that becomes `out`/`name` once the block ends without an error.
 
     Earlier results stay until the new ones are complete, and stay for good when they never are.
     """
@@ -28,7 +28,7 @@ def output_folder(out: Path, name: str) -> Iterator[Path]:
     try:
         (draft / "new").mkdir()
         yield draft / "new"
-        _swap(draft / "new", out / name, draft / "old")
+        _replace_folder(draft / "new", out / name, draft / "old")
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         if made:
@@ -36,8 +36,8 @@ def output_folder(out: Path, name: str) -> Iterator[Path]:
                 out.rmdir()
 
 
-def _swap(new: Path, place: Path, old: Path) -> None:
-    """Put `new` in its place by renaming alone; what was there comes back if that fails."""
+def _replace_folder(new: Path, place: Path, old: Path) -> None:
+    """Rename `new` to `place`, with the previous folder kept as `old`; undo it on an error."""
     if place.exists():
         place.rename(old)
     try:

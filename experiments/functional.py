@@ -23,7 +23,7 @@ ALPHAS = np.logspace(-10, 1, 23)
 
 
 def model(scales: Iterable[float], operators: list[Operator]) -> KernelDependencyCV:
-    """Return the model with length scale, operator and alpha chosen by leave-one-out."""
+    """Return an unfitted model that chooses length scale, operator and ridge by leave-one-out."""
     kernels = [Gaussian(L2(), s) * operator for s in scales for operator in operators]
     return KernelDependencyCV(kernels, L2(), alphas=ALPHAS, fit_intercept=True)
 
@@ -36,7 +36,7 @@ def relative_error(
     groups: np.ndarray | None = None,
     smooth: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
-    """Return the error over that of the training mean, pooled, and the predictions.
+    """Return the squared error relative to the training mean, and the test predictions.
 
     Σ‖y - ŷ‖² / Σ‖y - ȳ‖² with ȳ the mean of the training outputs of the split that y is tested in.
     Learnt from the outputs `smooth` where given, always tested on Y.
@@ -51,7 +51,7 @@ def relative_error(
 
 
 def draw(path: Path, t: np.ndarray, panels: dict[str, dict[str, np.ndarray]], label: str) -> None:
-    """Plot the true curve and the predicted ones of each example."""
+    """Plot the true and the predicted curves of each example in a panel."""
     require("matplotlib", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

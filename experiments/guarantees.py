@@ -49,7 +49,7 @@ Pairs = tuple[Any, Any, np.ndarray | None]
 
 @dataclass(frozen=True)
 class Cell:
-    """One way to make sets, on one kind of data.
+    """A row of the table: one kind of prediction set on one kind of data.
 
     Attributes
     ----------
@@ -73,14 +73,14 @@ class Cell:
 
 
 def vectors(rng: np.random.Generator, n: int) -> Pairs:
-    """Return two numbers, with noise that grows with the first input."""
+    """Draw pairs of two numbers, with noise that grows with the first input."""
     X = rng.normal(size=(n + 1, 2))
     noise = 0.1 + 0.4 * (X[:, :1] > 0)
     return X, np.sin(2 * X) + noise * rng.normal(size=(n + 1, 2)), None
 
 
 def subjects(rng: np.random.Generator, n: int) -> Pairs:
-    """Return two to four rows for each subject, which share an offset; the last subject is new."""
+    """Draw two to four pairs for each subject, which share an offset."""
     number = n // 3 + 2
     groups = np.repeat(np.arange(number), rng.integers(2, 5, size=number))
     X, Y, _ = vectors(rng, len(groups) - 1)
@@ -88,47 +88,47 @@ def subjects(rng: np.random.Generator, n: int) -> Pairs:
 
 
 def repeated(rng: np.random.Generator, n: int) -> Pairs:
-    """Return outputs of which there are nine, each many times."""
+    """Draw pairs whose outputs have only nine distinct values."""
     X, Y, _ = vectors(rng, n)
     return X, np.clip(np.round(Y), -1, 1), None
 
 
 def rankings(rng: np.random.Generator, n: int) -> Pairs:
-    """Return orders of four labels."""
+    """Draw pairs whose outputs are rankings of four labels."""
     X = rng.normal(size=(n + 1, 3))
     W = np.random.default_rng(0).normal(size=(3, 4))
     return X, np.argsort(np.argsort(X @ W + rng.normal(size=(n + 1, 4)))), None
 
 
 def label_sets(rng: np.random.Generator, n: int) -> Pairs:
-    """Return sets of five labels."""
+    """Draw pairs whose outputs are sets of five labels."""
     X = rng.normal(size=(n + 1, 3))
     W = np.random.default_rng(0).normal(size=(3, 5))
     return X, (X @ W + rng.normal(size=(n + 1, 5)) > 0.3).astype(int), None
 
 
 def words(rng: np.random.Generator, n: int) -> Pairs:
-    """Return words of two to four letters: some were never seen."""
+    """Draw pairs whose outputs are words of two to four letters, some of them unseen."""
     X = rng.normal(size=(n + 1, 2))
     return X, ["".join(rng.choice(list("ab"), size=rng.integers(2, 5))) for _ in X], None
 
 
 def names(rng: np.random.Generator, n: int) -> Pairs:
-    """Return one of three classes."""
+    """Draw pairs whose outputs are one of three classes."""
     X = rng.normal(size=(n + 1, 2))
     places = np.digitize(X[:, 0] + rng.normal(size=n + 1), [-1, 1])
     return X, np.array(["a", "b", "c"])[places], None
 
 
 def curves(rng: np.random.Generator, n: int) -> Pairs:
-    """Return curves of eleven points, with a scale of noise for each input and position."""
+    """Draw pairs whose outputs are curves with noise that depends on input and position."""
     t, X = np.linspace(0, 1, 11), rng.uniform(-1, 1, size=(n + 1, 1))
     noise = np.exp(X) * (0.1 + t) * rng.normal(size=(n + 1, 1)) + 0.1 * rng.normal(size=(n + 1, 11))
     return X, np.sin(3 * (t + X)) + 0.3 * noise, None
 
 
 def ranked_subjects(rng: np.random.Generator, n: int) -> Pairs:
-    """Return orders of four labels, three rows for each subject, with a taste of their own."""
+    """Draw three rankings of four labels for each subject, which share an offset."""
     number = n // 3 + 2
     groups = np.repeat(np.arange(number), 3)
     X = rng.normal(size=(len(groups), 3))
@@ -139,7 +139,7 @@ def ranked_subjects(rng: np.random.Generator, n: int) -> Pairs:
 
 
 def spellings(rng: np.random.Generator, n: int) -> Pairs:
-    """Return words and how they are spelt in capitals, one letter in two ways."""
+    """Draw words, and their spellings in capitals, in which one letter has two spellings."""
     X = ["".join(rng.choice(list("abcn"), size=rng.integers(2, 6))) for _ in range(n + 1)]
     return X, [x.replace("c", rng.choice(["ks", "k"])).upper() for x in X], None
 
@@ -157,151 +157,166 @@ DECODED = KernelDependency(RBF(1.0), alpha=0.3, decoder=Candidates())
 LOCAL = KernelDependency(Local(RBF(1.0), width=1.0), alpha=0.3)
 
 
-def _own_list(x: np.ndarray) -> list[str]:
-    """Return all words, or all but one, as an input has it."""
+def _listed_words(x: np.ndarray) -> list[str]:
+    """Return the candidate words of an input: all words, or all but one."""
     return WORDS if x[0] > 0 else WORDS[1:]
 
 
-LISTED = KernelDependency(RBF(1.0), Spectrum(2), decoder=Candidates(_own_list))
+LISTED = KernelDependency(RBF(1.0), Spectrum(2), decoder=Candidates(_listed_words))
 
 
-def _asked(model: Any, *more: Any, **named: Any) -> ConformalSets:
+def _sets(model: Any, *more: Any, **named: Any) -> ConformalSets:
+    """Return unfitted prediction sets of the requested level around a model."""
     return ConformalSets(model, ASKED, *more, **{"random_state": None, **named})
 
 
 def _positive(X: np.ndarray) -> np.ndarray:
+    """Return whether the first number of each input is positive, as category."""
     return X[:, 0] > 0
 
 
-def _same(X: np.ndarray) -> np.ndarray:
+def _equal_weights(X: np.ndarray) -> np.ndarray:
+    """Return the weight one for each input, as weights of a covariate shift."""
     return np.ones(len(X))
 
 
-def _mapped(features: Any) -> KernelDependency:
+def _with_features(features: Any) -> KernelDependency:
+    """Return an RBF model with the given feature map."""
     return KernelDependency(RBF(1.0), features=features)
 
 
 def cells() -> list[Cell]:
-    """Return every kind of set, by both calibrations, on the data that could break it."""
-    return [*_balls(), *_bands(), *_lists(), *_around(), *_controlled()]
+    """Return the cells of the table: each kind of set, on data that could break it."""
+    return [
+        *_ball_cells(),
+        *_band_cells(),
+        *_list_cells(),
+        *_wrapper_cells(),
+        *_risk_control_cells(),
+    ]
 
 
-def _balls() -> list[Cell]:
+def _ball_cells() -> list[Cell]:
+    """Return the cells of balls around vectors."""
     plus, by_covariance = "jackknife+", KernelDependency(RBF() * Covariance())
     conditional = KernelDependency(RBF() * ConditionalCovariance())
     median = KernelDependency(RBF("median"))
     return [
-        Cell("balls, split", vectors, _asked(GIVEN)),
-        Cell("balls, split, chosen", vectors, _asked(CHOSEN)),
-        Cell("balls, split, covariance", vectors, _asked(by_covariance)),
-        Cell("balls, split, unseeded map", vectors, _asked(_mapped(Nystroem(8)))),
-        Cell("balls, split, by subject", subjects, _asked(GIVEN)),
-        Cell("balls, split, by category", vectors, _asked(GIVEN, by=_positive)),
-        Cell("balls, split, shift", vectors, _asked(GIVEN, shift=_same)),
-        Cell("balls, split, posterior scale", vectors, _asked(GIVEN, scale="posterior")),
-        Cell("balls, split, residual scale", vectors, _asked(GIVEN, scale="residual")),
-        Cell("balls, jackknife+", vectors, _asked(GIVEN, plus)),
-        Cell("balls, jackknife+, coupled", vectors, _asked(COUPLED, plus)),
-        Cell("balls, jackknife+, by subject", subjects, _asked(GIVEN, plus)),
+        Cell("balls, split", vectors, _sets(GIVEN)),
+        Cell("balls, split, chosen", vectors, _sets(CHOSEN)),
+        Cell("balls, split, covariance", vectors, _sets(by_covariance)),
+        Cell("balls, split, unseeded map", vectors, _sets(_with_features(Nystroem(8)))),
+        Cell("balls, split, by subject", subjects, _sets(GIVEN)),
+        Cell("balls, split, by category", vectors, _sets(GIVEN, by=_positive)),
+        Cell("balls, split, shift", vectors, _sets(GIVEN, shift=_equal_weights)),
+        Cell("balls, split, posterior scale", vectors, _sets(GIVEN, scale="posterior")),
+        Cell("balls, split, residual scale", vectors, _sets(GIVEN, scale="residual")),
+        Cell("balls, jackknife+", vectors, _sets(GIVEN, plus)),
+        Cell("balls, jackknife+, coupled", vectors, _sets(COUPLED, plus)),
+        Cell("balls, jackknife+, by subject", subjects, _sets(GIVEN, plus)),
         Cell("balls, jackknife+, posterior scale", vectors,
-             _asked(COUPLED, plus, scale="posterior")),
-        Cell("balls, jackknife+, unseeded map", vectors, _asked(_mapped(RandomFourier(8)), plus)),
-        Cell("balls, jackknife+, landmarks", vectors, _asked(_mapped(Nystroem(8)), plus), False),
-        Cell("balls, jackknife+, chosen", vectors, _asked(CHOSEN, plus), False),
-        Cell("balls, jackknife+, covariance", vectors, _asked(by_covariance, plus), False),
+             _sets(COUPLED, plus, scale="posterior")),
+        Cell("balls, jackknife+, unseeded map", vectors, _sets(_with_features(RandomFourier(8)), plus)),
+        Cell("balls, jackknife+, landmarks", vectors, _sets(_with_features(Nystroem(8)), plus), False),
+        Cell("balls, jackknife+, chosen", vectors, _sets(CHOSEN, plus), False),
+        Cell("balls, jackknife+, covariance", vectors, _sets(by_covariance, plus), False),
         Cell("balls, jackknife+, conditional covariance", vectors,
-             _asked(conditional, plus), False),
-        Cell("balls, jackknife+, median", vectors, _asked(median, plus), False),
+             _sets(conditional, plus), False),
+        Cell("balls, jackknife+, median", vectors, _sets(median, plus), False),
         Cell("balls, jackknife+, residual scale", vectors,
-             _asked(GIVEN, plus, scale="residual"), False),
-        Cell("balls, split, decoder of candidates", vectors, _asked(DECODED)),
-        Cell("balls, jackknife+, local kernel", vectors, _asked(LOCAL, plus)),
+             _sets(GIVEN, plus, scale="residual"), False),
+        Cell("balls, split, decoder of candidates", vectors, _sets(DECODED)),
+        Cell("balls, jackknife+, local kernel", vectors, _sets(LOCAL, plus)),
         Cell("balls, jackknife+, local kernel, median", vectors,
-             _asked(KernelDependency(Local(width=1.0)), plus), False),
+             _sets(KernelDependency(Local(width=1.0)), plus), False),
     ]  # fmt: skip
 
 
-def _bands() -> list[Cell]:
+def _band_cells() -> list[Cell]:
+    """Return the cells of bands around vectors and curves."""
     plus = "jackknife+"
     return [
-        Cell("bands, split", vectors, _asked(GIVEN, kind="band")),
-        Cell("bands, split, by subject", subjects, _asked(GIVEN, kind="band")),
+        Cell("bands, split", vectors, _sets(GIVEN, kind="band")),
+        Cell("bands, split, by subject", subjects, _sets(GIVEN, kind="band")),
         Cell("curves, split, posterior scale", curves,
-             _asked(CURVES, kind="band", scale="posterior")),
+             _sets(CURVES, kind="band", scale="posterior")),
         Cell("curves, split, residual scale", curves,
-             _asked(CURVES, kind="band", scale="residual")),
+             _sets(CURVES, kind="band", scale="residual")),
         Cell("curves, split, residual scale, by subject", subjects,
-             _asked(GIVEN, kind="band", scale="residual")),
-        Cell("flat bands, jackknife+", vectors, _asked(GIVEN, plus, kind="band", scale="flat")),
-        Cell("flat curves, jackknife+", curves, _asked(CURVES, plus, kind="band", scale="flat")),
+             _sets(GIVEN, kind="band", scale="residual")),
+        Cell("flat bands, jackknife+", vectors, _sets(GIVEN, plus, kind="band", scale="flat")),
+        Cell("flat curves, jackknife+", curves, _sets(CURVES, plus, kind="band", scale="flat")),
         Cell("flat bands, jackknife+, by subject", subjects,
-             _asked(GIVEN, plus, kind="band", scale="flat")),
+             _sets(GIVEN, plus, kind="band", scale="flat")),
         Cell("bands, jackknife+, posterior scale", vectors,
-             _asked(COUPLED, plus, kind="band", scale="posterior")),
+             _sets(COUPLED, plus, kind="band", scale="posterior")),
         Cell("bands, jackknife+, posterior scale, by subject", subjects,
-             _asked(COUPLED, plus, kind="band", scale="posterior")),
-        Cell("bands, jackknife+", vectors, _asked(GIVEN, plus, "band"), False),
+             _sets(COUPLED, plus, kind="band", scale="posterior")),
+        Cell("bands, jackknife+", vectors, _sets(GIVEN, plus, "band"), False),
     ]  # fmt: skip
 
 
-def _lists() -> list[Cell]:
+def _list_cells() -> list[Cell]:
+    """Return the cells of lists of candidates, such as rankings and words."""
     plus, listed = "jackknife+", {"kind": "candidates"}
     return [
-        Cell("repeated outputs, split", repeated, _asked(GIVEN, **listed)),
+        Cell("repeated outputs, split", repeated, _sets(GIVEN, **listed)),
         Cell("repeated outputs, jackknife+", repeated,
-             _asked(GIVEN, plus, candidates=NINE, **listed)),
+             _sets(GIVEN, plus, candidates=NINE, **listed)),
         Cell("repeated outputs, own pool, jackknife+", repeated,
-             _asked(GIVEN, plus, **listed), False),
-        Cell("vectors outside the pool, split", vectors, _asked(GIVEN, **listed)),
-        Cell("rankings, split", rankings, _asked(RANKS)),
-        Cell("rankings, split, by subject", ranked_subjects, _asked(RANKS)),
-        Cell("rankings, jackknife+", rankings, _asked(RANKS, plus)),
-        Cell("rankings, jackknife+, by subject", ranked_subjects, _asked(RANKS, plus)),
-        Cell("label sets, split", label_sets, _asked(TAGS, **listed)),
-        Cell("label sets, jackknife+", label_sets, _asked(TAGS, plus, **listed)),
-        Cell("words, split", words, _asked(STRINGS, candidates=WORDS)),
-        Cell("words, jackknife+", words, _asked(STRINGS, plus, candidates=WORDS)),
-        Cell("words, lists of each input, split", words, _asked(LISTED)),
-        Cell("words outside the pool, split", words, _asked(STRINGS)),
-        Cell("words outside the pool, jackknife+", words, _asked(STRINGS, plus), False),
-        Cell("classes, by class", names, _asked(LogisticRegression(), by="class")),
+             _sets(GIVEN, plus, **listed), False),
+        Cell("vectors outside the pool, split", vectors, _sets(GIVEN, **listed)),
+        Cell("rankings, split", rankings, _sets(RANKS)),
+        Cell("rankings, split, by subject", ranked_subjects, _sets(RANKS)),
+        Cell("rankings, jackknife+", rankings, _sets(RANKS, plus)),
+        Cell("rankings, jackknife+, by subject", ranked_subjects, _sets(RANKS, plus)),
+        Cell("label sets, split", label_sets, _sets(TAGS, **listed)),
+        Cell("label sets, jackknife+", label_sets, _sets(TAGS, plus, **listed)),
+        Cell("words, split", words, _sets(STRINGS, candidates=WORDS)),
+        Cell("words, jackknife+", words, _sets(STRINGS, plus, candidates=WORDS)),
+        Cell("words, lists of each input, split", words, _sets(LISTED)),
+        Cell("words outside the pool, split", words, _sets(STRINGS)),
+        Cell("words outside the pool, jackknife+", words, _sets(STRINGS, plus), False),
+        Cell("classes, by class", names, _sets(LogisticRegression(), by="class")),
     ]  # fmt: skip
 
 
-def _around() -> list[Cell]:
+def _wrapper_cells() -> list[Cell]:
+    """Return the cells of sets around other estimators, such as forests and pipelines."""
     piped = make_pipeline(StandardScaler(), GIVEN)
     search = GridSearchCV(KernelDependency(RBF(1.0)), {"alpha": [0.1, 1.0]}, cv=3)
     forest = ForestDependency(n_trees=8)
     blend = Blend([GIVEN, forest])
     auto = AutoDependency(time_limit=0.2)
     return [
-        Cell("around ridge regression", vectors, _asked(Ridge())),
+        Cell("around ridge regression", vectors, _sets(Ridge())),
         Cell("around a random forest", curves,
-             _asked(RandomForestRegressor(5), kind="band"), sizes=SIZES[1:2]),
-        Cell("around a pipeline", vectors, _asked(piped)),
-        Cell("around a search", vectors, _asked(search), sizes=SIZES[1:2]),
-        Cell("around a forest", vectors, _asked(forest), sizes=SIZES[1:2]),
-        Cell("around a blend", vectors, _asked(blend), sizes=SIZES[1:2]),
-        Cell("around AutoDependency", names, _asked(auto), sizes=SIZES[1:2]),
-        Cell("around logistic regression", names, _asked(LogisticRegression())),
-        Cell("around a transducer", spellings, _asked(SequenceTransducer(max_chunk=2)),
+             _sets(RandomForestRegressor(5), kind="band"), sizes=SIZES[1:2]),
+        Cell("around a pipeline", vectors, _sets(piped)),
+        Cell("around a search", vectors, _sets(search), sizes=SIZES[1:2]),
+        Cell("around a forest", vectors, _sets(forest), sizes=SIZES[1:2]),
+        Cell("around a blend", vectors, _sets(blend), sizes=SIZES[1:2]),
+        Cell("around AutoDependency", names, _sets(auto), sizes=SIZES[1:2]),
+        Cell("around logistic regression", names, _sets(LogisticRegression())),
+        Cell("around a transducer", spellings, _sets(SequenceTransducer(max_chunk=2)),
              sizes=SIZES[1:2]),
     ]  # fmt: skip
 
 
-def _controlled() -> list[Cell]:
-    edits = Cell("words, expected edits", words, _asked(STRINGS, loss="edit"))
+def _risk_control_cells() -> list[Cell]:
+    """Return the cells of lists whose expected loss is bounded."""
+    edits = Cell("words, expected edits", words, _sets(STRINGS, loss="edit"))
     return [
         *([edits] if find_spec("rapidfuzz") else []),
         Cell("label sets, expected F1 loss", label_sets,
-             _asked(TAGS, loss="f1", kind="candidates")),
+             _sets(TAGS, loss="f1", kind="candidates")),
         Cell("label sets, expected Hamming loss", label_sets,
-             _asked(TAGS, loss="hamming", kind="candidates")),
+             _sets(TAGS, loss="hamming", kind="candidates")),
     ]  # fmt: skip
 
 
 def trial(cell: Cell, n: int, seed: int) -> tuple[float, float]:
-    """Return the level that was stated, and one minus the loss on a row of a new group."""
+    """Return the stated level, and one minus the loss on a row of a new group."""
     rng = np.random.default_rng(seed)
     X, y, groups = cell.draw(rng, n)
     labels = np.arange(len(X)) if groups is None else groups
@@ -313,19 +328,20 @@ def trial(cell: Cell, n: int, seed: int) -> tuple[float, float]:
     np.random.seed(seed)  # noqa: NPY002 — sets and maps without a seed draw from here
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cell.sets.fit(_rows(X, train), _rows(y, train), own)
+        cell.sets.fit(_take_rows(X, train), _take_rows(y, train), own)
     level = cell.sets.proven_coverage_
     if np.isnan(level) and not any("is NaN" in str(one.message) for one in caught):
         raise AssertionError(f"{cell.name} states no level and does not say why")
-    return level, 1.0 - float(cell.sets.losses(_rows(X, [test]), _rows(y, [test]))[0])
+    return level, 1.0 - float(cell.sets.losses(_take_rows(X, [test]), _take_rows(y, [test]))[0])
 
 
-def _rows(items: Any, index: Any) -> Any:
+def _take_rows(items: Any, index: Any) -> Any:
+    """Return the items at the indices `index` of a list or an array."""
     return [items[i] for i in index] if isinstance(items, list) else items[index]
 
 
 def p_value(levels: np.ndarray, hits: np.ndarray) -> float:
-    """Return how likely so few hits are where the stated level holds."""
+    """Return the probability of so few hits if the stated levels hold."""
     if set(np.unique(hits)) <= {0.0, 1.0}:
         return float(binom.cdf(round(hits.sum()), len(hits), levels.mean()))
     spread = max(float(hits.std(ddof=1)), 1e-12) / np.sqrt(len(hits))
@@ -333,7 +349,7 @@ def p_value(levels: np.ndarray, hits: np.ndarray) -> float:
 
 
 def claims(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return levels and hits where a repeat that states no level claims nothing, and cannot miss.
+    """Return levels and hits; repeats without a level count as hits at the requested level.
 
     That is what the theorem of risk control bounds: the loss times whether the bound was reached.
     """
@@ -343,8 +359,8 @@ def claims(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return np.where(silent, ASKED, levels), np.where(silent, 1.0, hits)
 
 
-def some_trials(number: int, n: int, seeds: list[int]) -> list[tuple[float, float]]:
-    """Run some repeats of one cell, in a separate process."""
+def run_trials(number: int, n: int, seeds: list[int]) -> list[tuple[float, float]]:
+    """Run the trials of the cell of index `number`, one for each seed."""
     cell = cells()[number]
     return [trial(cell, n, seed) for seed in seeds]
 
@@ -352,13 +368,13 @@ def some_trials(number: int, n: int, seeds: list[int]) -> list[tuple[float, floa
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Report every cell at every size; the one-sided test is Bonferroni's over all of them."""
+    """Report stated and reached levels of each cell at each size, with tests of the levels."""
     repeats = repeats or (4 if quick else REPEATS)
     every = [(i, cell, n) for i, cell in enumerate(cells()) for n in cell.sizes]
     every = [one for one in every if not quick or one[2] == one[1].sizes[0]]
     report, broken = Report("guarantees", wide=True, baseline=""), []
     chunks = [list(range(a, min(a + CHUNK, repeats))) for a in range(0, repeats, CHUNK)]
-    tasks = [delayed(some_trials)(i, n, seeds) for i, _, n in every for seeds in chunks]
+    tasks = [delayed(run_trials)(i, n, seeds) for i, _, n in every for seeds in chunks]
     done = Parallel(jobs, return_as="generator")(tasks)
     done = iter(track(done, "repeats", len(tasks), console=console, transient=True))
     for _, cell, n in every:

@@ -24,7 +24,7 @@ DECODERS: dict[str, Decoder] = {"candidates": Candidates(), "fixed point": Fixed
 
 @dataclass(frozen=True)
 class Method:
-    """A variant of kernel dependency estimation: operators to choose from, output coordinates."""
+    """A variant of kernel dependency estimation: its operators and output features."""
 
     name: str
     operators: tuple[Operator, ...] = (Identity(),)
@@ -32,7 +32,7 @@ class Method:
     intercept: bool = False
 
     def chosen(self, scales: Sequence[float], output_scale: float) -> KernelDependencyCV:
-        """Return the model with kernel, operator and alpha by closed-form leave-one-out."""
+        """Return an unfitted model that chooses kernel, operator and ridge by leave-one-out."""
         kernels = [RBF(scale) * operator for scale in scales for operator in self.operators]
         return KernelDependencyCV(
             kernels,
@@ -50,8 +50,8 @@ OPERATORS = (
 )
 
 
-def weston(rank: int, center: bool) -> Method:
-    """Return the model of Weston et al. 2003: ridge on the leading components of the outputs.
+def weston_method(rank: int, center: bool) -> Method:
+    """Return the method of Weston et al. 2003: ridge on leading components of the outputs.
 
     Leave-one-out has a closed form for both sides centred or neither: centred components come
     with an intercept.
@@ -62,7 +62,7 @@ def weston(rank: int, center: bool) -> Method:
 
 @dataclass
 class Result:
-    """One method under one decoder: losses over splits, what was chosen, a few completions."""
+    """Losses, choices and first predictions of one method with one decoder."""
 
     method: str
     decoder: str
@@ -81,7 +81,7 @@ def compare(
     output_scale: float,
     shown: int = 8,
 ) -> Iterator[list[Result]]:
-    """Yield results so far, after each method on each split of (training, test) rows."""
+    """Yield all results so far, after each method is fitted on each split."""
     results = {(m.name, d): Result(m.name, d) for m in methods for d in DECODERS}
     for train, test in splits:
         for method in methods:
@@ -94,13 +94,13 @@ def compare(
                 predicted = model.predict(X[test])
                 result.seconds += fitted + time.perf_counter() - start
                 result.losses.append(rbf_loss(Y[test], predicted, output_scale))
-                result.chosen.append(described(model))
+                result.chosen.append(describe_choice(model))
                 result.pictures = predicted[:shown]
             yield list(results.values())
 
 
-def described(model: KernelDependencyCV) -> str:
-    """Return what leave-one-out chose, in a few signs."""
+def describe_choice(model: KernelDependencyCV) -> str:
+    """Return the parameters that leave-one-out chose, as a short text."""
     parts = [f"ℓ {model.kernel_.scalar.length_scale:g}", f"α {model.alpha_:.0e}"]
     epsilon = model.kernel_.operator.get_params().get("epsilon")
     return ", ".join(parts if epsilon is None else [*parts, f"ε {epsilon:g}"])

@@ -15,8 +15,8 @@ SIDE, AROUND = 32, 256
 """Pixels of a view, and of the unrolled cylinder."""
 
 
-def heads(people: int = 200, seed: int = 0) -> np.ndarray:
-    """Return views (people, angles, height, width) with grey values from 0 to 1."""
+def simulate_heads(people: int = 200, seed: int = 0) -> np.ndarray:
+    """Return simulated views (people, angles, height, width) with grey values from 0 to 1."""
     rng = np.random.default_rng(seed)
     common, own = rng.normal(size=(1, SIDE, AROUND)), rng.normal(size=(people, SIDE, AROUND))
     albedo = _smooth(common) + 0.6 * _smooth(own)
@@ -32,10 +32,10 @@ def heads(people: int = 200, seed: int = 0) -> np.ndarray:
 
 
 def _smooth(noise: np.ndarray) -> np.ndarray:
-    """Return noise of unit variance, correlated over a few pixels of a view."""
+    """Return noise of unit variance that is smoothed over a few pixels."""
     blurred = gaussian_filter(noise, (0, 2, 10), mode=("nearest", "nearest", "wrap"))
     return blurred / blurred.std()
 
 
 if __name__ == "__main__":
-    np.savez(sys.argv[1], images=heads(), views=np.array(ANGLES))
+    np.savez(sys.argv[1], images=simulate_heads(), views=np.array(ANGLES))

@@ -18,7 +18,7 @@ from mercer.estimators import KernelDependencyCV
 from mercer.kernels import RBF, Kendall, Kernel, Laplacian
 from mercer.metrics import kendall_tau
 
-from .baselines import predictions
+from .baselines import fit_and_predict
 from .report import Report
 
 ALPHAS = np.logspace(-4, 1, 11)
@@ -34,13 +34,13 @@ PUBLISHED = {
 
 
 def kernels(d: int) -> list[Kernel]:
-    """Return Gaussian and Laplacian kernels about as wide as d standardised features are apart."""
+    """Return Gaussian and Laplacian kernels for d standardised features, of several widths."""
     gaussian: list[Kernel] = [RBF(c * np.sqrt(d)) for c in (0.3, 0.6, 1.0, 1.7, 3.0)]
     return gaussian + [Laplacian(c * d) for c in (0.1, 0.3, 1.0, 3.0, 10.0)]
 
 
 def model(d: int, scoring: Any = None) -> Pipeline:
-    """Return a model of standardised inputs and Kendall outputs, chosen by leave-one-out."""
+    """Return an unfitted pipeline for rankings that chooses its kernel by leave-one-out."""
     return make_pipeline(
         StandardScaler(),
         KernelDependencyCV(
@@ -55,7 +55,7 @@ def model(d: int, scoring: Any = None) -> Pipeline:
 
 
 def taus(name: str, folds: int, seed: int = 0, scoring: Any = None) -> list[float]:
-    """Return the mean Kendall tau of each fold of a shuffled cross-validation."""
+    """Return the mean Kendall tau of each fold of a shuffled ten-fold split."""
     X, ranks = load_label_ranking(name)
     values = []
     for train, test in KFold(10, shuffle=True, random_state=seed).split(X):
@@ -67,7 +67,7 @@ def taus(name: str, folds: int, seed: int = 0, scoring: Any = None) -> list[floa
 
 
 def baseline_taus(name: str, folds: int, quick: bool = False) -> dict[str, list[float]]:
-    """Return the mean tau of scikit-learn's regressors on ranks, whose predictions are sorted."""
+    """Return the mean tau of scikit-learn's regressors on ranks, by name and fold."""
     X, ranks = load_label_ranking(name)
     found: dict[str, list[float]] = {}
     for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=0).split(X)):
@@ -75,14 +75,14 @@ def baseline_taus(name: str, folds: int, quick: bool = False) -> dict[str, list[
             break
         scaler = StandardScaler().fit(X[train])
         inputs, new = scaler.transform(X[train]), scaler.transform(X[test])
-        for method, predicted, _ in predictions(inputs, ranks[train], new, quick=quick):
+        for method, predicted, _ in fit_and_predict(inputs, ranks[train], new, quick=quick):
             order = predicted.argsort(axis=1, kind="stable").argsort(axis=1)
             found.setdefault(method, []).append(kendall_tau(ranks[test], order))
     return found
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report mean Kendall tau over the ten folds of each set."""
+    """Report the mean Kendall tau over ten folds of each data set."""
     report = Report("label_ranking")
     names = ("iris", "wine", "glass") if quick else LABEL_RANKING
     for name in track(names, "fitting", console=console, transient=True):

@@ -22,7 +22,7 @@ METRICS = {"f1": sample_f1, "hamming": hamming_accuracy, "subset": subset_accura
 
 
 def model(kernels: Sequence[Kernel], alphas: np.ndarray, metric: str) -> KernelDependencyCV:
-    """Return a model of linear outputs with a threshold, chosen by left-out predictions."""
+    """Return an unfitted model of label sets with a threshold, chosen by left-out predictions."""
     return KernelDependencyCV(
         list(kernels),
         Labels(),
@@ -36,7 +36,7 @@ def model(kernels: Sequence[Kernel], alphas: np.ndarray, metric: str) -> KernelD
 def compare(
     report: Report, data: LabelData, model: KernelDependencyCV, published: dict[str, float]
 ) -> Any:
-    """Fit, predict and add a row for each metric; the fitted model comes back."""
+    """Fit a model, add a row for each metric on the test part, and return the model."""
     start = perf_counter()
     fitted = model.fit(data.X_train, data.y_train)
     predictions = fitted.predict(data.X_test)
@@ -50,7 +50,7 @@ def compare(
 
 
 def add_baseline(report: Report, data: LabelData, metric: str, quick: bool = False) -> None:
-    """Add rows of one-vs-rest logistic regression, tuned for a metric on the training data."""
+    """Add rows of one-vs-rest logistic regression, tuned for a metric."""
     start = perf_counter()
     costs = COSTS[2:3] if quick else COSTS
     fitted = OneVsRest(METRICS[metric], costs).fit(data.X_train, as_array(data.y_train))
@@ -63,5 +63,5 @@ def add_baseline(report: Report, data: LabelData, metric: str, quick: bool = Fal
 
 
 def as_array(Y: Any) -> np.ndarray:
-    """Return indicators as dense ints: with int8 LabelBinarizer mixes up columns above 127."""
+    """Return 0/1 labels as a dense array of 64-bit integers, as LabelBinarizer requires."""
     return np.asarray(Y.toarray() if hasattr(Y, "toarray") else Y, dtype=np.int64)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .differences import Difference
-from .tables import Table, between, number, spread
+from .tables import Table, format_interval, format_mean, format_number
 
 WORDS = ("setting", "metric")
 NUMBERS = ("mean", "std", "published", "seconds")
@@ -14,7 +14,7 @@ NUMBERS = ("mean", "std", "published", "seconds")
 
 @dataclass(frozen=True)
 class Row:
-    """One method in one setting: mean and spread of a metric, and the published value."""
+    """One method in one setting: mean and standard deviation of a metric."""
 
     method: str
     setting: str
@@ -26,37 +26,42 @@ class Row:
 
 
 def long(rows: Sequence[Row], name: str) -> Table:
-    """Return one line a row, of the columns that have something to say; what is constant on top."""
+    """Return a table with one line per row; constant columns are moved to the title."""
     words = [c for c in WORDS if len({getattr(row, c) for row in rows}) > 1]
     same = [getattr(rows[0], c) for c in WORDS if c not in words]
     numbers = [c for c in NUMBERS if any(getattr(row, c) is not None for row in rows)]
     columns = ["method", *words, *numbers]
-    cells = [[number(getattr(row, column)) for column in columns] for row in rows]
+    cells = [[format_number(getattr(row, column)) for column in columns] for row in rows]
     return Table(", ".join([name, *same]), columns, cells, texts=1 + len(words))
 
 
 def wide(rows: Sequence[Row], name: str) -> Iterator[Table]:
-    """Yield one line a method, one column a setting; a table for each metric."""
+    """Yield a table for each metric, with a line for each method and a column for each setting."""
     for metric in dict.fromkeys(row.metric for row in rows):
         some = [row for row in rows if row.metric == metric]
-        found = {(row.method, row.setting): spread(row.mean, row.std) for row in some}
+        found = {(row.method, row.setting): format_mean(row.mean, row.std) for row in some}
         settings = list(dict.fromkeys(row.setting for row in some))
         lines = [
-            [m, _published(some, m), *(found.get((m, s), "–") for s in settings), _seconds(some, m)]
+            [
+                m,
+                _format_published(some, m),
+                *(found.get((m, s), "–") for s in settings),
+                _format_seconds(some, m),
+            ]
             for m in dict.fromkeys(row.method for row in some)
         ]
         yield Table(f"{name}, {metric}", ["method", "published", *settings, "seconds"], lines)
 
 
 def compared(differences: Sequence[Difference], title: str, in_columns: bool) -> Iterator[Table]:
-    """Yield differences from the baseline, in the layout of the results."""
+    """Yield tables of differences from the baseline, with settings in lines or columns."""
     if differences and not in_columns:
-        lines = [[d.method, d.setting, d.metric, _difference(d)] for d in differences]
+        lines = [[d.method, d.setting, d.metric, _format_difference(d)] for d in differences]
         yield Table(title, ["method", "setting", "metric", "difference"], lines, texts=3)
         return
     for metric in dict.fromkeys(d.metric for d in differences):
         some = [d for d in differences if d.metric == metric]
-        found = {(d.method, d.setting): _difference(d) for d in some}
+        found = {(d.method, d.setting): _format_difference(d) for d in some}
         settings = list(dict.fromkeys(d.setting for d in some))
         lines = [
             [m, *(found.get((m, s), "–") for s in settings)]
@@ -65,15 +70,20 @@ def compared(differences: Sequence[Difference], title: str, in_columns: bool) ->
         yield Table(f"{metric}: {title}", ["method", *settings], lines)
 
 
-def _difference(d: Difference) -> str:
-    return between(d.mean, d.low, d.high) + ("" if d.verdict == "nothing" else f" {d.verdict}")
+def _format_difference(d: Difference) -> str:
+    """Return a difference with its interval and verdict, as text."""
+    return format_interval(d.mean, d.low, d.high) + (
+        "" if d.verdict == "nothing" else f" {d.verdict}"
+    )
 
 
-def _published(rows: Sequence[Row], method: str) -> str:
+def _format_published(rows: Sequence[Row], method: str) -> str:
+    """Return the published value of a method as text, a dash if there is none."""
     values = [row.published for row in rows if row.method == method and row.published is not None]
-    return number(values[0] if values else None)
+    return format_number(values[0] if values else None)
 
 
-def _seconds(rows: Sequence[Row], method: str) -> str:
+def _format_seconds(rows: Sequence[Row], method: str) -> str:
+    """Return the total seconds of a method as text, a dash if unknown."""
     values = [row.seconds for row in rows if row.method == method and row.seconds is not None]
     return f"{sum(values):.2f}" if values else "–"

@@ -16,7 +16,7 @@ from mercer.datasets import load_massbank
 from mercer.datasets.molecules import MassBank
 from mercer.decoders import Candidates
 from mercer.kernels import Fingerprint, Kernel, MassSpectrum, Normalized, Precomputed
-from mercer.kernels.fingerprint import KINDS
+from mercer.kernels.fingerprint import FINGERPRINTS
 from mercer.operators import as_operator_kernel
 from mercer.problem import Problem, Side, Want
 from mercer.solvers import factor
@@ -34,17 +34,17 @@ FOLDS = 5
 
 
 def spectrum_kernel(of: str) -> Kernel:
-    """Return the cosine of peaks, of neutral losses, or of differences between peaks."""
+    """Return the cosine kernel of peaks, of neutral losses, or of differences between peaks."""
     return Normalized(MassSpectrum(0.008, power=0.25, of=of))
 
 
 def molecule_kernel(kind: str) -> Kernel:
-    """Return the min/max similarity of one kind of fingerprint."""
+    """Return the min/max kernel of one kind of fingerprint."""
     return Fingerprint(kind, radius=3 if kind == "paths" else 2)
 
 
 class Task(NamedTuple):
-    """Everything as indices into Gram matrices, which all folds share.
+    """Gram matrices of spectra and molecules, with true and candidate molecules as indices.
 
     Attributes
     ----------
@@ -64,20 +64,22 @@ class Task(NamedTuple):
     candidates: Callable[[int], list[int]]
 
 
-def prepared(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
-    """Return the Gram matrices of the spectra and of all molecules."""
+def gram_matrices(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
+    """Return the `Task` with the Gram matrices of the spectra and of all molecules."""
     pools = [data.pool[formula] for formula in data.formulas]
     number = {y: i for i, y in enumerate(dict.fromkeys(y for pool in pools for y in pool))}
     parts = {of: spectrum_kernel(of)(data.spectra) for of in step(MIXTURES[-1])}
     mixed = {" + ".join(m): sum(parts[of] for of in m) / len(m) for m in MIXTURES}
     molecules = list(number)
-    outputs = sum(molecule_kernel(kind)(molecules) for kind in step(KINDS)) / len(KINDS)
+    outputs = sum(molecule_kernel(kind)(molecules) for kind in step(FINGERPRINTS)) / len(
+        FINGERPRINTS
+    )
     truth = np.array([number[y] for y in data.molecules])
     return Task(mixed, outputs, truth, lambda x: [number[y] for y in pools[x]])
 
 
-def chosen(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, float, float]:
-    """Return mixture and alpha of the best left-out top-1, formulas left out together."""
+def choose_mixture(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, float, float]:
+    """Return the mixture of kernels and the ridge with the best left-out top-1, and its score."""
     labels = np.unique(formulas[train].astype(str), return_inverse=True)[1]
     outputs, truth = Precomputed(task.outputs), task.truth[train]
     decoder = Candidates(task.candidates).fit(outputs, truth)
@@ -95,18 +97,20 @@ def chosen(task: Task, train: np.ndarray, formulas: np.ndarray) -> tuple[str, fl
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report top-1 over same-formula candidates, five folds by formula and five by compound."""
+    """Report top-1 among candidates of the same formula, in folds by formula and compound."""
     data = load_massbank()
     n = 150 if quick else len(data.spectra)
     spectra, molecules, formulas = (part[:n] for part in data[:3])
     data = MassBank(spectra, molecules, formulas, data.pool)
     start = time.perf_counter()
-    task = prepared(data, lambda it: track(it, "Gram matrices", console=console, transient=True))
+    task = gram_matrices(
+        data, lambda it: track(it, "Gram matrices", console=console, transient=True)
+    )
     report, choices = Report("massbank"), []
     for unit, groups in (("formula", data.formulas), ("compound", task.truth)):
         setting = f"{FOLDS} folds by {unit}"
         with console.status(setting):
-            hits, chosen_by_fold = folded(task, groups, data.formulas)
+            hits, chosen_by_fold = cross_validate(task, groups, data.formulas)
         choices.append(f"by {unit}: {'; '.join(chosen_by_fold)}")
         for (method, metric), lists in hits.items():
             mean = float(np.mean(np.concatenate(lists)))
@@ -130,27 +134,31 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 Hits = dict[tuple[str, str], list[float]]
 
 
-def folded(
+def cross_validate(
     task: Task, groups: np.ndarray, formulas: np.ndarray
 ) -> tuple[dict[tuple[str, str], list[list[float]]], list[str]]:
-    """Return hits of every method, fold by fold, and what was chosen on each."""
+    """Return the hits of every method in each fold, and the choices made in each fold."""
     several = np.array([len(task.candidates(x)) > 1 for x in range(len(task.truth))])
     folds = GroupKFold(FOLDS, shuffle=True, random_state=0)
     hits: dict[tuple[str, str], list[list[float]]] = {}
     choices = []
     for train, test in folds.split(task.truth, groups=groups):
         test = test[several[test]]
-        mixture, alpha, _ = chosen(task, train, formulas)
-        back = backward(task, train, formulas)
+        mixture, alpha, _ = choose_mixture(task, train, formulas)
+        back = fit_backward(task, train, formulas)
         choices.append(f"{mixture}, {alpha:g}, backward {back.alpha_:g}")
-        found = evaluated(task, train, test, mixture, alpha) | other_way(task, back, train, test)
+        found = evaluate_forward(task, train, test, mixture, alpha) | evaluate_backward(
+            task, back, train, test
+        )
         for name, values in found.items():
             hits.setdefault(name, []).append(values)
     return hits, choices
 
 
-def evaluated(task: Task, train: np.ndarray, test: np.ndarray, mixture: str, alpha: float) -> Hits:
-    """Return hits on test spectra of mercer and of two floors."""
+def evaluate_forward(
+    task: Task, train: np.ndarray, test: np.ndarray, mixture: str, alpha: float
+) -> Hits:
+    """Return the hits on test spectra of mercer, of chance and of the nearest spectrum."""
     K, L = task.inputs[mixture], task.outputs
     model = KernelDependency(Precomputed(K), Precomputed(L), alpha=alpha, fit_intercept=False)
     model.fit(train, task.truth[train])
@@ -159,7 +167,7 @@ def evaluated(task: Task, train: np.ndarray, test: np.ndarray, mixture: str, alp
     nearest = task.truth[train[K[np.ix_(test, train)].argmax(axis=1)]]
     likest = [pool[int(L[y, pool].argmax())] for y, pool in zip(nearest, pools, strict=True)]
     left_in: Hits = {}
-    if _some_trained(task, train, pools):
+    if _has_training_candidates(task, train, pools):
         whole = model.predict_top(test, 5, candidates=pools, leave_out_candidates=False)
         left_in = _hits("mercer" + LEFT_IN, whole, truth)
     return {
@@ -170,30 +178,33 @@ def evaluated(task: Task, train: np.ndarray, test: np.ndarray, mixture: str, alp
     }
 
 
-def other_way(task: Task, model: KernelDependencyCV, train: np.ndarray, test: np.ndarray) -> Hits:
-    """Return hits of a model that predicts the spectrum of each candidate."""
+def evaluate_backward(
+    task: Task, model: KernelDependencyCV, train: np.ndarray, test: np.ndarray
+) -> Hits:
+    """Return the hits of a model that predicts the spectrum of each candidate molecule."""
     pools, truth = [task.candidates(x) for x in test], task.truth[test]
     found = _hits(OTHER_WAY, model.rank_inputs(test, pools, 5, leave_out_candidates=True), truth)
-    if _some_trained(task, train, pools):
+    if _has_training_candidates(task, train, pools):
         whole = model.rank_inputs(test, pools, 5, leave_out_candidates=False)
         found |= _hits(OTHER_WAY + LEFT_IN, whole, truth)
     return found
 
 
-def _some_trained(task: Task, train: np.ndarray, pools: list[list[int]]) -> bool:
+def _has_training_candidates(task: Task, train: np.ndarray, pools: list[list[int]]) -> bool:
+    """Return whether some candidate of a test spectrum is in the training data."""
     seen = set(task.truth[train].tolist())
     return any(seen.intersection(pool) for pool in pools)
 
 
-def backward(task: Task, train: np.ndarray, formulas: np.ndarray) -> KernelDependencyCV:
-    """Return a model that predicts spectra of molecules; its ridge by leave-formula-out."""
+def fit_backward(task: Task, train: np.ndarray, formulas: np.ndarray) -> KernelDependencyCV:
+    """Fit a model that predicts spectra from molecules, its ridge by leave-formula-out."""
     spectra, molecules = Precomputed([*task.inputs.values()][-1]), Precomputed(task.outputs)
     model = KernelDependencyCV(molecules, spectra, alphas=BACKWARD, fit_intercept=False)
     return model.fit(task.truth[train], train, groups=formulas[train].astype(str))
 
 
 def _hits(name: str, ranked: list, truth: np.ndarray) -> Hits:
-    """Return whether the true molecule is first, and among the first five."""
+    """Return, for each spectrum, whether the true molecule is first and among the first five."""
     rows = [([y for y, _ in row], own) for row, own in zip(ranked, truth, strict=True)]
     return {
         (name, "top-1"): [float(row[0] == own) for row, own in rows],

@@ -22,7 +22,7 @@ from .reading import Way
 from .report import Report
 from .resources import peak_memory
 from .ways import LITERAL, WAYS
-from .word_pictures import readings
+from .word_pictures import draw_readings
 
 PROCESSES = 2
 METRIC = "characters right, %"
@@ -53,7 +53,7 @@ NOTES = [
 
 @dataclass(frozen=True)
 class Split:
-    """Words to learn from and words to read.
+    """Training and test words, as indices; `kind` says how they are split.
 
     `kind` says whether the latter were "seen" before, or not ("unseen"), or that nothing is to be
     chosen ("literal").
@@ -66,13 +66,13 @@ class Split:
 
     @property
     def ways(self) -> dict[str, Way]:
-        """The ways to be tried."""
+        """The methods to compare on this split, by name."""
         return LITERAL if self.kind == "literal" else WAYS
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one way read on one split: percentages and texts by kind of decoding."""
+    """The readings and the scores of one method on one split."""
 
     split: Split
     way: str
@@ -83,12 +83,12 @@ class Outcome:
     peak: float
 
 
-loaded = lru_cache(load_ocr_words)
+load_cached = lru_cache(load_ocr_words)
 """For the processes that read: `run` itself looks whether the data are there."""
 
 
 def splits(words: np.ndarray, folds: np.ndarray) -> Iterator[Split]:
-    """Yield the file's ten folds, then the same with a tenth of the words kept for the test."""
+    """Yield the ten folds of the file, and the same folds with test words that are new."""
     texts = np.unique(words)
     group = dict(zip(texts, np.random.default_rng(0).permutation(len(texts)) % 10, strict=True))
     held = np.array([group[word] for word in words])
@@ -99,9 +99,9 @@ def splits(words: np.ndarray, folds: np.ndarray) -> Iterator[Split]:
         yield Split("unseen", fold, np.flatnonzero(train), np.flatnonzero(test))
 
 
-def outcome(split: Split, way: str) -> Outcome:
-    """Learn and read."""
-    images, words, _ = loaded()
+def read_split(split: Split, way: str) -> Outcome:
+    """Fit a method to the training words of a split, and return its readings and scores."""
+    images, words, _ = load_cached()
     start = time.perf_counter()
     texts, unseen = words[split.train], split.kind == "unseen"
     reader = split.ways[way](images[split.train], texts, texts if unseen else None)
@@ -112,31 +112,32 @@ def outcome(split: Split, way: str) -> Outcome:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Run every method on every split, two processes at a time; quick: few splits and words."""
+    """Report every method on every split; two processes work at a time."""
     images, words, folds = load_ocr_words()
     chosen = list(splits(words, folds))
     if quick:
-        chosen = [_few(split) for split in chosen[::10]]
+        chosen = [_subsample(split) for split in chosen[::10]]
     tasks = [(split, way) for split in chosen for way in split.ways]
     jobs = 1 if quick else min(PROCESSES, cpu_count() or 1)
     with parallel_config("loky", inner_max_num_threads=1):
-        found = Parallel(jobs, return_as="generator")(delayed(outcome)(*task) for task in tasks)
+        found = Parallel(jobs, return_as="generator")(delayed(read_split)(*task) for task in tasks)
         bar = track(found, "reading", total=len(tasks), console=console, transient=True)
         outcomes = list(bar)
     first = {o.way: o for o in outcomes if o.split.kind == "seen" and o.split.fold == 0}
-    names = readings(folder / "ocr.png", images, words, chosen[0].test, first)
-    report = _report(outcomes)
+    names = draw_readings(folder / "ocr.png", images, words, chosen[0].test, first)
+    report = _make_report(outcomes)
     report.captions["ocr.png"] = names
     return report
 
 
-def _few(split: Split) -> Split:
-    """Return some of the words; the file is in the order of their texts."""
+def _subsample(split: Split) -> Split:
+    """Return a split with a part of the words, for quick runs."""
     step = max(1, len(split.test) // 80)
     return Split(split.kind, split.fold, split.train[::6], split.test[::step])
 
 
-def _report(outcomes: list[Outcome]) -> Report:
+def _make_report(outcomes: list[Outcome]) -> Report:
+    """Return the report of all outcomes, with published values."""
     report = Report("ocr", title="Handwritten words (Table 2, right)", wide=True)
     for (kind, decoding), setting in SETTINGS.items():
         for way in WAYS:

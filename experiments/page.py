@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .differences import Difference
-from .tables import between
+from .tables import format_interval
 
 if TYPE_CHECKING:
     from .report import Report
@@ -55,15 +55,16 @@ dt { color: var(--soft); } dd { margin: 0; }
 
 
 def page(report: Report, pictures: Mapping[str, bytes]) -> str:
-    """Return the HTML of a report; `pictures` are PNG files by name."""
+    """Return a report as an HTML page; `pictures` are PNG files by name."""
     parts = [
         f"<h1>{escape(report.title or report.experiment)}</h1>",
-        f'<p class="soft">make reproduce NAME={escape(report.experiment)}{_took(report)}</p>',
+        f'<p class="soft">make reproduce NAME={escape(report.experiment)}'
+        f"{_format_resources(report)}</p>",
         *(table.html() for table in report.results()),
-        *_compared(report),
-        *_pictures(report, pictures),
-        *_settings(report),
-        *_notes(report),
+        *_difference_section(report),
+        *_picture_section(report, pictures),
+        *_settings_section(report),
+        *_notes_section(report),
     ]
     name = escape(report.title or report.experiment)
     return (
@@ -75,13 +76,15 @@ def page(report: Report, pictures: Mapping[str, bytes]) -> str:
     )
 
 
-def _took(report: Report) -> str:
+def _format_resources(report: Report) -> str:
+    """Return the seconds and the peak memory of a report, as text."""
     taken = [] if report.seconds is None else [f"{report.seconds:.0f} s"]
     taken += [] if report.peak is None else [f"peak memory {report.peak:.2f} GiB"]
     return " · " + " · ".join(taken) if taken else ""
 
 
-def _compared(report: Report) -> Iterator[str]:
+def _difference_section(report: Report) -> Iterator[str]:
+    """Yield the HTML of the paired differences from the baseline."""
     differences = report.differences()
     if not differences:
         return
@@ -97,12 +100,12 @@ def _compared(report: Report) -> Iterator[str]:
         group = [d for d in differences if (d.setting, d.metric) == (setting, metric)]
         yield f'<tr class="group"><td colspan="3">{escape(setting)}, {escape(metric)}</td></tr>'
         reach = max(max(abs(d.low), abs(d.high)) for d in group) or 1.0
-        yield from (_line(d, reach) for d in group)
+        yield from (_difference_row(d, reach) for d in group)
     yield "</tbody></table></div>"
 
 
-def _line(d: Difference, reach: float) -> str:
-    """Return a method, its interval as a drawing about zero, and in numbers."""
+def _difference_row(d: Difference, reach: float) -> str:
+    """Return the HTML row of a difference: method, drawn interval, and numbers."""
     low, mean, high = (72 + 68 * value / reach for value in (d.low, d.mean, d.high))
     drawing = (
         f'<svg viewBox="0 0 144 18" class="{d.verdict}" role="img" aria-label="{d.verdict}">'
@@ -110,14 +113,15 @@ def _line(d: Difference, reach: float) -> str:
         f'<line x1="{low:.1f}" x2="{high:.1f}" y1="9" y2="9" stroke="currentColor" '
         f'stroke-width="2"/><circle cx="{mean:.1f}" cy="9" r="3.2" fill="currentColor"/></svg>'
     )
-    numbers = escape(between(d.mean, d.low, d.high))
+    numbers = escape(format_interval(d.mean, d.low, d.high))
     return (
         f"<tr><td>{escape(d.method)}</td><td>{drawing}</td>"
         f'<td class="number {d.verdict}">{numbers}</td></tr>'
     )
 
 
-def _pictures(report: Report, pictures: Mapping[str, bytes]) -> Iterator[str]:
+def _picture_section(report: Report, pictures: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the HTML of each picture with its caption."""
     for name, content in pictures.items():
         caption = escape(report.captions.get(name, ""))
         source = f"data:image/png;base64,{b64encode(content).decode()}"
@@ -127,13 +131,15 @@ def _pictures(report: Report, pictures: Mapping[str, bytes]) -> Iterator[str]:
         )
 
 
-def _settings(report: Report) -> Iterator[str]:
+def _settings_section(report: Report) -> Iterator[str]:
+    """Yield the HTML list of settings, if there are any."""
     if report.settings:
         items = (f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in report.settings.items())
         yield f"<h2>Settings</h2>\n<dl>{''.join(items)}</dl>"
 
 
-def _notes(report: Report) -> Iterator[str]:
+def _notes_section(report: Report) -> Iterator[str]:
+    """Yield the HTML of the notes and the attribution."""
     if report.notes:
         yield "<h2>Notes</h2>"
         yield from (f"<p>{escape(note)}</p>" for note in report.notes)

@@ -12,7 +12,7 @@ from mercer._base.errors import require
 
 
 def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """Plot a grid of images: the given upper halves, then the completed images by column.
+    """Draw a grid of images: upper halves, completed by the lower halves of each column.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def completions(path: Path, upper: np.ndarray, columns: dict[str, np.ndarray]) -
     for j, (title, images) in enumerate(wholes.items()):
         axes[0, j].set_title(fill(title, 13), fontsize=8)
         for i in range(rows):
-            _show(axes[i, j], images[i], upper.shape[1], (upper.min(), upper.max()))
+            _show_image(axes[i, j], images[i], upper.shape[1], (upper.min(), upper.max()))
     figure.savefig(path, dpi=130)
 
 
 def grid(path: Path, columns: dict[str, np.ndarray]) -> None:
-    """Plot a grid of grey images: a column for each title, a row for each example.
+    """Draw a grid of grey images: a column for each title, a row for each example.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ def grid(path: Path, columns: dict[str, np.ndarray]) -> None:
     figure.savefig(path, dpi=130)
 
 
-def _show(axis: Any, image: np.ndarray, split: int, limits: tuple[float, float]) -> None:
+def _show_image(axis: Any, image: np.ndarray, split: int, limits: tuple[float, float]) -> None:
+    """Draw an image without ticks, with a line between its halves."""
     axis.imshow(image, cmap="gray_r", interpolation="nearest", vmin=limits[0], vmax=limits[1])
     axis.axhline(split - 0.5, color="tab:orange", linewidth=0.8)
     axis.set_xticks([])

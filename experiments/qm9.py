@@ -30,8 +30,8 @@ SCALES = (2.0, 4.0, 8.0)
 NEAREST = "scikit-learn: nearest description"
 
 
-def description(smiles: str) -> tuple[np.ndarray, str]:
-    """Return counts that name no substructure beyond a bond or a ring size, and the formula."""
+def describe_molecule(smiles: str) -> tuple[np.ndarray, str]:
+    """Return counts of atoms, bonds and rings of a molecule, and its formula."""
     mol = molecule(smiles)
     atoms = Counter(atom.GetSymbol() for atom in mol.GetAtoms())
     atoms["H"] = sum(atom.GetTotalNumHs() for atom in mol.GetAtoms())
@@ -49,8 +49,8 @@ def description(smiles: str) -> tuple[np.ndarray, str]:
     return np.array(counts, dtype=float), formula
 
 
-def elements(smiles: str) -> Any:
-    """Return the graph of a molecule with atoms labelled by element alone."""
+def element_graph(smiles: str) -> Any:
+    """Return the graph of a molecule, with atoms labelled by element only."""
     graph = molecule_graph(smiles)
     for _, atom in graph.nodes(data=True):
         atom["label"] = atom["element"]
@@ -58,7 +58,7 @@ def elements(smiles: str) -> Any:
 
 
 def output_kernel() -> Kernel:
-    """Return the mean of two kernels, each with and without the labels of atoms and of bonds.
+    """Return the mean of two graph kernels, with and without atom and bond labels.
 
     On the training molecules each such view adds to the left-out top-1: what a description
     shows of the skeleton is no longer hidden by the labels.
@@ -74,12 +74,12 @@ def output_kernel() -> Kernel:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report top-1 among the molecules of a formula, and the distance of new graphs."""
+    """Report top-1 among the molecules of a formula, and the distance of predicted graphs."""
     smiles = load_qm9()[: 300 if quick else None]
-    described = [description(s) for s in smiles]
+    described = [describe_molecule(s) for s in smiles]
     X = np.array([counts for counts, _ in described])
     formulas = np.array([formula for _, formula in described])
-    graphs = object_array([elements(s) for s in smiles])
+    graphs = object_array([element_graph(s) for s in smiles])
     train, test = split(formulas, *((100, 8) if quick else (2000, 500)))
     X = StandardScaler().fit(X[train]).transform(X)
     report = Report("qm9")
@@ -106,7 +106,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         float(np.mean(1.0 / np.array(alike))),
     )
     report.add("mercer", setting, "top-1 of a formula", float(np.mean(hits)), seconds=seconds)
-    near = nearest(X[train], graphs[train], X[test])
+    near = nearest_graphs(X[train], graphs[train], X[test])
     every = np.unique(np.concatenate(pools))
     alike_near = model.output_kernel_(near, graphs[every])
     hits = [
@@ -144,14 +144,14 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     return report
 
 
-def nearest(X: np.ndarray, graphs: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Return the training graph with the nearest description."""
+def nearest_graphs(X: np.ndarray, graphs: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return the training graph whose description is nearest, for each row of `new`."""
     search = NearestNeighbors(n_neighbors=1).fit(X)
     return graphs[search.kneighbors(new, return_distance=False)[:, 0]]
 
 
 def decoders() -> dict[str, Any]:
-    """Return decoders from points to graphs that know the training molecules only."""
+    """Return the decoders to compare, which use training molecules only, by name."""
     return {
         "Candidates": Candidates(),
         "barycentre": GromovWassersteinBarycenter(compete=False),
@@ -160,7 +160,7 @@ def decoders() -> dict[str, Any]:
 
 
 def split(formulas: np.ndarray, n_train: int, n_test: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return molecules to learn from and to predict, of different formulas."""
+    """Return training and test molecules without common formulas, as indices."""
     rng = np.random.default_rng(0)
     shuffle = GroupShuffleSplit(1, test_size=0.3, random_state=0)
     train, test = next(shuffle.split(formulas, groups=formulas))

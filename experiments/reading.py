@@ -30,15 +30,15 @@ LAMBDA = 0.01
 
 
 class Reader(Protocol):
-    """What has learnt to read."""
+    """Protocol of fitted models that read words from images."""
 
     @property
     def chosen(self) -> str:
-        """What was chosen on the words that it learnt from."""
+        """The parameters chosen on the training words, as text."""
         ...
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the words read letter by letter, and the likeliest of some words if given."""
+        """Return words as read letter by letter, and as chosen from `words`, by kind of reading."""
         ...
 
 
@@ -47,7 +47,7 @@ Way = Callable[[np.ndarray, np.ndarray, np.ndarray | None], Reader]
 
 @dataclass(frozen=True)
 class Dependency:
-    """A fitted model, with points of texts that it had not learnt from to calibrate decoders on."""
+    """A fitted model that reads words, with held-out points that calibrate its lexicon."""
 
     model: Any
     points: Embedding
@@ -61,28 +61,29 @@ class Dependency:
     """What is made of a word before the model sees it."""
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Read each letter alone, and the likeliest of the words as long as the input."""
+        """Return each word as read letter by letter, and the most probable word of `words`."""
         letters = self.letters(self._at(X))
         speller = self.speller or self
         return {"letters": letters, "words": speller.words(speller._at(X), words)}
 
     def _at(self, X: np.ndarray) -> Embedding:
+        """Return the predicted points of words, after they are transformed by `of`."""
         X = object_array([self.of(word) for word in X])
         return replace(self.model.embed(X), inputs=X)
 
     def letters(self, points: Embedding) -> np.ndarray:
-        """Read each letter alone."""
+        """Return the word at each point as decoded letter by letter."""
         decoder = PerPosition("input").fit(self.model.output_kernel_, self.model.outputs_)
         return decoder.decode(points)
 
     def words(self, points: Embedding, words: np.ndarray) -> np.ndarray:
-        """Return the likeliest of the words that are as long as the input."""
+        """Return the most probable word at each point, among the `words` of its length."""
         rarity = (self.half or self).lexicon(words).rarity_
         decoder = Lexicon(words, "length", rarity=rarity)
         return decoder.fit(self.model.output_kernel_, self.model.outputs_).decode(points)
 
     def lexicon(self, words: np.ndarray) -> Lexicon:
-        """Return a lexicon calibrated on the texts, which the model has not learnt from."""
+        """Return a lexicon decoder that is calibrated on the held-out texts."""
         decoder = Lexicon(words, "length", rarity="auto")
         decoder.fit(self.model.output_kernel_, self.model.outputs_)
         return decoder.calibrate(self.points, self.texts)
@@ -97,7 +98,7 @@ ALPHAS = tuple(np.logspace(-6, 0, 7))
 def by_words(
     scalars: Sequence[Kernel], *operators: Operator, alphas: Sequence[float] = ALPHAS
 ) -> Way:
-    """Return a kernel on words times an operator, all parameters chosen by leave-one-out."""
+    """Return a method that fits a kernel on whole words, chosen by leave-one-out."""
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
         model = KernelDependencyCV(
@@ -117,11 +118,11 @@ def by_words(
 # -- places coupled ---------------------------------------------------------------------------
 
 
-def by_places(
+def by_positions(
     kernels: Callable[[bool], Iterable[Positionwise]],
     of: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> Way:
-    """Return the kernels that read half of the words best, learnt from the other half.
+    """Return a method that fits the kernels on positions that read held-out words best.
 
     One for letters, by the fraction that is right, and one for words, by their likelihood.
     `kernels` gives those to choose from, given whether new words are to be expected; `of` is
@@ -135,29 +136,31 @@ def by_places(
         ours, theirs = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, apart))
         found = []
         for kernel in kernels(unseen):
-            model = _model(kernel).fit(X[ours], y[ours])
+            model = _make_model(kernel).fit(X[ours], y[ours])
             points = replace(model.embed(X[theirs]), inputs=X[theirs])
-            half = Dependency(model, points, y[theirs], _described(kernel), of=of)
+            half = Dependency(model, points, y[theirs], _describe_kernel(kernel), of=of)
             right = symbol_accuracy(half.texts, half.letters(points))
             found.append((right, half.lexicon(words).likelihood_, kernel, half))
         _, _, kernel, half = max(found, key=lambda each: each[0])
         _, _, spelling, spelt = max(found, key=lambda each: each[1])
-        letters = replace(half, model=_model(kernel).fit(X, y), half=half)
+        letters = replace(half, model=_make_model(kernel).fit(X, y), half=half)
         if spelling is kernel:
             return letters
-        speller = replace(spelt, model=_model(spelling).fit(X, y), half=spelt)
+        speller = replace(spelt, model=_make_model(spelling).fit(X, y), half=spelt)
         chosen = f"{letters.chosen}; for words {speller.chosen}"
         return replace(letters, speller=speller, chosen=chosen)
 
     return learn
 
 
-def _model(kernel: Positionwise) -> KernelDependency:
+def _make_model(kernel: Positionwise) -> KernelDependency:
+    """Return an unfitted model with a kernel on positions, at the ridge of the paper."""
     letters, decoder = Positions(letters=LETTERS), PerPosition("input")
     return KernelDependency(kernel, letters, LAMBDA, decoder, fit_intercept=False)
 
 
-def _described(kernel: Positionwise) -> str:
+def _describe_kernel(kernel: Positionwise) -> str:
+    """Return the parameters of a kernel on positions, as text."""
     words = "" if kernel.word_kernel is None else f" and {kernel.word_kernel}"
     return f"{kernel.kernel}{words}, mu {kernel.mu:g}, eta {kernel.eta:g}"
 
@@ -167,16 +170,16 @@ def _described(kernel: Positionwise) -> str:
 
 @dataclass(frozen=True)
 class Chain:
-    """A fitted max-margin Markov network, which reads letters in their context."""
+    """A fitted max-margin Markov network that reads letters in their context."""
 
     model: MaxMarginMarkovNetwork
 
     @property
     def chosen(self) -> str:
-        """Nothing was chosen; how near the optimum it is."""
+        """The parameters of the network and its relative duality gap, as text."""
         m = self.model
         return f"{m.kernel}, C {m.C:g}, relative duality gap {m.relative_gap_:.4f}"
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
-        """Return letters under the scores of letters and of pairs of them."""
+        """Return words with the best total score of letters and pairs of letters."""
         return {"letters": self.model.predict(X)}

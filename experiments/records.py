@@ -30,10 +30,10 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Score five folds of every set, each with other cells removed."""
+    """Report scores with missing targets, and on a table with targets of several kinds."""
     report = Report("records", baseline="one model per target", lower_is_better=["aRRMSE"])
     found: dict[tuple[str, str, str], list[float]] = {}
-    tasks = [*_gaps(quick), *_mixed(quick)]
+    tasks = [*_missing_target_tasks(quick), *_mixed_table_tasks(quick)]
     for (method, setting, metric), score in track(
         (task() for task in tasks), "fitting", len(tasks), console=console, transient=True
     ):
@@ -52,7 +52,10 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 # -- missing targets ----------------------------------------------------------------------------
 
 
-def _gaps(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, str, str], float]]]:
+def _missing_target_tasks(
+    quick: bool,
+) -> Iterator[Callable[[], tuple[tuple[str, str, str], float]]]:
+    """Yield tasks that fit a method after a fraction of the target cells is removed."""
     names = ("slump",) if quick else MULTI_TARGET
     fractions = FRACTIONS[:1] if quick else FRACTIONS
     for name in names:
@@ -64,10 +67,10 @@ def _gaps(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, str, str], floa
                 auto = name in FEW_TARGETS and fraction == AUTO_FRACTION
                 for method, fit in (METHODS | AUTO if auto else METHODS).items():
                     setting = f"{name}, {fraction:.0%} missing"
-                    yield _task(method, setting, fit, data.X, data.Y, train, test, Y)
+                    yield _make_task(method, setting, fit, data.X, data.Y, train, test, Y)
 
 
-def _task(
+def _make_task(
     method: str,
     setting: str,
     fit: Fit,
@@ -77,6 +80,8 @@ def _task(
     test: np.ndarray,
     Y: np.ndarray,
 ) -> Callable[[], tuple[tuple[str, str, str], float]]:
+    """Return a function that fits a method and returns its keys and its aRRMSE."""
+
     def task() -> tuple[tuple[str, str, str], float]:
         predicted = fit(X[train], Y, X[test])
         mean = np.nanmean(Y, axis=0)
@@ -88,16 +93,17 @@ def _task(
 
 
 def _folds(n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Return five folds of n rows, shuffled with seed 0."""
     return KFold(5, shuffle=True, random_state=0).split(np.zeros(n))
 
 
-def by_known(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """One model, in which a row counts for the targets that it has."""
+def predict_jointly(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by one model in which a row counts for the targets that it has."""
     return MissingTargets(KernelDependencyCV()).fit(X, Y).predict(new)
 
 
-def by_target(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """One model for each target, on the rows that have it."""
+def predict_each_target(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by one model for each target, fitted to the rows that have it."""
     columns = []
     for y in Y.T:
         rows = ~np.isnan(y)
@@ -105,41 +111,41 @@ def by_target(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.column_stack(columns)
 
 
-def by_complete(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """One model of the rows that have all targets; the mean where these are few."""
+def predict_from_complete_rows(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by one model of the complete rows; by the mean if there are few."""
     rows = ~np.isnan(Y).any(axis=1)
     if rows.sum() < FEWEST:
         return np.tile(np.nanmean(Y, axis=0), (len(new), 1))
     return KernelDependencyCV().fit(X[rows], Y[rows]).predict(new)
 
 
-def by_means(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """One model of all rows, missing targets filled with the mean."""
+def predict_after_mean_imputation(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by one model of all rows, with missing targets replaced by the mean."""
     return KernelDependencyCV().fit(X, np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)).predict(new)
 
 
-def auto_by_known(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """One AutoDependency, in which a row counts for the targets that it has."""
+def auto_predict_jointly(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by one AutoDependency in which a row counts for the targets that it has."""
     return AutoDependency(random_state=0).fit(X, Y).predict(new)
 
 
-def auto_by_target(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """One AutoDependency for each target, on the rows that have it."""
+def auto_predict_each_target(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict by one AutoDependency for each target, fitted to the rows that have it."""
     rows = [~np.isnan(y) for y in Y.T]
-    columns = [auto_by_known(X[own], y[own], new) for own, y in zip(rows, Y.T, strict=True)]
+    columns = [auto_predict_jointly(X[own], y[own], new) for own, y in zip(rows, Y.T, strict=True)]
     return np.column_stack(columns)
 
 
 AUTO: dict[str, Fit] = {
-    "AutoDependency": auto_by_known,
-    "AutoDependency per target": auto_by_target,
+    "AutoDependency": auto_predict_jointly,
+    "AutoDependency per target": auto_predict_each_target,
 }
 """Those that are run at one fraction of missing cells, on sets of few targets."""
 METHODS: dict[str, Fit] = {
-    "MissingTargets": by_known,
-    "one model per target": by_target,
-    "complete rows only": by_complete,
-    "mean in place of gaps": by_means,
+    "MissingTargets": predict_jointly,
+    "one model per target": predict_each_target,
+    "complete rows only": predict_from_complete_rows,
+    "mean in place of gaps": predict_after_mean_imputation,
 }
 
 
@@ -147,7 +153,7 @@ METHODS: dict[str, Fit] = {
 
 
 def mixed_table() -> tuple[pd.DataFrame, list[Any], list[str]]:
-    """Jura with one of its targets as a class: the table, its inputs and its outputs."""
+    """Return Jura with one target as a class: the table, its input and its output columns."""
     data = load("jura")
     frame = pd.DataFrame(data.X, columns=[f"x{j}" for j in range(data.X.shape[1])])
     inputs = list(frame.columns)
@@ -156,16 +162,21 @@ def mixed_table() -> tuple[pd.DataFrame, list[Any], list[str]]:
     return frame, inputs, ["first", "second", "third"]
 
 
-def _mixed(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, str, str], float]]]:
+def _mixed_table_tasks(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, str, str], float]]]:
+    """Yield tasks that fit a method to a fold of the mixed table."""
     frame, inputs, outputs = mixed_table()
     for train, test in list(_folds(len(frame)))[: 1 if quick else None]:
         for method, fit in MIXED.items():
-            yield _mixed_task(method, fit, frame.iloc[train], frame.iloc[test], inputs, outputs)
+            yield _make_mixed_task(
+                method, fit, frame.iloc[train], frame.iloc[test], inputs, outputs
+            )
 
 
-def _mixed_task(
+def _make_mixed_task(
     method: str, fit: Any, train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list
 ) -> Callable[[], tuple[tuple[str, str, str], float]]:
+    """Return a function that fits a method and returns its keys and its mean score."""
+
     def task() -> tuple[tuple[str, str, str], float]:
         predicted = fit(train, test, inputs, outputs)
         scores = [
@@ -178,16 +189,16 @@ def _mixed_task(
     return task
 
 
-def by_record(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:
-    """One ridge model of records."""
+def predict_records(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:
+    """Predict records by one ridge model."""
     kernel = On("first", Linear()) + On("second", Linear()) + On("third", Delta())
     model = KernelDependencyCV(output_kernel=kernel)
     found = model.fit(train[inputs].to_numpy(), train[outputs]).predict(test[inputs].to_numpy())
     return found.set_index(test.index)
 
 
-def by_field(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:
-    """One ridge model for each target."""
+def predict_each_field(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:
+    """Predict each field by a separate ridge model."""
     kernels = {"first": Linear(), "second": Linear(), "third": Delta()}
     X, new = train[inputs].to_numpy(), test[inputs].to_numpy()
     return pd.DataFrame(
@@ -201,20 +212,24 @@ def by_field(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: lis
     )
 
 
-def by_auto(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:
-    """AutoDependency of records."""
+def auto_predict_records(
+    train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list
+) -> Any:
+    """Predict records by one AutoDependency."""
     return AutoDependency(inputs, outputs, random_state=0).fit(train).predict(test)
 
 
-def by_auto_field(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:
-    """AutoDependency of each target."""
-    parts = [by_auto(train, test, inputs, [name]) for name in outputs]
+def auto_predict_each_field(
+    train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list
+) -> Any:
+    """Predict each field by a separate AutoDependency."""
+    parts = [auto_predict_records(train, test, inputs, [name]) for name in outputs]
     return pd.concat(parts, axis=1)
 
 
 MIXED = {
-    "one model of records": by_record,
-    "one model per target": by_field,
-    "AutoDependency of records": by_auto,
-    "AutoDependency per target": by_auto_field,
+    "one model of records": predict_records,
+    "one model per target": predict_each_field,
+    "AutoDependency of records": auto_predict_records,
+    "AutoDependency per target": auto_predict_each_field,
 }

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from . import layouts
-from .differences import Difference, paired, sentences
+from .differences import Difference, paired_differences, sentences
 from .layouts import Row
 from .tables import Table
 
 
 @dataclass
 class Report:
-    """The rows of an experiment, and what goes with them.
+    """Results of an experiment, with notes, settings and captions.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Report:
         *,
         scores: Sequence[float] | None = None,
     ) -> Row:
-        """Append a row; `scores`, one for each split, give mean and std and paired differences."""
+        """Append a row and return it; `scores` are values by split, for means and differences."""
         if scores is not None:
             values = [float(score) for score in scores]
             self.scores[method, setting, metric] = values
@@ -93,15 +93,15 @@ class Report:
         return row
 
     def differences(self) -> list[Difference]:
-        """Return paired differences from the baseline, with 95 % t intervals over the splits."""
-        return paired(self.scores, self.baseline, self.lower_is_better)
+        """Return the paired differences from the baseline, with 95 % t intervals."""
+        return paired_differences(self.scores, self.baseline, self.lower_is_better)
 
     def verdicts(self) -> list[str]:
-        """Return which methods are better or worse than the baseline, and which are neither."""
+        """Return sentences on which methods are better or worse than the baseline."""
         return sentences(self.differences(), self.baseline)
 
     def results(self) -> list[Table]:
-        """Return the rows, in one table or one for each metric."""
+        """Return the tables of results: one, or one for each metric if `wide`."""
         return (
             list(layouts.wide(self.rows, self.experiment))
             if self.wide
@@ -109,23 +109,23 @@ class Report:
         )
 
     def tables(self) -> list[Table]:
-        """Return the results, then the differences where there are any."""
+        """Return the tables of results and of differences from the baseline."""
         title = f"paired differences from {self.baseline}, 95 % intervals"
         return [*self.results(), *layouts.compared(self.differences(), title, self.wide)]
 
     def table(self) -> Any:
-        """Return the rows as a rich table."""
+        """Return the first table of results as a rich table."""
         return self.tables()[0].rich()
 
     def markdown(self) -> str:
-        """Return the tables as Markdown, what they show and the notes below them."""
+        """Return the report as Markdown: tables, verdicts and notes."""
         tables = [block for t in self.tables() for block in (f"**{t.title}**", t.markdown())]
         said = "\n".join(f"- {sentence}" for sentence in self.verdicts())
         blocks = [f"# {self.title or self.experiment}", *tables, said, *self.notes]
         return "\n\n".join(block for block in [*blocks, self.attribution] if block) + "\n"
 
     def content(self) -> dict[str, Any]:
-        """Return what results.json holds."""
+        """Return the content of results.json."""
         return {
             "experiment": self.experiment,
             "rows": [asdict(row) for row in self.rows],
@@ -141,7 +141,7 @@ class Report:
         }
 
     def save(self, folder: Path) -> None:
-        """Write results.json, results.md and, with the folder's pictures in it, report.html."""
+        """Write results.json, results.md and report.html to a folder; its pictures are included."""
         from .page import page
 
         pictures = {path.name: path.read_bytes() for path in sorted(folder.glob("*.png"))}

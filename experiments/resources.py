@@ -14,15 +14,15 @@ GIB = 2**30
 
 @dataclass
 class Usage:
-    """Filled when the run is over."""
+    """Seconds and peak memory of a block, set when `measure_resources` ends."""
 
     seconds: float = 0.0
     peak: float = 0.0
 
 
 @contextmanager
-def measured() -> Iterator[Usage]:
-    """Yield seconds and peak memory in GiB of the block.
+def measure_resources() -> Iterator[Usage]:
+    """Measure the seconds and the peak memory in GiB of the `with` block, as a `Usage`.
 
     Where the system cannot forget an earlier peak (other than Linux), it is that of the process.
     """
@@ -36,7 +36,7 @@ def measured() -> Iterator[Usage]:
 
 
 def peak_memory() -> float:
-    """Return the peak memory of this process in GiB, since `measured` began or it started."""
+    """Return the peak memory of this process in GiB, since the last measurement began."""
     with suppress(OSError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(x for x in lines if x.startswith("VmHWM")).split()[1]) * 1024 / GIB

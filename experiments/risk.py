@@ -14,10 +14,10 @@ from rich.progress import track
 from mercer import KernelDependencyCV, SequenceTransducer
 from mercer._base.arrays import Items, count, take
 from mercer.datasets import load_bibtex, load_cmudict
-from mercer.datasets._files import find
+from mercer.datasets._files import find_file
 from mercer.kernels import RBF, Labels, Tanimoto
 from mercer.sets.lists import CandidateScore, RankedScore
-from mercer.sets.risk import LOSSES, controlled_radius, loss_steps, risk_at
+from mercer.sets.risk import NAMED_LOSSES, controlled_radius, loss_steps, risk_at
 from mercer.sets.views import RankedView
 from mercer.sets.weights import row_weights
 
@@ -30,8 +30,8 @@ CALIBRATION = 500
 
 
 @dataclass(frozen=True)
-class Held:
-    """A fitted model, the pairs it has not seen, and the losses that are to be bounded."""
+class HeldOut:
+    """A fitted model, the pairs that it was not fitted to, and the losses to be bounded."""
 
     model: Any
     X: Items
@@ -39,8 +39,8 @@ class Held:
     losses: tuple[str, ...]
 
 
-def bibtex(quick: bool) -> Held:
-    """Return sets of tags from the words of a text, the lists out of the training sets."""
+def bibtex(quick: bool) -> HeldOut:
+    """Fit tags to the words of texts, and return the model with the test texts."""
     data = load_bibtex()
     X, Y = data.X_train, np.asarray(data.y_train.todense()).astype(int)
     X_new, Y_new = data.X_test, np.asarray(data.y_test.todense()).astype(int)
@@ -48,37 +48,37 @@ def bibtex(quick: bool) -> Held:
         rows = np.arange(400)
         X, Y, X_new, Y_new = take(X, rows), Y[rows], take(X_new, rows), Y_new[rows]
     model = KernelDependencyCV(Tanimoto(), Labels()).fit(X, Y)
-    return Held(model, X_new, Y_new, ("f1", "hamming"))
+    return HeldOut(model, X_new, Y_new, ("f1", "hamming"))
 
 
-def yeast(quick: bool) -> Held:
-    """Return functions of genes from their expression."""
-    data, halves = np.load(find("label_sets_more/label_sets_more.npz")), ("train", "test")
+def yeast(quick: bool) -> HeldOut:
+    """Fit functions of genes to their expression, and return the model with held-out genes."""
+    data, halves = np.load(find_file("label_sets_more/label_sets_more.npz")), ("train", "test")
     X, Y = (np.concatenate([data[f"yeast_{n}_{half}"] for half in halves]) for n in "XY")
     order = np.random.default_rng(0).permutation(len(X))
     X, Y = X[order], Y[order].astype(int)
     cut, end = (300, 900) if quick else (1200, len(X))
     scale = float(np.sqrt(X.var(axis=0).sum()))
     model = KernelDependencyCV([RBF(c * scale) for c in (0.7, 1.0, 1.4)], Labels())
-    return Held(model.fit(X[:cut], Y[:cut]), X[cut:end], Y[cut:end], ("f1", "hamming"))
+    return HeldOut(model.fit(X[:cut], Y[:cut]), X[cut:end], Y[cut:end], ("f1", "hamming"))
 
 
-def cmudict(quick: bool) -> Held:
-    """Return how words are said, from how they are spelt."""
+def cmudict(quick: bool) -> HeldOut:
+    """Fit pronunciations to spellings, and return the model with held-out words."""
     words, sounds = load_cmudict()[:2]
     order = np.random.default_rng(0).permutation(len(words))
     cut, end = (500, 900) if quick else (5000, 7000)
     train, new = order[:cut], order[cut:end]
     model = SequenceTransducer(unalignable="skip")
     model.fit([words[i] for i in train], [sounds[i] for i in train])
-    return Held(model, [words[i] for i in new], [sounds[i] for i in new], ("edit",))
+    return HeldOut(model, [words[i] for i in new], [sounds[i] for i in new], ("edit",))
 
 
-SETS: dict[str, Callable[[bool], Held]] = {"Bibtex": bibtex, "yeast": yeast, "CMUdict": cmudict}
+SETS: dict[str, Callable[[bool], HeldOut]] = {"Bibtex": bibtex, "yeast": yeast, "CMUdict": cmudict}
 
 
-def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
-    """Return the mean test loss and whether the bound was reached, for each loss and split."""
+def test_splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
+    """Return the test loss, list length and success of calibration, by loss and split."""
     held, found = SETS[name](quick), {}
     score: Any
     if isinstance(held.model, SequenceTransducer):
@@ -88,13 +88,13 @@ def splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
         kernel, points = held.model.output_kernel_, held.model.embed(held.X)
         score, y = CandidateScore(kernel, held.model.outputs_), kernel.as_outputs(held.y)
     for loss in held.losses:
-        grown = loss_steps(score, points, y, LOSSES[loss])
-        found[loss] = np.array([_split(grown, count(held.y), seed) for seed in range(repeats)])
+        grown = loss_steps(score, points, y, NAMED_LOSSES[loss])
+        found[loss] = np.array([_test_split(grown, count(held.y), seed) for seed in range(repeats)])
     return found
 
 
-def _split(grown: list, n: int, seed: int) -> tuple[float, float, float]:
-    """Return the loss and the mean length of lists on test pairs, and whether they suffice."""
+def _test_split(grown: list, n: int, seed: int) -> tuple[float, float, float]:
+    """Return mean loss and length of lists on test pairs, and whether the bound was reached."""
     order = np.random.default_rng(seed).permutation(n)
     some, rest = np.split(order, [min(CALIBRATION, n // 2)])
     weights = row_weights(np.arange(len(some)))
@@ -107,9 +107,9 @@ def _split(grown: list, n: int, seed: int) -> tuple[float, float, float]:
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Fit once; calibrate and test on 200 splits of the pairs that were held out."""
+    """Report the loss of calibrated lists on 200 splits of the held-out pairs."""
     repeats = repeats or (10 if quick else SPLITS)
-    tasks = [delayed(splits)(name, quick, repeats) for name in SETS]
+    tasks = [delayed(test_splits)(name, quick, repeats) for name in SETS]
     done = Parallel(min(jobs, len(SETS)), return_as="generator")(tasks)
     done = track(done, "sets", len(SETS), console=console, transient=True)
     report = Report("risk", baseline="", lower_is_better=["expected loss", "outputs in a list"])

@@ -30,7 +30,7 @@ BACK, FRONT, NEUTRAL, CONSONANTS = "aou", "äöy", "ei", "hjklmnprstv"
 
 
 def dates(n: int, rng: np.random.Generator, formats: tuple[str, ...]) -> Pairs:
-    """Dates in some formats, and as ISO 8601 writes them."""
+    """Draw dates in the given formats, with the dates in ISO 8601 as outputs."""
     days = [date(1950, 1, 1) + timedelta(int(d)) for d in rng.integers(0, 28_000, n)]
     chosen = rng.choice(formats, n)
     texts = [
@@ -41,7 +41,7 @@ def dates(n: int, rng: np.random.Generator, formats: tuple[str, ...]) -> Pairs:
 
 
 def names(n: int, rng: np.random.Generator) -> Pairs:
-    """Names such as "Turing, Alan" and "Hopper, Grace Mary", as "A. Turing" and "G. M. Hopper"."""
+    """Draw names such as "Turing, Alan", with "A. Turing" as output."""
     X, y = [], []
     for _ in range(n):
         last = "".join(rng.choice(LAST.split(), rng.integers(1, 4))).capitalize()
@@ -52,7 +52,7 @@ def names(n: int, rng: np.random.Generator) -> Pairs:
 
 
 def units(n: int, rng: np.random.Generator) -> Pairs:
-    """Quantities such as "3.5 kilometres", as "km 3.5"."""
+    """Draw quantities such as "3.5 kilometres", with "km 3.5" as output."""
     numbers = [f"{rng.integers(0, 2000) / 10:g}" for _ in range(n)]
     names = rng.choice(list(UNITS), n)
     pairs = list(zip(numbers, names, strict=True))
@@ -60,32 +60,34 @@ def units(n: int, rng: np.random.Generator) -> Pairs:
 
 
 def money(n: int, rng: np.random.Generator) -> Pairs:
-    """Amounts such as "EUR 12.50", as "12.50 €"."""
+    """Draw amounts such as "EUR 12.50", with "12.50 €" as output."""
     amounts = [f"{rng.integers(1, 100_000) / 100:.2f}" for _ in range(n)]
     names = rng.choice(list(CURRENCIES), n)
     pairs = list(zip(names, amounts, strict=True))
     return [f"{a} {b}" for a, b in pairs], [f"{b} {CURRENCIES[a]}" for a, b in pairs]
 
 
-def in_words(number: int) -> str:
-    """Return a number below one million in words, "seven hundred nine" for 709."""
+def number_in_words(number: int) -> str:
+    """Return a number below one million in words, such as "seven hundred nine"."""
     if number < 20:
         return ONES.split()[number]
     if number < 100:
-        return TENS.split()[number // 10] + (f"-{in_words(number % 10)}" if number % 10 else "")
+        return TENS.split()[number // 10] + (
+            f"-{number_in_words(number % 10)}" if number % 10 else ""
+        )
     unit, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
-    rest = f" {in_words(number % unit)}" if number % unit else ""
-    return f"{in_words(number // unit)} {name}{rest}"
+    rest = f" {number_in_words(number % unit)}" if number % unit else ""
+    return f"{number_in_words(number // unit)} {name}{rest}"
 
 
 def number_words(n: int, rng: np.random.Generator, below: int = 1000) -> Pairs:
-    """Numbers in words, and in digits."""
+    """Draw numbers in words, with their digits as outputs."""
     numbers = [int(i) for i in rng.integers(0, below, n)]
-    return [in_words(i) for i in numbers], [str(i) for i in numbers]
+    return [number_in_words(i) for i in numbers], [str(i) for i in numbers]
 
 
 def harmony(n: int, rng: np.random.Generator, neutral: tuple[int, int] = (0, 4)) -> Pairs:
-    """Stems and their case: the last vowel that is not neutral governs the suffix, -na or -nä."""
+    """Draw stems, with the suffix -na or -nä that their last non-neutral vowel requires."""
     X, y = [], []
     for _ in range(n):
         own = BACK if rng.integers(2) else FRONT
@@ -99,13 +101,13 @@ def harmony(n: int, rng: np.random.Generator, neutral: tuple[int, int] = (0, 4))
 
 
 def copying(n: int, rng: np.random.Generator, letters: str = "abdegilmnorst") -> Pairs:
-    """Words and their plural: -es after s, -s elsewhere."""
+    """Draw words, with their plural as output: -es after s, else -s."""
     words = ["".join(rng.choice(list(letters), rng.integers(3, 8))) for _ in range(n)]
     return words, [word + ("es" if word[-1] == "s" else "s") for word in words]
 
 
 def mixed_dates(n: int, rng: np.random.Generator) -> Pairs:
-    """Dates in three formats."""
+    """Draw dates in three formats, with the dates in ISO 8601 as outputs."""
     return dates(n, rng, tuple(FORMATS))
 
 

@@ -23,29 +23,29 @@ Rule = tuple[int, str, int, str]
 
 
 def rule_of(word: str, form: str) -> Rule:
-    """Return how many letters go at the front and at the end, and what replaces them."""
+    """Return a rule: how many letters are cut from both ends, and what replaces them."""
     found = SequenceMatcher(None, word, form, autojunk=False).find_longest_match()
     a, b, size = found.a, found.b, found.size
     return a, form[:b], len(word) - a - size, form[b + size :]
 
 
-def changed(word: str, rule: Rule) -> str:
-    """Return a word after a rule."""
+def apply_rule(word: str, rule: Rule) -> str:
+    """Return a word after its ends are changed by a rule."""
     front, before, end, after = rule
     return before + word[front : len(word) - end] + after
 
 
-def ends(word: str, tags: tuple[str, ...]) -> list[str]:
-    """Return tags, ends and beginnings of a word, and each pair of tags and an end."""
+def affix_features(word: str, tags: tuple[str, ...]) -> list[str]:
+    """Return the tags of a word, its prefixes and suffixes, and pairs of tags and affixes."""
     pieces = [f"…{word[-n:]}" for n in range(1, 6)] + [f"{word[:n]}…" for n in range(1, 4)]
     every = "+".join(tags)
     return [*tags, every, *pieces, *(f"{every} {piece}" for piece in pieces)]
 
 
-def by_rules(
+def predict_by_rules(
     X: np.ndarray, tags: np.ndarray, y: np.ndarray, X_new: np.ndarray, tags_new: np.ndarray
 ) -> list[str]:
-    """Return forms of new words: one rule is a class, the cost is chosen in three folds."""
+    """Return forms of new words by a linear SVM whose classes are rules for the ends."""
     rules = [rule_of(word, form) for word, form in zip(X, y, strict=True)]
     number = {rule: i for i, rule in enumerate(dict.fromkeys(rules))}
     folds = KFold(3, shuffle=True, random_state=0)
@@ -53,14 +53,16 @@ def by_rules(
     search = GridSearchCV(
         make_pipeline(CountVectorizer(analyzer=list), LinearSVC()), grid, cv=folds
     )
-    search.fit([ends(*pair) for pair in zip(X, tags, strict=True)], [number[r] for r in rules])
+    search.fit(
+        [affix_features(*pair) for pair in zip(X, tags, strict=True)], [number[r] for r in rules]
+    )
     known = list(number)
-    best = search.predict([ends(*pair) for pair in zip(X_new, tags_new, strict=True)])
-    return [changed(word, known[c]) for word, c in zip(X_new, best, strict=True)]
+    best = search.predict([affix_features(*pair) for pair in zip(X_new, tags_new, strict=True)])
+    return [apply_rule(word, known[c]) for word, c in zip(X_new, best, strict=True)]
 
 
-def by_nearest(X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
-    """Return the output of the training input with the most alike pieces of up to four letters."""
+def predict_by_nearest(X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
+    """Return the output of the training input with the most similar character n-grams."""
     pieces = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4)).fit(map(str, X))
     search = NearestNeighbors(n_neighbors=1, metric="cosine").fit(pieces.transform(map(str, X)))
     near = search.kneighbors(pieces.transform(map(str, X_new)), return_distance=False)
@@ -68,22 +70,30 @@ def by_nearest(X: np.ndarray, y: np.ndarray, X_new: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Print exact matches in the settings of docs/transduction.md."""
+    """Print exact matches of the baselines in the settings of docs/transduction.md."""
     for language in ("german", "turkish"):
         (X, tags, y), (X_new, tags_new, y_new) = (
             load_inflection(language, part) for part in ("train", "dev")
         )
         print(
-            language, RULES, exact_match(y_new, by_rules(X, tags, y, X_new, tags_new)), flush=True
+            language,
+            RULES,
+            exact_match(y_new, predict_by_rules(X, tags, y, X_new, tags_new)),
+            flush=True,
         )
     X, y, X_new, y_new = load_transliteration()
     drawn = np.random.default_rng(0).permutation(len(X))[:5000]
-    print("names", NEAREST, exact_match(y_new, by_nearest(X[drawn], y[drawn], X_new)), flush=True)
+    print(
+        "names",
+        NEAREST,
+        exact_match(y_new, predict_by_nearest(X[drawn], y[drawn], X_new)),
+        flush=True,
+    )
     for stress in (False, True):
         X, y = load_cmudict(stress=stress)
         drawn = np.random.default_rng(0).permutation(len(X))
         train, test = drawn[2000:7000], drawn[:2000]
-        found = by_nearest(X[train], y[train], X[test])
+        found = predict_by_nearest(X[train], y[train], X[test])
         print("CMUdict", stress, NEAREST, exact_match(y[test], found), flush=True)
 
 

@@ -41,54 +41,54 @@ Split = tuple[Any, Any, Any, Any, Any, Any]
 """Inputs, contexts and outputs to learn from, and those to test on."""
 
 
-def inflection(language: str, size: int, draw: int) -> Split:
-    """Lemmas with tags: `size` training pairs drawn at random (0: all), tested on dev."""
+def load_inflection_split(language: str, size: int, draw: int) -> Split:
+    """Load words and tags: `size` random training pairs (0: all), and the dev pairs as test."""
     X, tags, y = load_inflection(language, "train")
     rows = np.random.default_rng(draw).permutation(len(X))[: size or len(X)]
     return X[rows], tags[rows], y[rows], *load_inflection(language, "dev")
 
 
-def names(size: int) -> Split:
-    """Arabic names in Latin letters."""
+def load_name_split(size: int) -> Split:
+    """Load Arabic names and Latin spellings, with `size` training pairs."""
     X, y, X_test, y_test = load_transliteration()
     rows = np.random.default_rng(0).permutation(len(X))[:size]
     return X[rows], None, y[rows], X_test, None, y_test
 
 
-def words(size: int) -> Split:
-    """Words and their phones."""
+def load_word_split(size: int) -> Split:
+    """Load English words and their phones, with `size` training pairs."""
     X, y = load_cmudict()
     drawn = np.random.default_rng(0).permutation(len(X))
     train, test = drawn[2000 : 2000 + size], drawn[:2000]
     return X[train], None, y[train], X[test], None, y[test]
 
 
-def simulated(task: str, draw: int, farther: bool = False) -> Split:
-    """Return a simulated task; with `farther`, its harder test pairs."""
+def simulate_split(task: str, draw: int, farther: bool = False) -> Split:
+    """Simulate a task; its test pairs are harder than the training pairs if `farther`."""
     rng = np.random.default_rng(draw)
     X, y = TASKS[task](SIMULATED, rng)
     X_test, y_test = (FARTHER if farther else TASKS)[task](TESTED, rng)
     return X, None, y, X_test, None, y_test
 
 
-def split(task: str, size: int, draw: int) -> Split:
-    """Return the training and test pairs of a task."""
+def load_split(task: str, size: int, draw: int) -> Split:
+    """Return the training and test pairs of a task, loaded or simulated."""
     if task in LANGUAGES:
-        return inflection(task, size, draw)
+        return load_inflection_split(task, size, draw)
     if task in ("Arabic names", "CMUdict"):
-        return (names if task == "Arabic names" else words)(size)
-    return simulated(task.removesuffix(", farther"), draw, task.endswith(", farther"))
+        return (load_name_split if task == "Arabic names" else load_word_split)(size)
+    return simulate_split(task.removesuffix(", farther"), draw, task.endswith(", farther"))
 
 
 def calibration_error(probability: np.ndarray, right: np.ndarray) -> float:
-    """Return the mean difference of probability and fraction right over equal bins."""
+    """Return the mean difference between probability and accuracy, over bins of equal size."""
     bins = np.array_split(np.argsort(probability), BINS)
     gaps = [abs(probability[rows].mean() - right[rows].mean()) for rows in bins if len(rows)]
     return float(np.mean(gaps))
 
 
 def milliseconds(model: SequenceTransducer, X: Any, context: Any) -> float:
-    """Return the processor time of one prediction, inputs one after the other."""
+    """Return the processor time per prediction, for inputs one after the other."""
     some = range(min(50, len(X)))
     model.predict(X[:1], context=None if context is None else context[:1])
     start = time.process_time()
@@ -98,16 +98,16 @@ def milliseconds(model: SequenceTransducer, X: Any, context: Any) -> float:
 
 
 def megabytes(model: SequenceTransducer) -> float:
-    """Return the size of the model file."""
+    """Return the size of the saved model in megabytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.mercer"
         save(model, path)
         return path.stat().st_size / 1e6
 
 
-def measured(task: str, size: int, draw: int, tested: int) -> dict[str, Any]:
-    """Fit once, and measure everything."""
-    X, tags, y, *test = split(task, size, draw)
+def fit_and_measure(task: str, size: int, draw: int, tested: int) -> dict[str, Any]:
+    """Fit a transducer to a task, and return its accuracy, calibration error and times."""
+    X, tags, y, *test = load_split(task, size, draw)
     X_test, tags_test, y_test = (None if part is None else part[:tested] for part in test)
     start = time.process_time()
     with warnings.catch_warnings(record=True) as noted:
@@ -125,21 +125,21 @@ def measured(task: str, size: int, draw: int, tested: int) -> dict[str, Any]:
         "calibration error": calibration_error(np.array([row[0][1] for row in rows]), right),
         "fit, s": seconds,
         "ms a prediction": milliseconds(model, X_test, tags_test),
-        "ms in one batch": batched(model, X_test, tags_test),
+        "ms in one batch": milliseconds_in_batch(model, X_test, tags_test),
         "MB": megabytes(model),
         "warnings": [str(each.message) for each in noted],
     }
 
 
-def batched(model: SequenceTransducer, X: Any, context: Any) -> float:
-    """Return the processor time of one prediction, all inputs at once."""
+def milliseconds_in_batch(model: SequenceTransducer, X: Any, context: Any) -> float:
+    """Return the processor time per prediction, for all inputs at once."""
     start = time.process_time()
     model.predict(X, context=context)
     return 1000.0 * (time.process_time() - start) / len(X)
 
 
 def runs(sizes: list[int], tasks: list[str]) -> list[tuple[str, int, int]]:
-    """Return (task, pairs, draw) of every fit, the longest first."""
+    """Return (task, number of pairs, draw) of each fit, the longest fits first."""
     found = [
         (language, size, draw)
         for language in LANGUAGES
@@ -148,13 +148,13 @@ def runs(sizes: list[int], tasks: list[str]) -> list[tuple[str, int, int]]:
     ]
     found.sort(key=lambda run: -(run[1] or 10**9))
     found += [("Arabic names", LARGE, 0), ("CMUdict", LARGE, 0)]
-    simulated = [*TASKS, *(f"{task}, farther" for task in FARTHER)]
-    found += [(task, SIMULATED, draw) for task in simulated for draw in range(3)]
+    simulate_split = [*TASKS, *(f"{task}, farther" for task in FARTHER)]
+    found += [(task, SIMULATED, draw) for task in simulate_split for draw in range(3)]
     return [run for run in found if not tasks or run[0] in tasks]
 
 
-def means(rows: list[dict[str, Any]]) -> str:
-    """Return a table of means over draws, in Markdown."""
+def table_of_means(rows: list[dict[str, Any]]) -> str:
+    """Return a Markdown table of means over the draws."""
     columns = [name for name, value in rows[0].items() if isinstance(value, float)]
     lines = [
         f"| task | pairs | draws | {' | '.join(columns)} |",
@@ -168,7 +168,7 @@ def means(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Run the fits, print each line, and write the table."""
+    """Run the fits, print a line for each, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--sizes", type=int, nargs="*", default=[100, 300, 1000, 0])
@@ -179,14 +179,16 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     found: list[dict[str, Any]] = []
     with parallel_config("loky", inner_max_num_threads=1):
-        fits = [delayed(measured)(*run, given.tested) for run in runs(given.sizes, given.tasks)]
+        fits = [
+            delayed(fit_and_measure)(*run, given.tested) for run in runs(given.sizes, given.tasks)
+        ]
         for row in Parallel(given.jobs, return_as="generator_unordered")(fits):
             found.append(row)
             print(json.dumps(row), flush=True)
             (given.out / "strings.json").write_text(json.dumps(found, indent=1))
     found.sort(key=lambda row: (row["task"], row["pairs"], row["draw"]))
-    (given.out / "strings.md").write_text(means(found))
-    print(means(found))
+    (given.out / "strings.md").write_text(table_of_means(found))
+    print(table_of_means(found))
 
 
 if __name__ == "__main__":

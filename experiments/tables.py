@@ -11,7 +11,7 @@ from .differences import MINUS
 
 @dataclass(frozen=True)
 class Table:
-    """Columns by name, the first `texts` of them words and the rest numbers."""
+    """A table of text, with methods that format it; the first `texts` columns are words."""
 
     title: str
     columns: list[str]
@@ -19,7 +19,7 @@ class Table:
     texts: int = 1
 
     def rich(self) -> Any:
-        """Return the table for the terminal."""
+        """Return the table as a rich table for the terminal."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
 
@@ -32,13 +32,13 @@ class Table:
         return table
 
     def markdown(self) -> str:
-        """Return the table in Markdown, for the documentation."""
+        """Return the table as Markdown."""
         rules = ["---" if i < self.texts else "--:" for i in range(len(self.columns))]
         lines = [[cell.replace("|", "\\|") for cell in row] for row in (self.columns, *self.rows)]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], rules, *lines[1:]))
 
     def html(self) -> str:
-        """Return the table in HTML; a wide table scrolls in its own box."""
+        """Return the table as HTML that can be scrolled if it is wide."""
         head = self._html_row(self.columns, "th")
         body = "\n".join(self._html_row(row, "td") for row in self.rows)
         return (
@@ -47,6 +47,8 @@ class Table:
         )
 
     def _html_row(self, cells: list[str], tag: str) -> str:
+        """Return a row of HTML cells; `tag` is "th" or "td"."""
+
         def cell(i: int, text: str) -> str:
             kind = "" if i < self.texts else ' class="number"'
             return f"<{tag}{kind}>{escape(text)}</{tag}>"
@@ -54,8 +56,8 @@ class Table:
         return "<tr>" + "".join(cell(i, text) for i, text in enumerate(cells)) + "</tr>"
 
 
-def number(value: Any, digits: int = 4) -> str:
-    """Return a number rounded for a reader, a dash for None, text unchanged."""
+def format_number(value: Any, digits: int = 4) -> str:
+    """Return a number as rounded text, a dash for None; return text unchanged."""
     if value is None:
         return "–"
     if not isinstance(value, float):
@@ -63,13 +65,15 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{value:#.{digits}g}".rstrip(".").replace("-", MINUS)  # 0.7550, not 0.755
 
 
-def spread(mean: float, std: float | None) -> str:
-    """Return a mean with its standard deviation, where there is one."""
-    return number(mean) if std is None else f"{number(mean)} ± {number(std, 2)}"
+def format_mean(mean: float, std: float | None) -> str:
+    """Return a mean as text, with its standard deviation if there is one."""
+    return (
+        format_number(mean) if std is None else f"{format_number(mean)} ± {format_number(std, 2)}"
+    )
 
 
-def between(mean: float, low: float, high: float) -> str:
-    """Return a difference with its interval, signed."""
+def format_interval(mean: float, low: float, high: float) -> str:
+    """Return a signed difference and its interval, as text."""
 
     def signed(value: float) -> str:
         return f"{value:+.4f}".replace("-", MINUS)

@@ -21,7 +21,7 @@ from mercer.kernels import Normalized, Spectrum
 from mercer.metrics import character_error_rate, exact_match
 
 from .report import Report
-from .string_baselines import NEAREST, by_nearest
+from .string_baselines import NEAREST, predict_by_nearest
 
 PAIRS = 5000
 WIDTHS, ALPHAS = (3, 4, 6), (0.3, 1.0)
@@ -30,27 +30,28 @@ BONUS = 0.6
 """In the search for the other parameters; then it is calibrated on left-out points."""
 
 
-def alignment_free(X: np.ndarray, y: np.ndarray, quick: bool = False) -> KernelDependency:
-    """Return word-level n-grams with soft places on both sides, decoded by `NGramPath`.
+def fit_ngram_paths(X: np.ndarray, y: np.ndarray, quick: bool = False) -> KernelDependency:
+    """Fit n-grams with soft positions on both sides, decoded by `NGramPath`.
 
     The width of the output's places and alpha are those that spell most of a fifth of the pairs,
     kept back, as they should be; the bonus for length is calibrated on left-out points of all.
     Nothing is chosen where it must be `quick`.
     """
     if quick:
-        return _paths(WIDTHS[0], ALPHAS[0], BONUS).fit(X, y)
+        return _ngram_model(WIDTHS[0], ALPHAS[0], BONUS).fit(X, y)
     held = slice(4 * len(X) // 5, None)
     learnt = slice(0, held.start)
 
     def correct(choice: tuple[int, float]) -> float:
-        model = _paths(*choice, BONUS).fit(X[learnt], y[learnt])
+        model = _ngram_model(*choice, BONUS).fit(X[learnt], y[learnt])
         return exact_match(y[held], model.decoder_.certify(model.embed(X[held])).outputs)
 
     choices = list(product(WIDTHS, ALPHAS))
-    return _paths(*max(choices, key=correct), "auto").fit(X, y)
+    return _ngram_model(*max(choices, key=correct), "auto").fit(X, y)
 
 
-def _paths(width: int, alpha: float, bonus: float | str) -> KernelDependency:
+def _ngram_model(width: int, alpha: float, bonus: float | str) -> KernelDependency:
+    """Return an unfitted model of n-grams; `width` is that of output positions."""
     kernel = Normalized(Spectrum(3, blended=True, width=3))
     output_kernel = Spectrum(3, blended=True, width=width)
     return KernelDependency(
@@ -62,19 +63,19 @@ def _paths(width: int, alpha: float, bonus: float | str) -> KernelDependency:
     )
 
 
-def aligned(X: np.ndarray, y: np.ndarray, quick: bool = False) -> SequenceTransducer:
-    """Return letters aligned to chunks by EM; what is chosen is chosen on pairs left out."""
+def fit_transducer(X: np.ndarray, y: np.ndarray, quick: bool = False) -> SequenceTransducer:
+    """Fit a transducer, whose parameters are chosen on left-out pairs."""
     return SequenceTransducer(unalignable="skip").fit(X, y)
 
 
 METHODS: dict[str, Callable[[np.ndarray, np.ndarray, bool], Any]] = {
-    "n-gram paths": alignment_free,
-    "aligned chunks": aligned,
+    "n-gram paths": fit_ngram_paths,
+    "aligned chunks": fit_transducer,
 }
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Learn from 5,000 pairs drawn with seed 0, spell the names of the evaluation file."""
+    """Report accuracy on the evaluation names after training on 5,000 random pairs."""
     X, y, X_test, y_test = load_transliteration()
     pairs = 300 if quick else PAIRS
     X_test, y_test = (part[: 300 if quick else None] for part in (X_test, y_test))
@@ -89,7 +90,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         setting = f"{pairs} pairs"
         report.add(name, setting, "exact match", exact_match(y_test, predicted), seconds=seconds)
         report.add(name, setting, "CER", character_error_rate(y_test, predicted))
-    near = by_nearest(X[drawn], y[drawn], X_test)
+    near = predict_by_nearest(X[drawn], y[drawn], X_test)
     report.add(NEAREST, setting, "exact match", exact_match(y_test, near))
     report.add(NEAREST, setting, "CER", character_error_rate(y_test, near))
     report.notes.append(

@@ -20,15 +20,15 @@ LETTERS = "abcdexyz"
 SEEDS = 3
 
 
-def expression(rng: np.random.Generator, depth: int, level: int = 0) -> Any:
-    """Return the parse tree of a random expression, all of whose inner nodes are called E."""
+def random_expression(rng: np.random.Generator, depth: int, level: int = 0) -> Any:
+    """Return the parse tree of a random expression; all inner nodes are called E."""
     if level == len(LEVELS) or depth == 0:
         if depth > 0 and rng.random() < 0.4:
-            return ("E", "(", expression(rng, depth - 1), ")")
+            return ("E", "(", random_expression(rng, depth - 1), ")")
         return ("E", str(rng.choice(list(LETTERS))))
-    parts = [expression(rng, depth - 1, level + 1)]
+    parts = [random_expression(rng, depth - 1, level + 1)]
     while rng.random() < 0.5:
-        parts.append(expression(rng, depth - 1, level + 1))
+        parts.append(random_expression(rng, depth - 1, level + 1))
     to_the_right = level == len(LEVELS) - 1
     tree, *rest = parts[::-1] if to_the_right else parts
     for part in rest:
@@ -37,31 +37,31 @@ def expression(rng: np.random.Generator, depth: int, level: int = 0) -> Any:
     return tree
 
 
-def spelled(tree: Any) -> str:
-    """Return the leaves of a tree, in order."""
-    return tree if isinstance(tree, str) else "".join(map(spelled, tree[1:]))
+def spell_tree(tree: Any) -> str:
+    """Return the leaves of a tree joined to a text."""
+    return tree if isinstance(tree, str) else "".join(map(spell_tree, tree[1:]))
 
 
-def expressions(n: int, seed: int) -> tuple[list[str], list[Any]]:
-    """Return different expressions of 3 to 30 symbols with their trees."""
+def random_expressions(n: int, seed: int) -> tuple[list[str], list[Any]]:
+    """Return distinct random expressions of 3 to 30 symbols, and their trees."""
     rng, found = np.random.default_rng(seed), dict[str, Any]()
     while len(found) < n:
-        tree = expression(rng, 5)
-        text = spelled(tree)
+        tree = random_expression(rng, 5)
+        text = spell_tree(tree)
         if 3 <= len(text) <= 30:
             found.setdefault(text, tree)
     return list(found), list(found.values())
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Return the fraction of new expressions whose tree is right in every node."""
+    """Report the fraction of new expressions whose tree is predicted exactly."""
     train, test, seeds = (60, 20, 1) if quick else (400, 300, SEEDS)
     report = Report("trees")
     setting = f"{train} training and {test} new expressions, {seeds} draws"
     hits: dict[str, list[float]] = {}
     start = time.perf_counter()
     for seed in range(seeds):
-        X, y = expressions(train + test, seed)
+        X, y = random_expressions(train + test, seed)
         for name, decoder in (("chart", TreeChart()), ("training trees", Candidates())):
             kernel = Normalized(Spectrum(3, blended=True))
             model = KernelDependency(kernel, Productions(), alpha=0.1, decoder=decoder)

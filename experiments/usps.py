@@ -16,9 +16,17 @@ from mercer.decoders import Candidates
 from mercer.kernels import RBF
 from mercer.metrics import rbf_loss
 
-from .baselines import predictions
-from .floors import losses, nearest, of_chance, of_constants, of_hindsight, of_mean, of_nearest
-from .halves import DECODERS, OPERATORS, Method, Result, Split, compare, weston
+from .baselines import fit_and_predict
+from .floors import (
+    losses,
+    losses_of_chance,
+    losses_of_hindsight,
+    losses_of_mean,
+    losses_of_nearest,
+    nearest_training_input,
+    range_of_constant_losses,
+)
+from .halves import DECODERS, OPERATORS, Method, Result, Split, compare, weston_method
 from .pictures import completions
 from .report import Report
 
@@ -27,14 +35,14 @@ OUTPUT_SCALE = 12.0
 RANKS = (1, 2, 3, 4, 5, 10, 20, 50, 100)
 SHOWN = 8
 PICTURED = {("identity", "candidates")} | {
-    (method.name, "fixed point") for method in (*OPERATORS, weston(10, center=True))
+    (method.name, "fixed point") for method in (*OPERATORS, weston_method(10, center=True))
 }
 """What is drawn: training outputs look alike under all methods, so one of them will do."""
 LITERAL, COMMON = "paper's parameters", "paper's parameters at ℓ = 12"
 
 
 class Published(NamedTuple):
-    """A line of Table 2 (left): ridge, both length scales, and the loss."""
+    """A line of Table 2 (left) of the paper: ridge, length scales, and loss."""
 
     alpha: float
     scale: float
@@ -52,23 +60,26 @@ PUBLISHED_RANK = 3
 """A line that the paper's source comments out: of 1, 2, 3, 4, 5 and 10 the best for Weston's."""
 
 
-FLOORS = {"any training output": of_chance, "best training output in hindsight": of_hindsight}
+FLOORS = {
+    "any training output": losses_of_chance,
+    "best training output in hindsight": losses_of_hindsight,
+}
 
 
-def line(method: Method) -> Published:
-    """Return the line of the paper's table that a method stands in."""
+def line_of_table(method: Method) -> Published:
+    """Return the line of the paper's table for a method."""
     return TABLE_2["Weston" if method.output_features else method.name]
 
 
-def published(method: Method) -> float | None:
-    """Return the loss that the paper gives, for the one number of components that it is for."""
-    known = (*OPERATORS, weston(PUBLISHED_RANK, center=True))
-    return line(method).loss if method.name in {m.name for m in known} else None
+def published_loss(method: Method) -> float | None:
+    """Return the loss that the paper reports for a method; None if it reports none."""
+    known = (*OPERATORS, weston_method(PUBLISHED_RANK, center=True))
+    return line_of_table(method).loss if method.name in {m.name for m in known} else None
 
 
-def literal(method: Method) -> KernelDependency | KernelDependencyCV:
-    """Return a method at the parameters of the paper's table; ε by leave-one-out."""
-    alpha, scale, output_scale, _ = line(method)
+def model_at_paper_parameters(method: Method) -> KernelDependency | KernelDependencyCV:
+    """Return an unfitted model at the parameters of the paper; ε is chosen by leave-one-out."""
+    alpha, scale, output_scale, _ = line_of_table(method)
     kernels = [RBF(scale) * operator for operator in method.operators]
     if len(kernels) > 1:
         return KernelDependencyCV(
@@ -85,13 +96,13 @@ def literal(method: Method) -> KernelDependency | KernelDependencyCV:
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report the RBF loss over the folds; parameters as published, and by leave-one-out."""
+    """Report the RBF loss over the folds, with published and with chosen parameters."""
     images = load_usps()[0][:1000]
     upper, lower = images[:, :8], images[:, 8:]
     folds = np.arange(1000).reshape(5, 200)[: 2 if quick else 5]
     splits = [(fold, np.setdiff1d(np.arange(1000), fold)) for fold in folds]
     ranks = (PUBLISHED_RANK,) if quick else RANKS
-    methods = [*OPERATORS, *(weston(r, center) for r in ranks for center in (False, True))]
+    methods = [*OPERATORS, *(weston_method(r, center) for r in ranks for center in (False, True))]
     report = Report(
         "usps",
         title="Lower halves of USPS digits: Table 2 (left) of the paper",
@@ -109,8 +120,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         report.settings[r.method] = "; ".join(r.chosen)
     _add_floors(report, splits, upper, lower)
     _add_baselines(report, splits, upper, lower, quick)
-    report.notes += notes(splits, upper, lower)
-    _draw(folder / "usps.png", splits[-1], upper, lower, results)
+    report.notes += make_notes(splits, upper, lower)
+    _draw_completions(folder / "usps.png", splits[-1], upper, lower, results)
     report.captions["usps.png"] = (
         f"The first {SHOWN} test digits of the last fold; below the line, what was completed."
     )
@@ -120,24 +131,24 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 def _add_literal(
     report: Report, method: Method, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray
 ) -> None:
-    """Add two rows: the published loss, and that of one length scale, which can be compared."""
+    """Add rows of the loss at the paper's parameters, with its length scale and a common one."""
     own, common, start = [], [], time.perf_counter()
     for train, test in splits:
-        predicted = literal(method).fit(X[train], Y[train]).predict(X[test])
-        own.append(rbf_loss(Y[test], predicted, line(method).output_scale))
+        predicted = model_at_paper_parameters(method).fit(X[train], Y[train]).predict(X[test])
+        own.append(rbf_loss(Y[test], predicted, line_of_table(method).output_scale))
         common.append(rbf_loss(Y[test], predicted, OUTPUT_SCALE))
     seconds = time.perf_counter() - start
     mean, std = float(np.mean(own)), float(np.std(own))
-    report.add(method.name, LITERAL, "rbf loss", mean, std, published(method), seconds)
+    report.add(method.name, LITERAL, "rbf loss", mean, std, published_loss(method), seconds)
     report.add(method.name, COMMON, "rbf loss", scores=common)
 
 
 def _add_floors(report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> None:
-    """Add rows of what needs no model, next to the decoder with the same kind of answers."""
+    """Add rows of predictions that need no model, such as the nearest neighbour."""
     outputs, images = (f"leave-one-out, {decoder}" for decoder in DECODERS)
-    near = of_nearest(X, Y, splits, OUTPUT_SCALE)
+    near = losses_of_nearest(X, Y, splits, OUTPUT_SCALE)
     report.add("nearest neighbour", outputs, "rbf loss", scores=near)
-    report.add("mean image", images, "rbf loss", scores=of_mean(Y, splits, OUTPUT_SCALE))
+    report.add("mean image", images, "rbf loss", scores=losses_of_mean(Y, splits, OUTPUT_SCALE))
     for name, floor in FLOORS.items():
         values = floor(Y, splits, OUTPUT_SCALE)
         mean, std = float(np.mean(values)), float(np.std(values))
@@ -147,21 +158,21 @@ def _add_floors(report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.nd
 def _add_baselines(
     report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray, quick: bool
 ) -> None:
-    """Add rows of scikit-learn's regressors, which make new images as the fixed point does."""
+    """Add rows of scikit-learn's regressors."""
     found: dict[str, list[float]] = {}
     for train, test in splits:
-        for name, predicted, _ in predictions(X[train], Y[train], X[test], quick=quick):
+        for name, predicted, _ in fit_and_predict(X[train], Y[train], X[test], quick=quick):
             found.setdefault(name, []).append(rbf_loss(Y[test], predicted, OUTPUT_SCALE))
     for name, scores in found.items():
         report.add(name, "leave-one-out, fixed point", "rbf loss", scores=scores)
 
 
-def notes(splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> list[str]:
-    """Return what the literal parameters do on these images, counted."""
+def make_notes(splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> list[str]:
+    """Return notes on what the paper's parameters do on these images."""
     K = [RBF(TABLE_2["identity"].scale)(X[test], X[train]) for train, test in splits]
     zero = np.mean([(k.max(axis=1) == 0).mean() for k in K])
     lost = np.mean([(k.max(axis=1) < np.finfo(float).eps).mean() for k in K])
-    spans = [_ignorant(splits, Y, scale) for scale in (10.0, OUTPUT_SCALE)]
+    spans = [_describe_constant_losses(splits, Y, scale) for scale in (10.0, OUTPUT_SCALE)]
     return [
         "The first 1,000 images of the training file, pixels from -1 to 1; folds are consecutive, "
         "200 each: train on one, test on the other 800. The loss is 2 - 2 exp(-‖y - ŷ‖²/2ℓ²), "
@@ -184,20 +195,22 @@ def notes(splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> list[str]:
     ]
 
 
-def _ignorant(splits: Sequence[Split], Y: np.ndarray, scale: float) -> str:
-    chance = np.mean(of_chance(Y, splits, scale))
-    least, most = of_constants(Y, splits, scale)
+def _describe_constant_losses(splits: Sequence[Split], Y: np.ndarray, scale: float) -> str:
+    """Return a text with the losses of predictions that ignore the input."""
+    chance = np.mean(losses_of_chance(Y, splits, scale))
+    least, most = range_of_constant_losses(Y, splits, scale)
     return (
         f"at ℓ = {scale:g} {chance:.4f} with a training output drawn at random, and between "
         f"{least:.4f} and {most:.4f} with one output for all"
     )
 
 
-def _draw(
+def _draw_completions(
     path: Path, split: Split, upper: np.ndarray, lower: np.ndarray, results: list[Result]
 ) -> None:
+    """Draw the first test digits, completed by each method."""
     train, test = split
-    shown, near = test[:SHOWN], nearest(upper, split)[:SHOWN]
+    shown, near = test[:SHOWN], nearest_training_input(upper, split)[:SHOWN]
     best = losses(lower, split, OUTPUT_SCALE).argmin(axis=1)[:SHOWN]
     completed = {
         f"{r.method}, {r.decoder}": r.pictures for r in results if (r.method, r.decoder) in PICTURED

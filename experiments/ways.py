@@ -13,7 +13,7 @@ from mercer.kernels import RBF, Kernel, Normalized, Polynomial, Positions, Smoot
 from mercer.operators import ConditionalCovariance, Covariance, Identity, Operator, Positionwise
 
 from .baselines import EACH_LETTER, each_letter
-from .reading import LAMBDA, Chain, Way, by_places, by_words
+from .reading import LAMBDA, Chain, Way, by_positions, by_words
 
 SHAPE = (16, 8)
 """Of the images, in pixels."""
@@ -21,42 +21,44 @@ SHAPE = (16, 8)
 # -- kernels on words -------------------------------------------------------------------------
 
 
-def cubic(gamma: float) -> Kernel:
-    """Return the paper's kernel on images, as a cosine: images differ in ink."""
+def cubic_kernel(gamma: float) -> Kernel:
+    """Return the normalised cubic kernel on images, as in the paper."""
     return Normalized(Polynomial(3, gamma))
 
 
-def blurred(width: float, scale: float) -> Kernel:
-    """Return an RBF on blurred images."""
+def blurred_kernel(width: float, scale: float) -> Kernel:
+    """Return an RBF kernel on images blurred by `width` pixels."""
     return Smoothed(RBF(scale), width, SHAPE)
 
 
-def cosine(kernel: Kernel, power: int = 1) -> Kernel:
-    """Return the cosine of words compared position by position: they differ in length."""
+def word_cosine(kernel: Kernel, power: int = 1) -> Kernel:
+    """Return the normalised kernel on words that compares them position by position."""
     words = Normalized(Positions(kernel))
     return words if power == 1 else words**power
 
 
 GAMMAS = (1 / 128, 1 / 32, 1 / 8)
-PAPER = [words(cubic(gamma)) for gamma in GAMMAS for words in (Positions, cosine)]
+PAPER = [words(cubic_kernel(gamma)) for gamma in GAMMAS for words in (Positions, word_cosine)]
 """The paper's maps; how far the cubic leans on pairs and triples of pixels is left open there."""
-BLURRED = [cosine(blurred(width, 3.0), power) for width in (0.7, 1.0, 1.3) for power in (2, 4)]
+BLURRED = [
+    word_cosine(blurred_kernel(width, 3.0), power) for width in (0.7, 1.0, 1.3) for power in (2, 4)
+]
 
 
 # -- places coupled ---------------------------------------------------------------------------
 
 
-def constrained(*etas: float) -> Way:
-    """Return constrained regression with the cubic kernel, mu and eta chosen."""
-    image = cubic(1 / 32)
-    kernels = [Positionwise(image, cosine(image), *p) for p in product((0.03, 0.1, 1.0), etas)]
-    return by_places(lambda unseen: kernels)
+def constrained_regression(*etas: float) -> Way:
+    """Return the method of constrained regression, with mu and eta chosen."""
+    image = cubic_kernel(1 / 32)
+    kernels = [Positionwise(image, word_cosine(image), *p) for p in product((0.03, 0.1, 1.0), etas)]
+    return by_positions(lambda unseen: kernels)
 
 
-def shared(unseen: bool) -> Iterable[Positionwise]:
-    """Yield blurred words, and blurred letters that share what they learn over places."""
+def shared_blurred_kernels(unseen: bool) -> Iterable[Positionwise]:
+    """Yield kernels on blurred letters that share information between positions."""
     for width in (0.7, 1.0, 1.3):
-        letters, words = blurred(width, 1.5), cosine(blurred(width, 3.0), 4)
+        letters, words = blurred_kernel(width, 1.5), word_cosine(blurred_kernel(width, 3.0), 4)
         pairs = ((0.1, 10.0),) if unseen else ((0.1, 1.0), (0.01, 10.0), (0.03, 10.0))
         yield from (Positionwise(letters, words, mu, eta) for mu, eta in pairs)
         # Words as wholes are in the way where words are new, and where a lexicon separates them.
@@ -66,8 +68,8 @@ def shared(unseen: bool) -> Iterable[Positionwise]:
 DIRECTIONS = 8
 
 
-def edges(word: np.ndarray) -> np.ndarray:
-    """Return maps of the edges of a word's images, one for each direction, blurred and thinned out.
+def edge_maps(word: np.ndarray) -> np.ndarray:
+    """Return blurred maps of the edges in images of letters, one for each direction.
 
     Roots of them, so that faint edges count.
     """
@@ -81,18 +83,18 @@ def edges(word: np.ndarray) -> np.ndarray:
     return np.sqrt(np.moveaxis(maps, 0, 1).reshape(len(pixels), -1))
 
 
-def shared_edges(unseen: bool) -> Iterable[Positionwise]:
-    """Yield the same with an RBF on edges, its length scale around the median distance."""
+def shared_edge_kernels(unseen: bool) -> Iterable[Positionwise]:
+    """Yield kernels on edge maps that share information between positions."""
     for scale in (1.1, 1.6, 2.2):
-        letters, words = RBF(scale), cosine(RBF(2.0 * scale), 4)
+        letters, words = RBF(scale), word_cosine(RBF(2.0 * scale), 4)
         yield from (Positionwise(letters, None, mu, 10.0) for mu in (0.03, 0.1))
         if not unseen:
             yield from (Positionwise(letters, words, mu, 10.0) for mu in (0.03, 0.1))
 
 
-def chains(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:
-    """Return a max-margin Markov network with the cubic kernel."""
-    return Chain(MaxMarginMarkovNetwork(cubic(1.0), C=1.0, gap=0.01).fit(X, y))
+def fit_chain(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Chain:
+    """Fit a max-margin Markov network with the cubic kernel."""
+    return Chain(MaxMarginMarkovNetwork(cubic_kernel(1.0), C=1.0, gap=0.01).fit(X, y))
 
 
 # -- all of them ------------------------------------------------------------------------------
@@ -105,13 +107,13 @@ OPERATORS: dict[str, list[Operator]] = {
 BEST = "mercer: edges, places shared"
 WAYS: dict[str, Way] = {
     EACH_LETTER: each_letter,
-    "M3N": chains,
-    "constrained regression, eta 0": constrained(0.0),
-    "constrained regression, eta chosen": constrained(1.0, 10.0),
+    "M3N": fit_chain,
+    "constrained regression, eta 0": constrained_regression(0.0),
+    "constrained regression, eta chosen": constrained_regression(1.0, 10.0),
     **{name: by_words(PAPER, *operators) for name, operators in OPERATORS.items()},
     "identity, blurred": by_words(BLURRED, Identity()),
-    "mercer: blurred, places shared": by_places(shared),
-    BEST: by_places(shared_edges, edges),
+    "mercer: blurred, places shared": by_positions(shared_blurred_kernels),
+    BEST: by_positions(shared_edge_kernels, edge_maps),
 }
 LITERAL: dict[str, Way] = {
     name: by_words([Positions(Polynomial(3))], *operators, alphas=[LAMBDA])

@@ -22,7 +22,7 @@ SHOWN = ("Halifax", "Montreal", "Winnipeg", "Vancouver", "Pr. Rupert", "Resolute
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
-    """Report errors with each station left out (quick: five), parameters by leave-one-out."""
+    """Report errors with each station left out in turn."""
     X, Y, places = load_canadian_weather()
     operators = dict(list(OPERATORS.items())[:2]) if quick else OPERATORS
     smooth = Resample(np.linspace(0, 1, Y.shape[1]), 1e-4 if quick else "gcv").fit_transform(Y)

@@ -12,7 +12,7 @@ from rich.progress import track
 
 from mercer import ConformalSets, KernelDependencyCV
 from mercer.datasets import load_dti, load_usps
-from mercer.datasets._files import find
+from mercer.datasets._files import find_file
 from mercer.estimators.selective import fit_size_model
 from mercer.kernels import L2, RBF, Gaussian, Linear
 from mercer.sets.weights import weighted_quantile
@@ -27,7 +27,7 @@ SCALES = {"by place": "auto", "residual": "residual", "flat": "flat"}
 
 @dataclass(frozen=True)
 class Curves:
-    """Pairs, what learns them, and how many groups (rows, or subjects) are tested."""
+    """Pairs, the model that is fitted to them, and the numbers of training and test groups."""
 
     name: str
     X: np.ndarray
@@ -38,7 +38,7 @@ class Curves:
     groups: np.ndarray | None = None
 
     def split(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows to learn from, and rows of other groups to test on."""
+        """Return training rows, and test rows of other groups."""
         labels = np.arange(len(self.Y)) if self.groups is None else self.groups
         names = np.random.default_rng([seed, 11]).permutation(np.unique(labels))
         test, rest = np.split(names, [self.test])
@@ -48,15 +48,15 @@ class Curves:
 
 
 def dti() -> Curves:
-    """Load one tract of the brain from another, by subject."""
+    """Load one tract of the brain to predict from another, with subjects as groups."""
     X, Y, subject = load_dti()
     model = KernelDependencyCV([Gaussian(L2(), s) for s in (0.1, 0.2, 0.4)], L2())
     return Curves("DTI", X, Y, model, 24, None, subject)
 
 
 def growth() -> Curves:
-    """Load heights after the age of eight from those before."""
-    data = np.load(find("functional/growth.npz"))
+    """Load heights after the age of eight to predict from the heights before."""
+    data = np.load(find_file("functional/growth.npz"))
     heights, ages = data["height"], data["age"]
     early = ages <= 8
     X, Y = heights[:, early], heights[:, ~early]
@@ -66,14 +66,14 @@ def growth() -> Curves:
 
 
 def usps() -> Curves:
-    """Load lower halves of digits from the upper ones."""
+    """Load the lower halves of USPS digits to predict from the upper halves."""
     images, _, _, _ = load_usps()
     model = KernelDependencyCV([RBF(s) for s in (3.0, 4.0, 6.0)], Linear())
     return Curves("USPS", images[:, :8], images[:, 8:], model, 300, 300)
 
 
 def simulated() -> Curves:
-    """Return curves whose noise has another size at every input."""
+    """Simulate curves with noise whose scale depends on the input."""
     rng, t = np.random.default_rng(1), np.linspace(0, 1, 30)
     X = rng.uniform(-1, 1, size=(20000, 1))
     size = np.exp(1.8 * X)
@@ -87,7 +87,7 @@ TASKS = {"DTI": dti, "growth": growth, "USPS": usps, "simulated": simulated}
 
 
 def trial(name: str, seed: int) -> dict[str, np.ndarray]:
-    """Return (score over radius, width, weight, difficulty) of every test row by kind of band."""
+    """Return (error over half width, width, weight, difficulty) of test rows, by kind of band."""
     task, found = TASKS[name](), {}
     train, test = task.split(seed)
     groups = None if task.groups is None else task.groups[train]
@@ -106,7 +106,7 @@ def trial(name: str, seed: int) -> dict[str, np.ndarray]:
 
 
 def difficulty(model: KernelDependencyCV, X: np.ndarray) -> np.ndarray:
-    """Return the rank of each input by its expected largest error, from 0 to 1."""
+    """Return the rank, from 0 to 1, of the expected largest error of each input."""
     problem = model.fitted_.problem
     labels = np.unique(problem.left_out_labels, return_inverse=True)[1]
     errors = np.abs(model.outputs_ - model.loo_predict())
@@ -117,8 +117,8 @@ def difficulty(model: KernelDependencyCV, X: np.ndarray) -> np.ndarray:
     return (np.argsort(np.argsort(expected)) + 0.5) / len(X)
 
 
-def summary(rows: np.ndarray) -> dict[str, float]:
-    """Return coverage, width, width at equal coverage, and coverage in terciles of difficulty."""
+def summarize(rows: np.ndarray) -> dict[str, float]:
+    """Return coverage, widths, and coverage in terciles of difficulty, by name."""
     ratio, width, weights, hard = rows
     weights = weights / weights.sum()
     factor = float(weighted_quantile(ratio, weights, ASKED))
@@ -136,7 +136,7 @@ def summary(rows: np.ndarray) -> dict[str, float]:
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Report every kind of band on the same splits."""
+    """Report width and coverage of every kind of band on the same splits."""
     repeats = repeats or (2 if quick else SPLITS)
     names = ["growth"] if quick else list(TASKS)
     report = Report("widths", wide=True, baseline="", lower_is_better=["width"])
@@ -145,7 +145,7 @@ def run(
     done = iter(track(done, "splits", len(tasks), console=console, transient=True))
     for name in names:
         every = [next(done) for _ in range(repeats)]
-        found = {kind: summary(np.hstack([one[kind] for one in every])) for kind in SCALES}
+        found = {kind: summarize(np.hstack([one[kind] for one in every])) for kind in SCALES}
         before = found[next(iter(SCALES))]["width at equal coverage"]
         for kind, values in found.items():
             values["share of the width before"] = values["width at equal coverage"] / before

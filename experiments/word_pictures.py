@@ -21,10 +21,10 @@ SHOWN = {
 """Columns of the picture: a title, the way to read, and how its points are decoded."""
 
 
-def readings(
+def draw_readings(
     path: Path, images: np.ndarray, words: np.ndarray, test: np.ndarray, outcomes: Mapping[str, Any]
 ) -> str:
-    """Draw words that all read rightly, that sharing puts right, and that it gets wrong.
+    """Draw words that all methods read correctly, and words that some misread.
 
     Parameters
     ----------
@@ -62,11 +62,12 @@ def readings(
 
 
 def _distinct(texts: np.ndarray, rows: np.ndarray) -> list[int]:
-    """Return the first row of every text among some."""
+    """Return the first of the `rows` for each distinct text."""
     return list({texts[i]: int(i) for i in rows[::-1]}.values())[::-1]
 
 
 def _draw(path: Path, words: list, truth: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+    """Draw words next to their readings; wrong readings are red."""
     require("matplotlib", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -90,7 +91,7 @@ def _draw(path: Path, words: list, truth: np.ndarray, columns: dict[str, np.ndar
 
 
 def _strip(word: np.ndarray, letters: int = 14) -> np.ndarray:
-    """Return the letters of a word side by side, with blank columns, at a common length."""
+    """Return the letters of a word side by side in one image of fixed length."""
     gap = np.zeros((SHAPE[0], 1))
     parts = [part for image in word for part in (image.reshape(SHAPE), gap)]
     strip = np.concatenate(parts, axis=1)

@@ -65,7 +65,7 @@ def _sequence_kernel(space: spaces.Sequences) -> Kernel:
 
 
 def _record_kernel(space: Records) -> Kernel:
-    """Return the default kernel of records: the sum of the default kernels of the fields."""
+    """Return the default kernel of records: the sum of the default kernels of their fields."""
     return reduce(add, [On(name, default_kernel(own)) for name, own in space.fields.items()])
 
 
@@ -87,13 +87,18 @@ TABLE: dict[type[Space], Defaults] = {
 """The defaults of each space; a subclass has those of its parent."""
 
 
-def _defaults(space: Space) -> Defaults | None:
-    """Return the registered defaults of a space, or of its nearest base class; None if missing."""
+def _registered_defaults(space: Space) -> Defaults | None:
+    """Return the defaults of a space, or of its nearest base class in `TABLE`; None if none has."""
     return next((TABLE[kind] for kind in type(space).__mro__ if kind in TABLE), None)
 
 
 def default_kernel(space: Space) -> Kernel:
-    """Return the default kernel on the items of a space.
+    """Return the default kernel of a space.
+
+    Parameters
+    ----------
+    space : Space
+        A space of outputs or inputs.
 
     Examples
     --------
@@ -102,7 +107,7 @@ def default_kernel(space: Space) -> Kernel:
     >>> default_kernel(Rankings())
     Kendall()
     """
-    own, known = space.kernel(), _defaults(space)
+    own, known = space.kernel(), _registered_defaults(space)
     if own is not None:
         return own
     if known is None:
@@ -111,9 +116,18 @@ def default_kernel(space: Space) -> Kernel:
 
 
 def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -> Any:
-    """Return the score of predictions under the default metric of a space.
+    """Return the score of predictions by the default metric of a space.
 
     A greater value is better if `space.greater_is_better`.
+
+    Parameters
+    ----------
+    space : Space
+        The space of the outputs.
+    y_true, y_pred : sequence
+        The true and the predicted outputs.
+    average : bool, default=True
+        Whether to return the mean score; otherwise the score of each prediction.
 
     Examples
     --------
@@ -122,7 +136,7 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
     >>> evaluate(Classes(), ["sea", "sun"], ["sea", "sea"])
     0.5
     """
-    own, known = space.metric(y_true, y_pred, average=average), _defaults(space)
+    own, known = space.metric(y_true, y_pred, average=average), _registered_defaults(space)
     if own is not None:
         return own
     if isinstance(space, Records):
@@ -138,7 +152,7 @@ def evaluate(space: Space, y_true: Items, y_pred: Items, average: bool = True) -
 
 
 def _field_score(space: Records, name: Any, y_true: Items, y_pred: Items) -> np.ndarray:
-    """Return the score of one field `name` of predicted records, at most 1; R² for vectors."""
+    """Return the score of one field of each predicted record, at most 1; R² for vectors."""
     own = space.fields[name]
     truth, predicted = (own.check(column_of(A, name).tolist(), name) for A in (y_true, y_pred))
     each = np.asarray(evaluate(own, truth, predicted, average=False), dtype=float)

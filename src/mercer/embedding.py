@@ -256,8 +256,8 @@ class Embedding(FromFile):
             return self, 0.0
         C, origin = self.coordinates, self.frame.evaluate(take(Y, [0]))[0, :]
         moved = MovedFrame(self.frame, origin)
-        lost = 2.0 * (C @ origin) - origin @ origin
-        return Embedding(C - origin, moved, self.left_out, self.inputs), lost
+        score_offset = 2.0 * (C @ origin) - origin @ origin
+        return Embedding(C - origin, moved, self.left_out, self.inputs), score_offset
 
     def scores(self, Y: Items) -> Array:
         r"""Return the scores :math:`2 \langle g(x), \Phi(y) \rangle - \lVert \Phi(y) \rVert^2`."""

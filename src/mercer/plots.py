@@ -5,7 +5,7 @@ Every function draws on the matplotlib axes `ax`, by default on new ones, and re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ Model = Any
 
 
 def risk(model: KernelDependencyCV, ax: Axes | None = None) -> Axes:
-    """Plot leave-one-out risk (or score) over alpha, one line for each kernel and operator.
+    """Plot the leave-one-out risk, or score, over alpha; one line per kernel and operator.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def risk(model: KernelDependencyCV, ax: Axes | None = None) -> Axes:
 
 
 def spectrum(model: Model, ax: Axes | None = None) -> Axes:
-    """Plot the spectrum of the output operator B on the training outputs, largest first.
+    """Plot the eigenvalues of the output operator B on the training outputs, largest first.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def spectrum(model: Model, ax: Axes | None = None) -> Axes:
 def embedding(
     model: Model, X: Items | None = None, color: Items | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Plot outputs and predicted points in the two leading directions of the output feature space.
+    """Plot outputs and predictions in two leading principal components of the output features.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def scores(model: Model, x: Items, k: int = 10, names: Sequence[str] | None = No
 
 
 def completions(given: np.ndarray, columns: dict[str, np.ndarray], figure: Any = None) -> Any:
-    """Plot a grid of images: the given images, then a column for each set of completions.
+    """Plot a grid of images: upper halves, completed by the lower halves of each column.
 
     Parameters
     ----------
@@ -286,8 +286,10 @@ def curves(predicted: Items, truth: np.ndarray | None = None, grid: np.ndarray |
     return axes
 
 
-def risk_coverage(model: Model, metric: Any = None, ax: Axes | None = None) -> Axes:
-    """Plot the mean left-out loss against the fraction of predictions kept, surest first.
+def risk_coverage(
+    model: Model, metric: Callable[..., Any] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Plot the mean left-out loss of the most confident predictions over the fraction kept.
 
     The lower curve keeps the smallest losses first, and the dotted line is the mean of all losses.
 
@@ -331,7 +333,7 @@ def risk_coverage(model: Model, metric: Any = None, ax: Axes | None = None) -> A
 
 
 def _check_images(given: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """Raise an error if images and completions have incompatible shapes."""
+    """Raise an error if upper and lower halves of images have incompatible shapes."""
     if given.ndim != 3 or not len(given):
         raise ValueError(f"given must be images, (examples, height, width); got {given.shape}.")
     for title, images in columns.items():

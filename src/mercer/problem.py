@@ -195,8 +195,8 @@ class Problem:
         hundreds of thousands of them, of which an output has a few dozen.
         """
         kernel, width = self.outputs.kernel, self.outputs.width
-        few = width is not None and (kernel.on_vectors or width <= self.n)
-        return self.outputs.features is None and not few
+        has_few_features = width is not None and (kernel.on_vectors or width <= self.n)
+        return self.outputs.features is None and not has_few_features
 
 
 @dataclass(frozen=True)
@@ -258,9 +258,9 @@ def repeat_by_weight(weights: np.ndarray) -> np.ndarray:
     Weights that are not integers are rounded to quarters of the mean weight.
     """
     whole_numbers = bool((weights == np.round(weights)).all())
-    fine = (
+    repetitions = (
         weights
         if whole_numbers and weights.sum() <= MAX_REPEATED_ROWS
         else 4.0 * weights / weights.mean()
     )
-    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(fine).astype(int)))
+    return np.repeat(np.arange(len(weights)), np.maximum(1, np.round(repetitions).astype(int)))

@@ -83,7 +83,7 @@ def threads_of_products():
 def test_blocks_of_all_threads_come_back_in_order(monkeypatch):
     monkeypatch.setattr(_threads, "cores", lambda: 3)
     before = threads_of_products()
-    found = _threads.striped(lambda parts: [part.start for part in parts], 100, 10)
+    found = _threads.map_row_blocks(lambda parts: [part.start for part in parts], 100, 10)
     assert found == [[0, 36, 72], [12, 48, 84], [24, 60, 96]]
     assert threads_of_products() == before
 
@@ -92,7 +92,7 @@ def test_an_error_of_one_thread_is_raised_and_the_limit_undone(monkeypatch):
     monkeypatch.setattr(_threads, "cores", lambda: 2)
     before = threads_of_products()
     with pytest.raises(ZeroDivisionError):
-        _threads.striped(lambda parts: 1 / (parts[0].start - 10), 20, 10)
+        _threads.map_row_blocks(lambda parts: 1 / (parts[0].start - 10), 20, 10)
     assert threads_of_products() == before
 
 
@@ -107,7 +107,7 @@ def test_after_an_error_nothing_goes_on(monkeypatch):
         ran.append(i)
 
     with pytest.raises(ValueError, match="the first"):
-        _threads.side_by_side(work, range(40))
+        _threads.map_in_threads(work, range(40))
     there = len(ran)
     time.sleep(0.1)
     assert len(ran) == there < 39
@@ -130,7 +130,7 @@ def test_a_fork_asks_for_nothing(monkeypatch):
 def test_sums_over_blocks_and_threads_are_those_of_all_rows(
     map, intercept, steady, rng, monkeypatch
 ):
-    monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
+    monkeypatch.setattr("mercer.features.landmarks.MAGNIFICATION", steady)
     X, weights = rng.normal(size=(5000, 3)), rng.uniform(0.5, 2.0, size=5000)
     Y = np.sin(X)
     given = {"features": map(30, random_state=0), "fit_intercept": intercept}
@@ -138,7 +138,7 @@ def test_sums_over_blocks_and_threads_are_those_of_all_rows(
     rows = KernelDependencyCV(RBF(1.5), alphas=[0.1], **given).fit(X, Y, sample_weight=weights)
     wanted = rows.predict(X[:50])
     assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
-    monkeypatch.setattr(_threads, "cores", lambda: 1 if _threads._ONE_OF_MANY.get() else 3)
+    monkeypatch.setattr(_threads, "cores", lambda: 1 if _threads._IN_WORKER_THREAD.get() else 3)
     assert_allclose(one.fit(X, Y, sample_weight=weights).predict(X[:50]), wanted, rtol=1e-8)
 
 
@@ -147,4 +147,4 @@ def test_blocks_of_threads_have_rows_enough_for_the_sums_of_their_products():
     # the moments of a hundred rows at a time took three times as long as those of a thousand.
     rows, least = _threads.rows_at_once, _threads.LEAST_ROWS
     assert rows(5000) == rows(100_000) == least
-    assert least < rows(300) < rows(1) == _threads.MOST_ROWS
+    assert least < rows(300) < rows(1) == _threads.MOST_BLOCK_ROWS

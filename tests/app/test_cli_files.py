@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from mercer.app.cli import main, options
-from mercer.auto.tables.content import FORMATS
+from mercer.auto.tables.content import TABLE_FORMATS
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_warnings_are_sentences_too(run, tmp_path):
 
 def test_options_name_what_there_is():
     """The command line says the names again, so that --help need not load the library."""
-    assert set(options.FORMATS) == set(FORMATS)
+    assert set(options.OUTPUT_FORMATS) == set(TABLE_FORMATS)
 
 
 def test_kinds_groups_ids_and_sets(run, tmp_path, rng):

@@ -15,7 +15,7 @@ from mercer import AutoDependency
 from mercer.app.cli import main
 from mercer.auto.kinds.guess import output_kind
 from mercer.auto.outputs import Outputs
-from mercer.auto.tables.content import RATIO, SMALL
+from mercer.auto.tables.content import PACKED_BYTES, PACKED_RATIO
 from mercer.tables import BadTable, read, write
 
 
@@ -219,14 +219,14 @@ def test_bombs_are_refused_before_they_go_off(file):
         (gzipped(size), "b.csv.gz", "gunzip"),
     ]
     for data, name, way_out in bombs:
-        assert len(data) * RATIO < size and size > SMALL
+        assert len(data) * PACKED_RATIO < size and size > PACKED_BYTES
         path = file(data, name)
         tracemalloc.start()
         with pytest.raises(BadTable, match=rf"{name} unpacks from .* MB to .*{way_out}"):
             read(path)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 3 * SMALL
+        assert peak < 3 * PACKED_BYTES
 
 
 def test_a_parquet_bomb(tmp_path):

@@ -10,7 +10,7 @@ import mercer
 from mercer import AutoDependency
 from mercer.auto.kinds.numbers import write_dates
 from mercer.auto.outputs import Outputs
-from mercer.auto.tables.notation import number, row
+from mercer.auto.tables.notation import parse_cell, parse_number
 from mercer.auto.tables.values import Column, numbers
 from mercer.tables import BadTable, Table, read
 
@@ -32,7 +32,7 @@ from mercer.tables import BadTable, Table, read
     ],
 )  # fmt: skip
 def test_numbers(text, mark, value):
-    assert number(text, mark) == (None if value is None else pytest.approx(value))
+    assert parse_number(text, mark) == (None if value is None else pytest.approx(value))
 
 
 def column(file, cells, separator=";", **how):
@@ -184,7 +184,7 @@ def test_days_are_written_within_the_calendar():
 
 @pytest.mark.parametrize("cell", [10**400, "1" * 400, [10**400], float("inf")])
 def test_numbers_beyond_floating_point_are_refused(cell, file):
-    assert not np.isfinite(row(cell, ".")).all()
+    assert not np.isfinite(parse_cell(cell, ".")).all()
 
 
 @pytest.mark.parametrize("value", ["1e308", "-1e61", "1e400", "9" * 400])

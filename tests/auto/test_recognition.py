@@ -246,12 +246,12 @@ def test_text_is_measured_without_edit_distances(monkeypatch):
 
     outputs = Outputs("text")
     outputs.fit(table(y=["a", "b"]), ["y"])
-    assert set(room.measures(outputs, ["a", "b"], ["a", "c"])) >= {"exact match"}
+    assert set(room.metrics_by_name(outputs, ["a", "b"], ["a", "c"])) >= {"exact match"}
     monkeypatch.setattr(room, "find_spec", lambda name: None)
-    assert room.measures(outputs, ["a", "b"], ["a", "c"]) == {"exact match": 0.5}
+    assert room.metrics_by_name(outputs, ["a", "b"], ["a", "c"]) == {"exact match": 0.5}
     numbers = Outputs("number")
     numbers.fit(table(y=["1", "2"]), ["y"])
-    one = room.measures(numbers, np.ones((1, 1)), np.ones((1, 1)))
+    one = room.metrics_by_name(numbers, np.ones((1, 1)), np.ones((1, 1)))
     assert set(one) == {"root mean squared error"}  # one row has no variance
 
 

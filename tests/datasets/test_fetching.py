@@ -130,7 +130,7 @@ def test_the_formats_lose_nothing(data_home):
             ",".join([*map(repr, x), order]) for x, order in zip(X.tolist(), orders, strict=True)
         ]
         files[name] = "\n".join(["header", *rows]).encode()
-    assert content_hash(fetching.label_rankings(files)) == fetching.RANKING_CONTENT
+    assert content_hash(fetching.parse_label_rankings(files)) == fetching.RANKING_CONTENT
     with np.load(data_home / "ocr_words" / "ocr_letters.npz") as z:
         word, letters, pixels, folds = (z[k] for k in ("word", "letter", "pixels", "word_fold"))
     last = np.append(np.diff(word) > 0, True)
@@ -140,7 +140,7 @@ def test_the_formats_lose_nothing(data_home):
         for i in range(len(word))
     ]
     letters = {"letters": gzip.compress("\n".join(lines).encode(), 1)}
-    assert content_hash(fetching.ocr_letters(letters)) == fetching.OCR_CONTENT
+    assert content_hash(fetching.parse_ocr_letters(letters)) == fetching.OCR_CONTENT
 
 
 def test_the_command(served, tmp_path, monkeypatch):

@@ -39,8 +39,8 @@ def test_given_candidates_are_scored_and_returned(fitted, rng):
 def test_blocks_give_what_one_matrix_gives(k, fitted, rng, monkeypatch):
     model, X_new = fitted(Candidates()), rng.normal(size=(13, 2))
     whole, predicted = model.predict_top(X_new, k=k), model.predict(X_new)
-    monkeypatch.setattr(_scan, "POINTS", 4)
-    monkeypatch.setattr(_scan, "CANDIDATES", 7)
+    monkeypatch.setattr(_scan, "SCORE_ROWS", 4)
+    monkeypatch.setattr(_scan, "SCORE_COLUMNS", 7)
     assert_allclose(model.predict(X_new), predicted, rtol=0, atol=0)
     for some, other in zip(model.predict_top(X_new, k=k), whole, strict=True):
         assert len(some) == len(other) == min(k, 30)
@@ -62,7 +62,7 @@ def test_top_is_sorted_and_begins_with_the_prediction(fitted, rng):
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_of_equal_scores_the_first_candidate_wins(size, monkeypatch):
     """±1 is as far from a prediction of 0 on either side."""
-    monkeypatch.setattr(_scan, "CANDIDATES", size)
+    monkeypatch.setattr(_scan, "SCORE_COLUMNS", size)
     X, y = [[0.0], [0.0]], [1.0, -1.0]
     for pool in ([1.0, -1.0, 3.0], [-1.0, 3.0, 1.0]):
         model = KernelDependency(Linear(), Linear(), decoder=Candidates(pool)).fit(X, y)

@@ -45,7 +45,7 @@ def test_running_best_is_the_stable_sort(seed, rows, columns, k, size, values):
 
 
 def test_foreign_arrays_stay_where_they_are(rng, monkeypatch):
-    monkeypatch.setattr(_scan, "CANDIDATES", 7)
+    monkeypatch.setattr(_scan, "SCORE_COLUMNS", 7)
     X, Y, X_new = rng.normal(size=(20, 2)), rng.normal(size=(20, 3)), rng.normal(size=(5, 2))
     model = KernelDependency(RBF(1.0), decoder=Candidates())
     wanted = model.fit(X, Y).predict_top(X_new, k=4)

@@ -177,7 +177,7 @@ def test_contract(pairs, rng):
 @pytest.mark.parametrize("small", [0, 4000])
 def test_another_array_library_stays_itself(small, pairs, monkeypatch):
     xp = pytest.importorskip("array_api_strict")
-    monkeypatch.setattr(joint_kernel_map, "SMALL", small)
+    monkeypatch.setattr(joint_kernel_map, "JOINT_PAIRS", small)
     for kernel in (KERNELS[1], KERNELS[2]):
         model = JointKernelMap(kernel, C=0.3, tol=1e-4)
         expected = model.fit(*pairs).predict(pairs[0])

@@ -5,7 +5,7 @@ import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
 from mercer._base import memory as _memory
-from mercer._base.plan import GIB, SHARE, Sizes
+from mercer._base.plan import GIB, PLANNED_FRACTION, Sizes
 from mercer.features import IncompleteCholesky, Nystroem, RandomPivotedCholesky
 from mercer.kernels import RBF, Linear
 from mercer.losses import Huber
@@ -15,7 +15,7 @@ from mercer.solvers.route import route
 
 @pytest.fixture
 def room(monkeypatch):
-    return lambda gib: monkeypatch.setattr(_memory, "available", lambda: gib * GIB / SHARE)
+    return lambda gib: monkeypatch.setattr(_memory, "available", lambda: gib * GIB / PLANNED_FRACTION)
 
 
 def test_small_fits_are_exact(room):

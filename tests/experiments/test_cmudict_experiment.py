@@ -7,7 +7,9 @@ from mercer.datasets import DataNotFound
 
 
 def test_sizes_share_their_test_words():
-    (small, held), (large, same) = (cmudict.split(100, size, 10) for size in (20, 60))
+    (small, held), (large, same) = (
+        cmudict.train_and_test_words(100, size, 10) for size in (20, 60)
+    )
     assert list(held) == list(same)
     assert set(small) < set(large)
     assert not np.intersect1d(large, held).size

@@ -8,8 +8,8 @@ from rich.console import Console
 from experiments import face_models, faces, reproduce
 from experiments.__main__ import main
 from experiments.face_models import METHODS
-from experiments.face_ranks import CORTES, LOW_RANK, Run, claims
-from experiments.faces import Study, sizes
+from experiments.face_ranks import CORTES, LOW_RANK, Run, sentences_on_claims
+from experiments.faces import Study, numbers_of_people
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_people_are_kept_apart_and_weigh_alike(rng):
 
 @pytest.mark.parametrize(("people", "expected"), [(200, (20, 80)), (20, (12, 8)), (70, (20, 50))])
 def test_the_papers_sizes_where_there_are_as_many_people(people, expected):
-    assert sizes(people) == expected
+    assert numbers_of_people(people) == expected
 
 
 def test_hindsight_is_the_nearest_training_output(rng):
@@ -88,7 +88,7 @@ def test_claims_say_what_came_out():
         return [Run(LOW_RANK, 30, low, 0.1), Run(LOW_RANK, 100, 1.02, 0.1),
                 Run(LOW_RANK, None, 1.0, 0.2), Run(CORTES, None, 1.1, 0.1)]  # fmt: skip
 
-    better, rank = claims(runs(1.05))
+    better, rank = sentences_on_claims(runs(1.05))
     assert "holds here: 1.05 against 1.1, smaller in 1 of 1" in better
     assert "+2.0% from the exact error" in rank
-    assert "does not hold here" in next(claims(runs(1.2)))
+    assert "does not hold here" in next(sentences_on_claims(runs(1.2)))

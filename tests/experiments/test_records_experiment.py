@@ -26,5 +26,5 @@ def test_the_mixed_table_has_two_numbers_and_a_class():
     except DataNotFound as absent:
         pytest.skip(str(absent))
     rows = frame.iloc[::6]
-    predicted = records.by_record(rows, rows, inputs, outputs)
+    predicted = records.predict_records(rows, rows, inputs, outputs)
     assert (predicted["third"] == rows["third"]).mean() > 0.5

@@ -11,5 +11,5 @@ def test_new_expressions_are_parsed(tmp_path):
 
 
 def test_leaves_spell_the_expression():
-    X, y = trees.expressions(50, 0)
-    assert [trees.spelled(tree) for tree in y] == X
+    X, y = trees.random_expressions(50, 0)
+    assert [trees.spell_tree(tree) for tree in y] == X

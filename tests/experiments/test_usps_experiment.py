@@ -68,7 +68,7 @@ def test_of_equal_scores_the_first_training_output_wins(method, rng):
     """Where the input kernel underflows the answer is a constant, and always the same one."""
     Y = rng.normal(size=(6, 4))
     X = 1e3 * rng.normal(size=(6, 2))
-    predicted = usps.literal(method).fit(X, Y).predict(X + 500.0)
+    predicted = usps.model_at_paper_parameters(method).fit(X, Y).predict(X + 500.0)
     assert (predicted == Y[0]).all()
 
 
@@ -88,17 +88,21 @@ def test_floors_equal_loops(rng):
     def best(t, train):
         return min((Y[i] for i in train), key=lambda y: loss(Y[t], y))
 
-    assert floors.of_nearest(X, Y, splits, 1.5) == pytest.approx(mean(near))
-    assert floors.of_hindsight(Y, splits, 1.5) == pytest.approx(mean(best))
-    assert floors.of_mean(Y, splits, 1.5) == pytest.approx(mean(lambda t, r: Y[r].mean(axis=0)))
+    assert floors.losses_of_nearest(X, Y, splits, 1.5) == pytest.approx(mean(near))
+    assert floors.losses_of_hindsight(Y, splits, 1.5) == pytest.approx(mean(best))
+    assert floors.losses_of_mean(Y, splits, 1.5) == pytest.approx(
+        mean(lambda t, r: Y[r].mean(axis=0))
+    )
     every = [np.mean([loss(Y[t], Y[i]) for t in b for i in a]) for a, b in splits]
-    assert floors.of_chance(Y, splits, 1.5) == pytest.approx(every)
+    assert floors.losses_of_chance(Y, splits, 1.5) == pytest.approx(every)
     each = [[np.mean([loss(Y[t], Y[i]) for t in b]) for i in a] for a, b in splits]
     wanted = np.mean([min(e) for e in each]), np.mean([max(e) for e in each])
-    assert floors.of_constants(Y, splits, 1.5) == pytest.approx(wanted)
+    assert floors.range_of_constant_losses(Y, splits, 1.5) == pytest.approx(wanted)
 
 
 def test_centred_components_come_with_an_intercept():
-    assert halves.weston(3, center=True).intercept
-    assert not halves.weston(3, center=False).intercept
-    assert usps.literal(halves.weston(3, center=True)).fit_intercept is False  # as published
+    assert halves.weston_method(3, center=True).intercept
+    assert not halves.weston_method(3, center=False).intercept
+    assert (
+        usps.model_at_paper_parameters(halves.weston_method(3, center=True)).fit_intercept is False
+    )  # as published

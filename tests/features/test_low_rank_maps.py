@@ -44,7 +44,7 @@ def test_a_factor_is_the_projection_on_its_pivots(map, rng):
 
 @pytest.mark.parametrize("block", [1, 2, 7, 100])
 def test_blocks_of_any_size_give_a_factor(block, rng, monkeypatch):
-    monkeypatch.setattr(_factor, "ROWS", 7)
+    monkeypatch.setattr(_factor, "FACTOR_ROWS", 7)
     A = rng.normal(size=(40, 2))
     map = RandomPivotedCholesky(12, block=block, random_state=0)
     U = map.fit_transform(RBF(0.5), A)

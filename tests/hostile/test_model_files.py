@@ -156,8 +156,8 @@ def test_members_larger_than_memory_are_refused(tmp_path):
 
 
 def test_members_that_unpack_to_far_more_are_refused(tmp_path, monkeypatch):
-    assert archive.SMALL <= 300 * 10**6  # what any file may have; here a hundredth of it
-    monkeypatch.setattr(archive, "SMALL", archive.SMALL / 100)
+    assert archive.UNPACKED_BYTES <= 300 * 10**6  # what any file may have; here a hundredth of it
+    monkeypatch.setattr(archive, "UNPACKED_BYTES", archive.UNPACKED_BYTES / 100)
     file = made(tmp_path, part({"array": 0}), [np.zeros(4 * 10**5)])
     assert file.stat().st_size < 10**4
     refused(file, "allowed")

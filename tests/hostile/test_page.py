@@ -135,7 +135,7 @@ def test_hostile_requests_and_idle_connections(quiet, monkeypatch):
 
 def test_a_length_with_zeros_in_front_is_a_length(quiet):
     head = b"POST /digits/some HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: "
-    over = b"0" * 10 + str(page.LARGEST + 1).encode()
+    over = b"0" * 10 + str(page.REQUEST_BYTES + 1).encode()
     assert b" 413 " in sent(quiet, head + over + b"\r\n\r\n")
     assert b'"upper"' in sent(quiet, head + b"0" * 10 + b"2\r\n\r\n{}")
 
@@ -143,7 +143,7 @@ def test_a_length_with_zeros_in_front_is_a_length(quiet):
 def test_a_body_without_a_length_is_limited(quiet):
     chunk = b"10000\r\n" + b" " * 2**16 + b"\r\n"
     head = b"POST /digits/some HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-    reply = sent(quiet, head + chunk * (page.LARGEST // 2**16 + 2) + b"0\r\n\r\n")
+    reply = sent(quiet, head + chunk * (page.REQUEST_BYTES // 2**16 + 2) + b"0\r\n\r\n")
     assert reply == b"" or b" 413 " in reply  # a reset may overtake the reply
     good(quiet)
 

@@ -11,13 +11,13 @@ from mercer.kernels import (
     WeisfeilerLehman,
     molecule_graph,
 )
-from mercer.kernels.fingerprint import KINDS
+from mercer.kernels.fingerprint import FINGERPRINTS
 from mercer.testing import check_kernel
 
 SMILES = ["CCO", "CCN", "c1ccccc1O", "CC(=O)O", "CCO"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FINGERPRINTS)
 def test_fingerprints_keep_the_contract(kind):
     check_kernel(Fingerprint(kind), SMILES)
 

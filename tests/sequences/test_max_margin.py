@@ -197,7 +197,7 @@ def test_no_subgradient_descent_goes_below_the_dual(tiny):
 
 
 def ascended(problem, passes, average=False):
-    ascent = dual.Ascent(problem, 1e-9, average, np.random.RandomState(0))
+    ascent = dual.BlockFrankWolfe(problem, 1e-9, average, np.random.RandomState(0))
     found = [next(each) for each in [ascent.passes()] for _ in range(passes)]
     return ascent, found
 
@@ -247,7 +247,7 @@ def test_a_point_is_the_mean_of_its_labellings(rng, monkeypatch):
 def test_both_routes_value_a_point_alike():
     exact, low = (made_up(np.random.default_rng(0), gram) for gram in (True, False))
     point = ascended(exact, 8)[1][-1][0]
-    a, b = point.certificate(exact), point.without_rounding_errors(low).certificate(low)
+    a, b = point.duality_gap(exact), point.without_rounding_errors(low).duality_gap(low)
     assert (a.primal, a.dual) == pytest.approx((b.primal, b.dual), rel=IDENTITY)
 
 
@@ -436,7 +436,7 @@ def test_bad_input_to_predict_is_named(words):
 def test_a_fit_without_room_is_refused(words, monkeypatch):
     monkeypatch.setattr("mercer._base.memory.available", lambda: 1000.0)
     with pytest.raises(
-        MemoryError, match=r"exact fit of \d+ places.*RandomPivotedCholesky\(rank=\d+\);"
+        MemoryError, match=r"exact fit of \d+ positions.*RandomPivotedCholesky\(rank=\d+\);"
     ):
         MaxMarginMarkovNetwork(RBF(1.0)).fit(*words)
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from mercer import SequenceTransducer
 from mercer.kernels._sequences import Alphabet
 from mercer.sequences.transduction import ngram
-from mercer.sequences.transduction._rescoring_loops import JointCounts, log_probability
-from mercer.sequences.transduction.joint import END
+from mercer.sequences.transduction._rescoring_loops import JointCounts, joint_log_probability
+from mercer.sequences.transduction.joint import END_EVENT
 from mercer.sequences.transduction.ngram import NGram
 
 words = st.lists(st.text("abc", max_size=5), min_size=1, max_size=8).filter(any)
@@ -52,7 +52,7 @@ def test_walking_the_automaton_gives_the_literal_probabilities(rows, order, text
 
 
 def test_tables_that_would_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr(ngram, "LARGEST", 100)
+    monkeypatch.setattr(ngram, "TABLE_BYTES", 100)
     alphabet = Alphabet.of(["abcabc"])
     with pytest.raises(MemoryError, match="lower order"):
         NGram.of(alphabet.encode(["abcabc"]), 3, 3)
@@ -70,7 +70,9 @@ def test_joint_models_are_distributions_also_of_outlines():
         assert joint.size == len(events) + 1  # the end
         for past in ([0] * 5, [*events[:2], 0, 0, 0][::-1], [*events] * 5):
             history = np.array(past[-5:], dtype=np.int64)
-            chances = [np.exp(log_probability(counts, history, e)) for e in (END, *events)]
+            chances = [
+                np.exp(joint_log_probability(counts, history, e)) for e in (END_EVENT, *events)
+            ]
             np.testing.assert_allclose(np.sum(chances), 1.0)
     assert fitted.outline.size == 3 < fitted.joint.size  # a, any other symbol, and the end
 

@@ -50,7 +50,7 @@ def test_batches_of_any_size_agree(monkeypatch):
     X, Y, groups = study()
     kernel = RBF(3.0) * Covariance()
     whole = KernelDependencyCV(kernel, alphas=[0.1], fit_intercept=True).fit(X, Y, groups=groups)
-    monkeypatch.setattr(left_out, "BATCH", 1)
+    monkeypatch.setattr(left_out, "BLOCK_ENTRIES", 1)
     single = KernelDependencyCV(kernel, alphas=[0.1], fit_intercept=True).fit(X, Y, groups=groups)
     assert single.loo_risk_ == pytest.approx(whole.loo_risk_, rel=1e-12)
 

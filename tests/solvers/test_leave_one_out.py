@@ -170,7 +170,7 @@ def test_labels_of_groups_are_names_only(rng):
 def test_a_path_of_alphas_in_parts_is_each_alpha_alone(intercept, name, size, rng, monkeypatch):
     X, Y = pairs(rng)
     kernel, alphas = RBF(1.0) * OPERATORS[name][0], [1e-6, 1e-3, 1.0, 1e3, 1e-2]
-    monkeypatch.setattr(left_out, "BLOCK", size)
+    monkeypatch.setattr(left_out, "ENTRIES", size)
     path = KernelDependencyCV(kernel, alphas=alphas, fit_intercept=intercept).fit(X, Y)
     for alpha, risk in zip(alphas, path.cv_results_["risk"], strict=True):
         alone = fitted(kernel, Linear(), alpha, LABELS["one"], X, Y, fit_intercept=intercept)

@@ -112,7 +112,7 @@ class Wild(VectorKernel):
 
 
 def test_kernel_values_that_are_not_finite(monkeypatch):
-    monkeypatch.setattr("mercer._base.threads.MOST_ROWS", 7)
+    monkeypatch.setattr("mercer._base.threads.MOST_BLOCK_ROWS", 7)
     fitted = KernelDependency(Wild(), alpha=0.1, features=Nystroem(landmarks=np.eye(3)))
     fitted.partial_fit(X, Y)
     before = fitted.stream_.gatherings[0].moments

@@ -74,8 +74,8 @@ MAPS = {
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("name", MAPS)
 def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng, monkeypatch):
-    monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
-    monkeypatch.setattr("mercer._base.threads.MOST_ROWS", 7)
+    monkeypatch.setattr("mercer.features.landmarks.MAGNIFICATION", steady)
+    monkeypatch.setattr("mercer._base.threads.MOST_BLOCK_ROWS", 7)
     X, Y = rng.normal(size=(60, 3)) + 2, rng.normal(size=(60, 2)) + 5
     inputs = MAPS[name]().fit(Linear() if name == "explicit" else RBF(1.0), X)
     outputs = Explicit().fit(Linear(), Y)
@@ -93,8 +93,8 @@ def test_gathered_moments_are_those_of_the_coordinates(name, center, steady, rng
 @pytest.mark.parametrize("steady", [0.0, np.inf], ids=["turned", "bare"])
 @pytest.mark.parametrize("center", [False, True])
 def test_weighted_moments_are_those_of_repeated_rows(center, steady, rng, monkeypatch):
-    monkeypatch.setattr("mercer.features.landmarks.STEADY", steady)
-    monkeypatch.setattr("mercer._base.threads.MOST_ROWS", 7)
+    monkeypatch.setattr("mercer.features.landmarks.MAGNIFICATION", steady)
+    monkeypatch.setattr("mercer._base.threads.MOST_BLOCK_ROWS", 7)
     X, Y, times = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), np.arange(30) % 4
     inputs, outputs = Nystroem(landmarks=X[:8]).fit(RBF(1.0), X), Explicit().fit(Linear(), Y)
     gathering = Gathering.of(inputs, outputs, X, Y, center)

@@ -66,7 +66,7 @@ def refuse_scalar(A: Items, name: str) -> None:
 
 
 def as_items(A: Items, name: str = "X") -> Items:
-    """Return a batch of any kind as an array, objects in a one-dimensional object array."""
+    """Return a batch as an array after checks; objects become a one-dimensional object array."""
     refuse_masked(A, name)
     if is_foreign(A) or isinstance(A, np.ndarray):
         items = A
@@ -104,20 +104,20 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
     return np.fromiter(items, dtype=object, count=len(items))
 
 
-def own_copy(value: Any) -> Any:
+def copy_arrays(value: Any) -> Any:
     """Return a value with its writable arrays copied, so that other code cannot change them.
 
     Arrays that nobody can write to, and those on disk, are returned unchanged; so is everything
     that is not an array, a table, or a list of those.
     """
     if isinstance(value, list):
-        return [own_copy(item) for item in value]
+        return [copy_arrays(item) for item in value]
     if isinstance(value, np.ndarray):
         owners = [A for A in (value, value.base) if isinstance(A, np.ndarray)]
         if isinstance(value, np.memmap) or not any(A.flags.writeable for A in owners):
             return value
         batch = value.dtype == object and value.ndim == 1
-        return object_array([own_copy(a) for a in value]) if batch else value.copy()
+        return object_array([copy_arrays(a) for a in value]) if batch else value.copy()
     if is_foreign(value):
         return namespace(value).asarray(value, copy=True)
     return value.copy() if is_table(value) or sparse.issparse(value) else value
@@ -151,7 +151,7 @@ def dtype_name(items: Any) -> str:
 
 
 def take(items: Items, index: Array) -> Items:
-    """Return the items at the positions `index`, in a container that supports cross-validation."""
+    """Return the items at the positions `index`, as an array that can be indexed again."""
     if is_foreign(items):
         xp, at = namespace(items), np.asarray(host(index), dtype=np.int64)
         at = xp.asarray(at, device=array_api_compat.device(items))
@@ -207,7 +207,7 @@ def put(A: Array, index: Any, rows: Array) -> Array:
 
 
 def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the positions of the distinct rows, and which of these each row equals.
+    """Return the positions of the distinct rows, and for each row the number of its equal.
 
     For an array on a device: rows are compared by a random combination of their entries, and only
     this number is copied to the host. None if two different rows have the same number.
@@ -229,7 +229,7 @@ def sqnorms(A: Array) -> Array:
 
 
 def power(A: Array, exponent: int) -> Array:
-    """Return the entries raised to a positive integer power by products, faster than `**`."""
+    """Return the entries raised to a positive integer power, by products instead of `**`."""
     result = None
     while exponent:
         if exponent % 2:
@@ -240,12 +240,12 @@ def power(A: Array, exponent: int) -> Array:
 
 
 def dense(A: Array) -> Array:
-    """Return a matrix as a dense array; a dense array is returned unchanged."""
+    """Return a matrix as a dense array, unchanged if it is one."""
     return A.toarray() if sparse.issparse(A) else A
 
 
 def canonical(A: Any) -> sparse.csr_array:
-    """Return a CSR copy without duplicates, stored zeros or unsorted rows.
+    """Return a matrix in CSR format without duplicates, stored zeros or unsorted rows.
 
     Compiled loops read the stored entries, and those of scikit-learn sort them in place.
     """

@@ -1,4 +1,4 @@
-"""Checks of what a model file holds: one error, the limits of loading, and small functions.
+"""Checks of the content of model files: the error, the limits of loading, and small checks.
 
 A part checks in `check_loaded` what compiled loops and scipy cannot check: numbers that multiply
 time or memory, orders without which a loop would not end, and dtypes, for each of which a loop
@@ -71,9 +71,9 @@ class Limits:
     memory: float | None = None
 
 
-def must(fine: Any, problem: str) -> None:
-    """Raise `DamagedModel` with the message `problem` unless `fine` is true."""
-    if not fine:
+def must(holds: Any, problem: str) -> None:
+    """Raise `DamagedModel` with the message `problem` unless the condition holds."""
+    if not holds:
         raise DamagedModel(problem)
 
 
@@ -89,7 +89,7 @@ def is_finite(value: Any) -> bool:
 
 
 def bounded(value: Any, name: str, low: int, high: int) -> int:
-    """Return a value after checking that it is an integer from `low` to `high`."""
+    """Return an integer after checking that it is from `low` to `high`."""
     inside = is_integer(value) and low <= value <= high
     must(inside, f"{name} must be an integer in {low} … {high}, got {value!r:.40}")
     return int(value)
@@ -102,7 +102,7 @@ def finite(value: Any, name: str, low: float = -math.inf) -> float:
 
 
 def array(value: Any, name: str, dtype: Any, *shape: int | None) -> np.ndarray:
-    """Return an array after checking its dtype and shape; None stands for any length.
+    """Return an array after checking its dtype and shape, where None is any length.
 
     A loop is compiled for each dtype and order, which takes seconds.
     """

@@ -11,18 +11,18 @@ PACKAGE = str(Path(__file__).parent.parent)
 
 
 class NotSupported(ValueError):
-    """Error for an optional feature that is not available, such as a closed form.
+    """Error for an optional ability that is not available, such as a closed form.
 
     The message says what is not available and what to use instead.
     """
 
 
 class LocatedError(ValueError):
-    """Error with its location added to the message; the original error is the cause."""
+    """Error with the message of another error, preceded by where it occurred."""
 
 
 def require(module: str, extra: str) -> None:
-    """Raise an error that names the extra to install unless a module is installed."""
+    """Raise an error that names the extra to install unless `module` is installed."""
     if find_spec(module) is None:
         raise ImportError(f'{module} is needed for this: pip install "mercer[{extra}]".')
 

@@ -1,4 +1,4 @@
-"""Replace files completely or not at all, and the errors of damaged archives."""
+"""Safe replacement of files, and the errors that damaged archives of arrays cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARCHIVE_ERRORS = (*BROKEN, *HEADER, zipfile.BadZipFile, zlib.error)
 
 @contextmanager
 def replacing(path: str | os.PathLike) -> Iterator[Path]:
-    """Yield a temporary path, and rename the file there to `path` once it is complete.
+    """Yield a temporary path, and move the file there to `path` once it is complete.
 
     If `path` is a link, the file that it points to is replaced. If it is a pipe or a device, the
     temporary file is copied into it. After an interruption, or on a full disk, the old file is

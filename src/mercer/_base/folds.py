@@ -9,9 +9,12 @@ import numpy as np
 
 from .parameters import integer
 
+FOLDS = 5
+"""The default number of folds."""
+
 
 def fold_numbers(labels: np.ndarray, number: int, random: Any = None) -> np.ndarray:
-    """Return a random fold for each example; examples with equal labels share a fold.
+    """Return a random fold number for each example; examples with equal labels share a fold.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Loaded models: what a file leaves out, and errors of models whose parts do not fit.
+"""Loaded models: data that files leave out, and errors that name the file of a model.
 
 Whether the parts of a loaded model fit each other is known when it predicts. It then fails with
 `DamagedModel`, which names the file, and not with an error of numpy.
@@ -39,7 +39,7 @@ class FromFile:
             if (owner is cls or mixin) and isfunction(vars(owner)[name]):
                 setattr(cls, name, guarded(vars(owner)[name]))
         if "fit" in vars(cls):
-            cls.fit = _clearing_mark(cls.fit)  # type: ignore[attr-defined]
+            cls.fit = _without_file_mark(cls.fit)  # type: ignore[attr-defined]
 
 
 def guarded(method: Callable) -> Callable:
@@ -47,6 +47,7 @@ def guarded(method: Callable) -> Callable:
 
     @wraps(method)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
+        """Call the method; raise `DamagedModel` for an error of a numerical library."""
         file = vars(self).get(MARK)
         if file is None:
             return method(self, *args, **keywords)
@@ -55,23 +56,24 @@ def guarded(method: Callable) -> Callable:
             if isinstance(found, FromFile):  # points, whose variances are computed later
                 vars(found)[MARK] = file
             return found
-        except Exception as problem:
-            if _is_sentence(problem):
+        except Exception as error:
+            if _is_user_message(error):
                 raise
             raise DamagedModel(
-                f"the model of {file} failed ({type(problem).__name__}: {problem!s:.200}): either "
+                f"the model of {file} failed ({type(error).__name__}: {error!s:.200}): either "
                 "the inputs are not like those it was fitted on, or the file is damaged. Check the "
                 "inputs, or save the model again."
-            ) from problem
+            ) from error
 
     return call
 
 
-def _clearing_mark(fit: Callable) -> Callable:
-    """Wrap `fit` so that the estimator is no longer marked as loaded from a file."""
+def _without_file_mark(fit: Callable) -> Callable:
+    """Wrap `fit` so that it removes the mark of an estimator that was loaded from a file."""
 
     @wraps(fit)
     def call(self: Any, *args: Any, **keywords: Any) -> Any:
+        """Call `fit` and remove the name of the file."""
         fitted = fit(self, *args, **keywords)
         vars(self).pop(MARK, None)
         return fitted
@@ -79,16 +81,16 @@ def _clearing_mark(fit: Callable) -> Callable:
     return call
 
 
-def _is_sentence(problem: BaseException) -> bool:
-    """Return whether an error message was written for users, not by a numerical library."""
-    if isinstance(problem, LocatedError) and problem.__cause__ is not None:
-        return _is_sentence(problem.__cause__)
-    if isinstance(problem, DamagedModel | MemoryError | Warning):
+def _is_user_message(error: BaseException) -> bool:
+    """Return whether an error has a message for users, not one of a numerical library."""
+    if isinstance(error, LocatedError) and error.__cause__ is not None:
+        return _is_user_message(error.__cause__)
+    if isinstance(error, DamagedModel | MemoryError | Warning):
         return True
-    trace = problem.__traceback__
+    trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or not isinstance(problem, ValueError | TypeError | ImportError):
+    if trace is None or not isinstance(error, ValueError | TypeError | ImportError):
         return False
     code, package = trace.tb_frame.f_code, trace.tb_frame.f_globals.get("__name__", "")
     raised = dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
@@ -100,7 +102,7 @@ class NotSaved(ValueError, AttributeError):
 
 
 class Reducible:
-    """A part of a model that drops its training data when it is saved.
+    """Mix-in for parts of a model whose training data is not saved in files.
 
     Attributes
     ----------
@@ -112,11 +114,11 @@ class Reducible:
     dropped: ClassVar[dict[str, str]] = {}
 
     def without_training_data(self) -> Any:
-        """Return a copy that has only what `predict` needs, which `mercer.save` writes."""
-        bare = copy.copy(self)
+        """Return a copy with only the attributes that `predict` needs; `mercer.save` writes it."""
+        reduced = copy.copy(self)
         for name in (*self.dropped, "_skl_callbacks"):  # scikit-learn's callbacks of the fit
-            bare.__dict__.pop(name, None)
-        return bare
+            reduced.__dict__.pop(name, None)
+        return reduced
 
     if not TYPE_CHECKING:  # or every attribute would pass for one that exists
 

@@ -9,20 +9,20 @@ import scipy.linalg
 from array_api_compat import device, is_cupy_array, is_torch_array
 
 from .arrays import Array, host, is_foreign, like, namespace, take
-from .threads import one_of_many
+from .threads import in_worker_thread
 
 EPS = float(np.finfo(np.float64).eps)
 INDEFINITE = 1e-8
 """Eigenvalues below -INDEFINITE times the largest are more than rounding errors."""
 GRADED = 1e-4
 """Ratio of weights below which `graded_eigh` is used, which keeps rows of small weight accurate."""
-SMALL = 512
+NUMPY_ROWS = 512
 """Matrices with up to this many rows are factored by numpy, larger ones by scipy.
 
 Both libraries have their own BLAS threads, which compete for the cores if calls alternate; this
 takes longer than a small factorisation. scipy factors large matrices in half the time.
 """
-COLUMNS = 20
+TOGETHER = 20
 """From about this many diagonal matrices on, `congruences` uses one product for all of them."""
 TALL = 128
 """From this many rows on, `times` tests whether a matrix is triangular, to halve the work."""
@@ -101,7 +101,7 @@ def graded_eigh(S: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def add_ridge(K: Array, alpha: float | Array) -> Array:
-    """Return K + alpha I, or K + diag(alpha), computed in place where possible."""
+    """Return K + alpha I, or K + diag(alpha) for an array; K is changed where possible."""
     if is_torch_array(K):
         K.diagonal().add_(alpha)
         return K
@@ -113,7 +113,7 @@ def add_ridge(K: Array, alpha: float | Array) -> Array:
 
 
 def congruent(S: Array, W: Array) -> Array:
-    """Return Wᵀ S W for a symmetric S, twice as fast for an upper triangular numpy W."""
+    """Return Wᵀ S W for a symmetric matrix S, in half the time if W is upper triangular."""
     if _is_upper(W):
         trmm = scipy.linalg.blas.dtrmm
         return trmm(1.0, W, trmm(1.0, W, S, side=1), trans_a=1)
@@ -121,14 +121,14 @@ def congruent(S: Array, W: Array) -> Array:
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the matrix product A B by scipy's BLAS, which avoids a clash of thread pools."""
+    """Return the matrix product A B by scipy's BLAS, so that only its thread pool is active."""
     (b, tb), (a, ta) = ((M.T, 0) if M.flags.c_contiguous else (M, 1) for M in (B, A))
     return scipy.linalg.blas.dgemm(1.0, b, a, trans_a=tb, trans_b=ta).T
 
 
 def times(A: Array, W: Array) -> Array:
-    """Return the matrix product A W, twice as fast for an upper triangular numpy W."""
-    alone = A.shape[0] >= TALL and not one_of_many()  # scipy keeps other threads waiting
+    """Return the matrix product A W, in half the time if W is upper triangular."""
+    alone = A.shape[0] >= TALL and not in_worker_thread()  # scipy keeps other threads waiting
     if alone and isinstance(A, np.ndarray) and _is_upper(W):
         rows = W.flags.c_contiguous  # then the transpose is what BLAS takes without a copy
         return scipy.linalg.blas.dtrmm(1.0, W.T if rows else W, A.T, lower=rows, trans_a=not rows).T
@@ -144,8 +144,8 @@ def _is_upper(W: Array) -> bool:
 def adjoint(A: Array) -> Array:
     """Return the conjugate transpose of a matrix, or of each matrix of a stack."""
     xp = namespace(A)
-    turned = xp.matrix_transpose(A)
-    return xp.conj(turned) if xp.isdtype(A.dtype, "complex floating") else turned
+    transposed = xp.matrix_transpose(A)
+    return xp.conj(transposed) if xp.isdtype(A.dtype, "complex floating") else transposed
 
 
 def inner_product(A: Array, B: Array) -> float:
@@ -166,22 +166,22 @@ def unit_columns(n: int, rows: np.ndarray, like_this: Array) -> Array:
 
 
 def congruences(E: Array, d: Array) -> Array:
-    """Return E_g diag(d_j) E_gᵀ for every matrix E_g of a stack and every column d_j of d.
+    """Return E_g diag(d_j) E_gᵀ for every matrix E_g of a stack E and every column d_j of d.
 
     The result has the shape (matrices, columns, rows, rows).
     """
     xp, (size, columns) = namespace(E), (E.shape[1], d.shape[1])
     complex_valued = xp.isdtype(E.dtype, "complex floating")
-    if complex_valued or columns * (size + 2 * COLUMNS) <= COLUMNS * size:
-        turned = adjoint(E)
-        return xp.stack([(E * d[:, j]) @ turned for j in range(columns)], axis=1)
+    if complex_valued or columns * (size + 2 * TOGETHER) <= TOGETHER * size:
+        transposed = adjoint(E)
+        return xp.stack([(E * d[:, j]) @ transposed for j in range(columns)], axis=1)
     # one product for all columns, of the entries on and above the diagonal alone
     upper = xp.concat([(E[:, i:, :] * E[:, i : i + 1, :]) @ d for i in range(size)], axis=1)
-    place = np.zeros((size, size), dtype=np.int64)
-    place[np.triu_indices(size)] = np.arange(upper.shape[1])
-    place = np.maximum(place, place.T).reshape(-1)
-    whole = take(xp.permute_dims(upper, (1, 2, 0)), place)
-    return xp.permute_dims(xp.reshape(whole, (size, size, columns, -1)), (3, 2, 0, 1))
+    row = np.zeros((size, size), dtype=np.int64)
+    row[np.triu_indices(size)] = np.arange(upper.shape[1])
+    row = np.maximum(row, row.T).reshape(-1)
+    full = take(xp.permute_dims(upper, (1, 2, 0)), row)
+    return xp.permute_dims(xp.reshape(full, (size, size, columns, -1)), (3, 2, 0, 1))
 
 
 def spectral_norm(A: Array, steps: int = 20) -> float:
@@ -196,16 +196,16 @@ def spectral_norm(A: Array, steps: int = 20) -> float:
 
 @dataclass(frozen=True)
 class PositiveDefinite:
-    """The factorisation of a positive definite matrix K, for solving many systems."""
+    """The Cholesky factorisation of a positive definite matrix K, for solving many systems."""
 
     factor: Array
 
     @classmethod
     def of(cls, K: Array) -> PositiveDefinite:
-        """Factor K in place; raise `numpy.linalg.LinAlgError` if it is not positive definite."""
+        """Return the factorisation of K, which is overwritten; raise LinAlgError if indefinite."""
         if is_foreign(K):
             return cls(_foreign_cholesky(K))
-        if K.shape[0] <= SMALL:
+        if K.shape[0] <= NUMPY_ROWS:
             return cls(np.linalg.cholesky(K))
         K = K.T if K.flags.c_contiguous and K.dtype.kind != "c" else K  # or it is conjugated
         return cls(scipy.linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False))
@@ -237,7 +237,7 @@ class PositiveDefinite:
 
 
 def factor_with_ridge(K: Array, alpha: float) -> PositiveDefinite:
-    """Factor K + αI in place; raise LinAlgError if α is lost in rounding errors."""
+    """Return the factorisation of K + αI; raise LinAlgError if α is lost in rounding errors."""
     xp = namespace(K)
     scale = float(xp.max(abs(xp.linalg.diagonal(K)))) if K.shape[0] else 0.0
     if not exceeds_rounding(alpha, int(K.shape[0]), scale):
@@ -266,7 +266,7 @@ def solve_triangular(L: Array, B: Array, lower: bool = True) -> Array:
 
 
 def triangular_inverse(L: Array, lower: bool = True) -> Array:
-    """Return the inverse of a triangular matrix; the other triangle of L must be zero."""
+    """Return the inverse of a triangular matrix, whose other triangle must be zero."""
     if is_foreign(L) or not L.shape[0]:
         return solve_triangular(L, like(np.eye(L.shape[0]), L), lower)
     (invert,) = scipy.linalg.get_lapack_funcs(("trtri",), (L,))
@@ -277,7 +277,7 @@ def triangular_inverse(L: Array, lower: bool = True) -> Array:
 
 
 def _foreign_cholesky(K: Array) -> Array:
-    """Return the Cholesky factor of K, an array of another library."""
+    """Return the Cholesky factor of K, an array of a library other than numpy."""
     try:
         return namespace(K).linalg.cholesky(K)
     except RuntimeError as error:  # torch's own kind of LinAlgError

@@ -16,14 +16,14 @@ import numba
 from numba.core import event
 
 from .arrays import blocks
-from .threads import cores, side_by_side
+from .threads import cores, map_in_threads
 
 _checked = partial(numba.njit, boundscheck=True, error_model="numpy")
 compiled = _checked(cache=True, no_cfunc_wrapper=True)
 """Compile a function once for all processes, without a wrapper for C."""
 inlined = _checked(inline="always")
 """Inline a function into the compiled one that calls it, so that it is not compiled on its own."""
-PARTS = 4
+PARTS_PER_CORE = 4
 """Parts for each core; with several, a slow part does not keep the other cores waiting."""
 NOTICE = (
     "mercer: compiling, once in this environment; it takes some seconds. "
@@ -32,7 +32,7 @@ NOTICE = (
 
 
 class _Notice(event.Listener):
-    """A listener that prints one line to stderr before the first loop is compiled."""
+    """A numba listener that prints one line to stderr before the first loop is compiled."""
 
     printed = False
 
@@ -63,8 +63,8 @@ def parallel(loop: Any) -> Callable:
     @wraps(loop)
     def run(*arguments: Any) -> None:
         rounds, number = len(arguments[-1]), cores()
-        parts = PARTS * number if number > 1 else 1
-        side_by_side(
+        parts = PARTS_PER_CORE * number if number > 1 else 1
+        map_in_threads(
             lambda part: without_lock(part.start, part.stop, *arguments),
             blocks(rounds, -(-rounds // parts)),
         )

@@ -15,13 +15,15 @@ ENTRIES = 2**23
 """The largest number of entries of a temporary array, which then takes 64 MB."""
 ROWS = 4096
 """The number of rows of a temporary block of rows."""
-SHARE = 0.9
+PLANNED_FRACTION = 0.9
 """The fraction of the free memory that a fit may plan to use."""
+KEPT_FRACTION = 0.125
+"""The fraction of the free memory up to which results are kept for later use."""
 
 
 def available() -> float:
     """Return the bytes that this process may still allocate; infinity if unknown."""
-    return min(_machine_bytes(), _container_bytes())
+    return min(_free_machine_bytes(), _free_container_bytes())
 
 
 def free_bytes(where: Any = None) -> float:
@@ -39,24 +41,24 @@ def free_bytes(where: Any = None) -> float:
     return float(torch.cuda.mem_get_info(None if isinstance(where, str) else where.device)[0])
 
 
-def held_bytes(value: Any, excluded: Any = None) -> float:
-    """Return the bytes of the arrays in attributes and items of an object, at any depth.
+def array_bytes(value: Any, excluded: Any = None) -> float:
+    """Return the bytes of all arrays in the attributes and items of an object, at any depth.
 
     Arrays that are also in `excluded` do not count.
     """
     seen: set[int] = set()
-    _array_bytes(excluded, seen)
-    return _array_bytes(value, seen)
+    _unseen_array_bytes(excluded, seen)
+    return _unseen_array_bytes(value, seen)
 
 
-def _array_bytes(value: Any, seen: set[int]) -> float:
-    """Return the bytes of the arrays in a value, without those whose ids are in `seen`."""
+def _unseen_array_bytes(value: Any, seen: set[int]) -> float:
+    """Return the bytes of the arrays in a value; those whose ids are in `seen` do not count."""
     if id(value) in seen or isinstance(value, type):
         return 0.0
     seen.add(id(value))
     if isinstance(value, np.ndarray):
         whole = isinstance(value.base, np.ndarray)  # a view keeps all that it is a view of
-        return _array_bytes(value.base, seen) if whole else float(value.nbytes)
+        return _unseen_array_bytes(value.base, seen) if whole else float(value.nbytes)
     if is_foreign(value):
         return 8.0 * float(array_api_compat.size(value) or 0)
     if isinstance(value, dict):
@@ -65,10 +67,10 @@ def _array_bytes(value: Any, seen: set[int]) -> float:
         inside = list(value)
     else:
         inside = list(getattr(value, "__dict__", {}).values())
-    return sum(_array_bytes(item, seen) for item in inside)
+    return sum(_unseen_array_bytes(item, seen) for item in inside)
 
 
-def _machine_bytes() -> float:
+def _free_machine_bytes() -> float:
     """Return the free memory of the machine in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -78,8 +80,8 @@ def _machine_bytes() -> float:
     return float("inf") if kib is None else float(kib) * 1024
 
 
-def _container_bytes() -> float:
-    """Return the memory in bytes that a container may still use."""
+def _free_container_bytes() -> float:
+    """Return the memory in bytes that the limit of a container still allows."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit = (folder / "memory.max").read_text().strip()

@@ -54,7 +54,7 @@ def boolean(value: Any, name: str) -> bool:
 
 
 def same(a: BaseEstimator, b: BaseEstimator) -> bool:
-    """Return whether two kernels or operators have the same type and parameters."""
+    """Return whether two kernels or operators have the same type and equal parameters."""
     return a is b or (type(a) is type(b) and fingerprint(a) == fingerprint(b))
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from . import memory as _memory
-from .memory import GIB, ROWS, SHARE
+from .memory import GIB, PLANNED_FRACTION, ROWS
 
 CHOLESKY_SQUARES = 2.5
 SPECTRAL_SQUARES = 7.5
@@ -29,15 +29,15 @@ EIGH = 4.0
 """The time of an eigendecomposition, in units of n³ multiplications of a matrix product."""
 ENTRY = 500
 """The time of a kernel value beyond its inner product (an exponential), in multiplications."""
-RANK = 1000
+DEFAULT_RANK = 1000
 """The default rank of a low-rank fit: larger ranks cost much time and improve little."""
-SMALL = 2.0**20
+GRANTED_BYTES = 2.0**20
 """Requests up to this many bytes are granted without a look at the free memory."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """One method of fitting, with its memory, its multiplications, and whether it fits in memory.
+    """One method of fitting, with its memory and its number of multiplications.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Route:
         return self.memory <= self.free
 
     def cells(self) -> tuple[str, ...]:
-        """Return the texts of the table row that shows this route."""
+        """Return the texts of the row for this route in the printed table."""
         name = self.name if self.rank is None else f"{self.name}, rank {self.rank}"
         fits = "yes" if self.feasible else "no"
         return name, f"{self.memory / GIB:.3g} GiB", f"{self.multiplications:.2g}", fits
@@ -73,7 +73,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Plan:
-    """The possible methods of a fit, exact ones first, printed as a table.
+    """The possible methods of a fit with their costs, exact ones first; printed as a table.
 
     Attributes
     ----------
@@ -108,8 +108,8 @@ class Plan:
     def best(self) -> Route:
         """The cheapest exact route that fits into memory, else low rank, else a stream."""
         low_rank = [route for route in self.routes if route.rank is not None]
-        ways = low_rank if len(low_rank) == len(self.routes) else [self.exact, *low_rank]
-        return next((route for route in ways if route.feasible), ways[-1])
+        candidates = low_rank if len(low_rank) == len(self.routes) else [self.exact, *low_rank]
+        return next((route for route in candidates if route.feasible), candidates[-1])
 
     def __repr__(self) -> str:
         rows = [("route", "memory", "multiplications", "fits"), *(r.cells() for r in self.routes)]
@@ -139,7 +139,7 @@ class Sizes:
     choice
         Whether parameters are chosen or examples left out, which takes a spectrum.
     rank
-        Of a fit at low rank; None for `RANK`, or the largest that fits.
+        Of a fit at low rank; None for `DEFAULT_RANK`, or the largest that fits.
     """
 
     n: int
@@ -153,7 +153,7 @@ class Sizes:
     @cached_property
     def free(self) -> float:
         """The number of bytes that a fit may use."""
-        return SHARE * _memory.available()
+        return PLANNED_FRACTION * _memory.available()
 
     def largest_rank(self, free: float | None = None) -> int:
         """Return the largest rank whose low-rank fit needs at most `free` bytes."""
@@ -163,7 +163,11 @@ class Sizes:
     @property
     def _rank(self) -> int:
         """The given rank, or else the largest one that fits in memory."""
-        return min(self.n, RANK, max(1, self.largest_rank())) if self.rank is None else self.rank
+        return (
+            min(self.n, DEFAULT_RANK, max(1, self.largest_rank()))
+            if self.rank is None
+            else self.rank
+        )
 
     def _number_of_panels(self) -> float:
         """Return the number of n × rank matrices at the memory peak of a low-rank fit."""
@@ -175,7 +179,7 @@ class Sizes:
         return self.identity or self.q is not None
 
     def _width(self, otherwise: int) -> int:
-        """Return the number of output coordinates, at most n; `otherwise` if unknown."""
+        """Return the number of output coordinates, at most n, or `otherwise` if it is unknown."""
         return otherwise if self.q is None else min(self.q, self.n)
 
     def cholesky(self) -> Route:
@@ -220,21 +224,22 @@ class Sizes:
 
 
 def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) -> None:
-    """Raise an error if an exact fit of n pairs, `squares` n × n matrices, exceeds the memory.
+    """Raise an error if an exact fit of n pairs needs more memory than is free.
 
-    `where` is an array on the device that computes, or the device's name.
+    The fit needs `squares` n × n matrices. `where` is an array on the device that computes, or the
+    device's name.
     """
     needed = 8.0 * squares * n * n
-    if needed <= SMALL:
+    if needed <= GRANTED_BYTES:
         return
-    free = SHARE * _memory.free_bytes(where)
+    free = PLANNED_FRACTION * _memory.free_bytes(where)
     if needed > free:
         largest = max(1, Sizes(n, identity=False).largest_rank(free))
         likewise = " (and output_features= likewise)" if of == "pairs" else ""
         raise MemoryError(
             f"an exact fit of {n} {of} needs about {needed / GIB:.1f} GiB, and "
             f"{free / GIB:.1f} GiB are free. Fit at low rank instead: "
-            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, RANK)})"
+            f"features=mercer.features.RandomPivotedCholesky(rank={min(largest, DEFAULT_RANK)})"
             f"{likewise}; ranks up to about {largest} would fit. "
             f"model.plan({n}) shows the costs."
         )
@@ -242,7 +247,7 @@ def require_exact(n: int, squares: float, of: str = "pairs", where: Any = None) 
 
 def require_low_rank(n: int, rank: int | None) -> None:
     """Raise an error if n × rank coordinates exceed the memory; a rank of None always passes."""
-    needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), SHARE * _memory.available()
+    needed, free = 8.0 * LOW_RANK_PANELS * n * (rank or 0), PLANNED_FRACTION * _memory.available()
     if needed > free:
         raise MemoryError(
             f"coordinates of rank {rank} of {n} items need about {needed / GIB:.1f} GiB, and "
@@ -257,7 +262,7 @@ def require_moments(shapes: list[tuple[int, int]]) -> None:
     The shapes are numbers of (output, input) coordinates.
     """
     needed = 8.0 * MOMENTS * sum(p * p + p * q + q * q for q, p in shapes)
-    free = SHARE * _memory.available()
+    free = PLANNED_FRACTION * _memory.available()
     if needed > free:
         q, p = max(shapes)
         raise MemoryError(

@@ -19,7 +19,10 @@ LINE = 5.0
 
 
 class Observed:
-    """An estimator that reports the progress of a fit to callbacks, and shows it if `verbose`."""
+    """Mix-in for estimators that report the progress of a fit to callbacks.
+
+    With `verbose` they also show it on standard error.
+    """
 
     verbose: bool = False
 
@@ -40,10 +43,10 @@ class Observed:
 
 
 class Report:
-    """The progress of a fit on standard error: a bar in a terminal, otherwise lines of a log."""
+    """The progress of a fit on standard error: a bar in a terminal, else lines of a log."""
 
     def __init__(self) -> None:
-        self.bar, self.written = _bar(), time.perf_counter()
+        self.bar, self.written = _progress_bar(), time.perf_counter()
 
     def __enter__(self) -> Report:
         if self.bar is not None:
@@ -67,10 +70,11 @@ class Report:
 
 
 class Steps:
-    """The steps of a fit: ``for item in steps(items, "trial")`` reports each item.
+    """The steps of a fit, each of which is reported as progress.
 
-    Nothing is reported unless `verbose` or callbacks are set. What is assigned to `note` is shown
-    at the end of a step, instead of the number of steps.
+    ``for item in steps(items, "trial")`` reports each item. Nothing is reported unless `verbose` or
+    callbacks are set. What is assigned to `note` is shown at the end of a step, instead of the
+    number of steps.
     """
 
     note = ""
@@ -83,7 +87,7 @@ class Steps:
         self.report = Report() if estimator.verbose else None
 
     def __call__(self, items: Iterable[T], what: str) -> Iterator[T]:
-        """Yield the items until a callback ends the fit."""
+        """Yield the items, each as a step called `what`, until a callback ends the fit."""
         self._show(what)
         for item in items:
             context = self._subcontext(what)
@@ -96,24 +100,25 @@ class Steps:
                 return
 
     def _show(self, what: str) -> None:
-        """Show the number of steps that have ended; `what` names the current one."""
+        """Show how many steps have ended; `what` names the current one."""
         if self.report is not None:
             total = max(self.total, self.ended, 1)
             note = self.note or f"step {self.ended} of at most {total}"
             self.report.show(what, self.ended / total, note)
 
     def _subcontext(self, what: str) -> Any:
-        """Return a callback context for the next step called `what`, or None if unannounced."""
+        """Return a callback context for the next step; None if none is to be announced."""
         if self.context is None or not self.unreported:
             return None
         self.unreported -= 1
         return self.context.subcontext(task_name=what)
 
 
-def observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
-    """Run body(steps) as a fit on X and y that reports at most `total` steps; return its result."""
+def run_observed(estimator: Observed, total: int, body: Callable[[Steps], T], X: Any, y: Any) -> T:
+    """Run the fit body(steps) and report its steps, at most `total`; return its result."""
 
     def fit(estimator: Observed) -> T:
+        """Run the body and call the callbacks of the estimator before and after it."""
         steps = Steps(estimator, total)
         if steps.context:
             steps.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -142,8 +147,8 @@ def _callback_support() -> Any:
     return CallbackSupportMixin
 
 
-def _bar() -> Any:
-    """Return a progress bar on standard error, or None if that is not a terminal or a notebook."""
+def _progress_bar() -> Any:
+    """Return a progress bar on standard error; None if that is no terminal or notebook."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 

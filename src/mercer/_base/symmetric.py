@@ -1,4 +1,4 @@
-"""Symmetric matrices: two dimensions hold all entries, one dimension the diagonal of the others."""
+"""Symmetric matrices as 2-D arrays, and diagonal matrices as the 1-D arrays of their diagonals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ASYMMETRIC = 1e-6
 
 
 def full(S: Array) -> Array:
-    """Return a symmetric matrix as a 2-D array; a 1-D array is taken as a diagonal.
+    """Return a symmetric matrix as a 2-D array; a 1-D array is the diagonal of one.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def trace(S: Array) -> float:
 
 
 def inner(S: Array, T: Array) -> float:
-    """Return tr(S T) for symmetric matrices or diagonals."""
+    """Return the inner product tr(S T) of symmetric matrices or diagonals."""
     product = S * T if S.ndim == T.ndim else full(S) * full(T)
     return float(namespace(product).sum(product))
 

@@ -17,28 +17,28 @@ from .arrays import blocks
 
 HELD = 2**16
 """Numbers of an array that fit in the cache of a core."""
-MANY = 2**20
+THREADED_ENTRIES = 2**20
 """Numbers of an array from which on threads are faster."""
 AT_ONCE = 2**19
 """Numbers in a block if several threads work: on smaller ones they would wait for each other."""
-LEAST_ROWS, MOST_ROWS = 1024, 4096
+LEAST_ROWS, MOST_BLOCK_ROWS = 1024, 4096
 """Limits to the rows of such a block: to add the sums of smaller blocks takes too long."""
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
 
-_ONE_OF_MANY: ContextVar[bool] = ContextVar("_ONE_OF_MANY", default=False)
-"""Whether this thread is one of several that `side_by_side` runs, each on a core."""
+_IN_WORKER_THREAD: ContextVar[bool] = ContextVar("_IN_WORKER_THREAD", default=False)
+"""Whether this thread is one of those that `map_in_threads` runs, each on a core."""
 
 
-def one_of_many() -> bool:
-    """Return whether this thread runs inside `side_by_side` with other threads."""
-    return _ONE_OF_MANY.get()
+def in_worker_thread() -> bool:
+    """Return whether this thread is one of those that `map_in_threads` runs."""
+    return _IN_WORKER_THREAD.get()
 
 
 def cores() -> int:
-    """Return the number of cores for linear algebra, from the environment or the process."""
-    if _ONE_OF_MANY.get():
+    """Return the number of threads to use for linear algebra, from the environment or the CPU."""
+    if _IN_WORKER_THREAD.get():
         return 1
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         given = os.environ.get(name, "")
@@ -47,7 +47,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
 
-def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Done]:
+def map_in_threads(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Done]:
     """Return [work(part) for part in parts], computed in parallel threads."""
     parts = list(parts)
     number = min(cores(), len(parts))
@@ -57,12 +57,13 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
     left = iter(range(len(parts)))
 
     def take_turns() -> None:
+        """Work on the remaining parts, one by one."""
         for i in left:
             found[i] = work(parts[i])
 
-    token = _ONE_OF_MANY.set(True)
+    token = _IN_WORKER_THREAD.set(True)
     contexts = [copy_context() for _ in range(number)]  # with numpy's errstate
-    _ONE_OF_MANY.reset(token)
+    _IN_WORKER_THREAD.reset(token)
     waiting = [_pool(number).submit(context.run, take_turns) for context in contexts]
     try:
         for one in waiting:
@@ -76,7 +77,7 @@ def side_by_side(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[Do
 
 @cache
 def _pool(number: int) -> ThreadPoolExecutor:
-    """Return a cached pool of `number` threads."""
+    """Return a pool of `number` threads, cached."""
     return ThreadPoolExecutor(number, thread_name_prefix="mercer")
 
 
@@ -84,8 +85,8 @@ def _forget_pool() -> None:
     """Forget the thread pool after a fork, because threads do not survive it."""
     _pool.cache_clear()
     _Limit.lock, limits = threading.Lock(), _Limit.limits
-    if _Limit.asked:
-        _Limit.asked = 0
+    if _Limit.users:
+        _Limit.users = 0
         limits.restore_original_limits()
 
 
@@ -93,21 +94,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
-def in_passes(work: Callable[[slice], Any], rows: int, columns: int) -> None:
-    """Call work(rows) for blocks of rows that fit in the cache, in parallel if there are many."""
-    if _ONE_OF_MANY.get() and rows * columns <= MANY:
+def run_in_cache_blocks(work: Callable[[slice], Any], rows: int, columns: int) -> None:
+    """Call work(rows) for blocks of rows that fit in the cache, in threads if there are many."""
+    if _IN_WORKER_THREAD.get() and rows * columns <= THREADED_ENTRIES:
         work(slice(0, rows))  # short calls: threads would wait for Python's lock
         return
     parts = blocks(rows, HELD // max(1, columns))
-    if rows * columns < MANY:
+    if rows * columns < THREADED_ENTRIES:
         for part in parts:
             work(part)
     else:
-        side_by_side(work, parts)
+        map_in_threads(work, parts)
 
 
-def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
-    """Return the results of calling `work` once per thread with a list of row blocks.
+def map_row_blocks(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
+    """Return [work(blocks)] of each thread, where `blocks` are its slices of the rows.
 
     Blocks have about `step` rows, and there are no more threads than such blocks.
     The same blocks go to the same thread in every run, so that sums are the same too.
@@ -119,19 +120,19 @@ def striped(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[D
     if number < 2:
         return [work(parts)]
     with one_thread_each():
-        return side_by_side(work, [parts[i::number] for i in range(number)])
+        return map_in_threads(work, [parts[i::number] for i in range(number)])
 
 
 def rows_at_once(columns: int) -> int:
-    """Return the number of rows per block for `striped`, given the number of columns."""
-    return min(MOST_ROWS, max(LEAST_ROWS, AT_ONCE // max(1, columns)))
+    """Return the number of rows of a block for `map_row_blocks`, given the number of columns."""
+    return min(MOST_BLOCK_ROWS, max(LEAST_ROWS, AT_ONCE // max(1, columns)))
 
 
 class _Limit:
-    """The number of active `one_thread_each` contexts, and the limit that they share."""
+    """The number of active `one_thread_each` contexts, and the limit of threads that they share."""
 
     lock = threading.Lock()
-    asked = 0
+    users = 0
     limits: Any = None
 
 
@@ -143,21 +144,21 @@ def one_thread_each() -> Iterator[None]:
     scipy would only keep each other waiting.
     """
     with _Limit.lock:
-        if _Limit.asked == 0:
+        if _Limit.users == 0:
             _Limit.limits = _libraries().limit(limits=1)
-        _Limit.asked += 1
+        _Limit.users += 1
     try:
         yield
     finally:
         with _Limit.lock:
-            _Limit.asked -= 1
-            if _Limit.asked == 0:
+            _Limit.users -= 1
+            if _Limit.users == 0:
                 _Limit.limits.restore_original_limits()
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Return a cached controller of the thread pools of linear algebra libraries."""
+    """Return the controller of the thread pools of linear algebra libraries, cached."""
     import scipy.linalg  # noqa: F401  so that it is among them
 
     return ThreadpoolController()

@@ -6,17 +6,17 @@ from math import ceil, isfinite
 from numbers import Real
 from typing import Any
 
-from .kinds.guess import INPUTS, OUTPUTS
+from .kinds.guess import INPUT_KINDS, OUTPUTS
 from .measures import scorer_of
 from .presets import PRESETS
 from .tables.table import BadTable, Table
 
-FEWEST = 4
+FEWEST_ROWS = 4
 """The smallest number of training rows."""
 
 
 def check_arguments(model: Any) -> dict[Any, str] | None:
-    """Raise an error for wrong arguments of `AutoDependency`; return the given output kinds.
+    """Check the parameters of an `AutoDependency`; return the kinds that `output` sets, by column.
 
     The result maps column names to kinds, and is None if no kinds are given.
     """
@@ -29,7 +29,7 @@ def check_arguments(model: Any) -> dict[Any, str] | None:
         raise ValueError(f"time_limit must be a positive number of seconds or None, got {limit!r}.")
     if isinstance(model.inputs, dict):
         for name, kind in model.inputs.items():
-            _check_kind(f"inputs[{name!r:.60}]", kind, INPUTS)
+            _check_kind(f"inputs[{name!r:.60}]", kind, INPUT_KINDS)
     if not isinstance(model.output, dict):
         return None
     for name, kind in model.output.items():
@@ -38,7 +38,7 @@ def check_arguments(model: Any) -> dict[Any, str] | None:
 
 
 def check_scoring(scoring: Any, kind: str) -> None:
-    """Raise an error if `scoring` is a scorer for one kind of output but `kind` is "record"."""
+    """Raise an error if `scoring` is set for records, whose columns have different metrics."""
     if scoring is not None and kind == "record":
         raise ValueError(
             "scoring must be None for output columns of different kinds, whose metrics are "
@@ -47,7 +47,7 @@ def check_scoring(scoring: Any, kind: str) -> None:
 
 
 def check_coverage(coverage: Any) -> None:
-    """Raise an error unless 0 < coverage < 1."""
+    """Raise an error unless `coverage` is None or a number between 0 and 1."""
     if coverage is not None and not (_is_real(coverage) and 0.0 < coverage < 1.0):
         raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
 
@@ -57,13 +57,15 @@ def check_rows(inputs: Table, outputs: Table) -> None:
     n = len(inputs)
     if len(outputs) != n:
         raise ValueError(f"X and y must have the same length: got {n} and {len(outputs)}.")
-    if n < FEWEST:
+    if n < FEWEST_ROWS:
         rows = "1 row" if n == 1 else f"{n} rows"
-        raise BadTable(f"{inputs.source} has {rows}: at least {FEWEST} are needed to learn from.")
+        raise BadTable(
+            f"{inputs.source} has {rows}: at least {FEWEST_ROWS} are needed to learn from."
+        )
 
 
-def check_enough(coverage: float | None, groups: int) -> None:
-    """Raise an error if there are too few rows or groups to calibrate sets of this coverage."""
+def check_enough_groups(coverage: float | None, groups: int) -> None:
+    """Raise an error if there are too few groups to calibrate prediction sets of a coverage."""
     needed = 0 if coverage is None else ceil(coverage / (1.0 - coverage) - 1e-9)
     if groups < needed:
         raise ValueError(
@@ -72,7 +74,7 @@ def check_enough(coverage: float | None, groups: int) -> None:
 
 
 def _check_kind(name: str, kind: Any, known: tuple[str, ...]) -> None:
-    """Raise an error if `kind`, the value of the argument `name`, is not one of `known`."""
+    """Raise an error if `kind`, the value of the argument `name`, is not in `known`."""
     if kind not in known:
         raise ValueError(f"{name} must be one of {', '.join(known)}, got {kind!r:.60}.")
 

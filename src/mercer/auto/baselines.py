@@ -15,7 +15,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
 from .._base.arrays import Items, host
-from .._base.folds import fold_numbers
+from .._base.folds import FOLDS, fold_numbers
 from ..embedding import Embedding
 from ..estimators import RegressorDependency
 from ..estimators.choice import calibrated
@@ -29,16 +29,15 @@ from .outputs import Outputs
 from .pairs import Pairs
 from .progress import Clock
 
-FOLDS = 5
-WIDE = 200
+MANY_COLUMNS = 200
 """From this many columns on, baselines are scored on a smaller sample of rows."""
 WORDS = 1000
 """The number of words of a text column that baselines use."""
-MOST = 5000
+BASELINE_ROWS = 5000
 """The largest number of rows on which baselines are scored; a quarter of it for many columns."""
 
 
-def baselines(
+def baseline_scores(
     inputs: Inputs,
     outputs: Outputs,
     kernel: Kernel,
@@ -56,12 +55,14 @@ def baselines(
 
     `trees` has the left-out score of a tree model of the search, which is a baseline too.
     """
-    most = MOST // 4 if inputs.texts or inputs.width_ >= WIDE else MOST
+    most = (
+        BASELINE_ROWS // 4 if inputs.non_numeric or inputs.width_ >= MANY_COLUMNS else BASELINE_ROWS
+    )
     if pairs.n > most:
         pairs = pairs.rows(np.sort(np.random.RandomState(seed).permutation(pairs.n)[:most]))
     scores: dict[str, float] = {}
     y = pairs.complete
-    A = _features(inputs, pairs.X) if clone(kernel).fit(y).features is not None else None
+    A = _feature_matrix(inputs, pairs.X) if clone(kernel).fit(y).features is not None else None
     if A is None or not A.shape[1]:
         return {}
     with warnings.catch_warnings():
@@ -80,33 +81,35 @@ def baselines(
             break
         C = clock.timed("baseline", lambda: cross_val_predict(regressor, A, V, cv=split))  # noqa: B023
         points = Embedding(C.reshape(pairs.n, -1), head.frame_, labels)
-        made = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
+        class_probabilities = partial(left_out_probabilities, head.output_kernel_, points, pairs.y)
         decoder = calibrated(head.decoder_, points, head.outputs_)
-        scores[name] = score(pairs.y, decoder.decode(points), made)
+        scores[name] = score(pairs.y, decoder.decode(points), class_probabilities)
     return scores | (trees or {})
 
 
 def _fill_with_column_means(V: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Replace the entries of V that are not known by the mean of the known ones in their column."""
+    """Return V with the entries that are not `known` replaced by the mean of their column."""
     return np.where(known, V, (V * known).sum(axis=0) / known.sum(axis=0))
 
 
-def _features(inputs: Inputs, X: Items) -> np.ndarray:
-    """Return the inputs as a matrix: numeric columns, and TF-IDF features of text columns."""
-    if not inputs.texts:
+def _feature_matrix(inputs: Inputs, X: Items) -> np.ndarray:
+    """Return the rows X as a matrix: numeric columns, and TF-IDF features of text columns."""
+    if not inputs.non_numeric:
         return X
     from sklearn.feature_extraction.text import TfidfVectorizer  # slow to import
 
     parts = [inputs.scaled_numbers(X)]
-    for name in inputs.texts:
+    for name in inputs.non_numeric:
         cells = [row[str(name)] for row in X]
         if inputs.kinds_[name] == "graph":
             continue
-        how: dict[str, Any] = {"analyzer": list} if inputs.kinds_[name] == "labels" else {}
+        arguments: dict[str, Any] = {"analyzer": list} if inputs.kinds_[name] == "labels" else {}
         if inputs.kinds_[name] == "smiles" or not any(" " in str(cell) for cell in cells):
-            how = how or {"analyzer": "char", "ngram_range": (1, 3)}
+            arguments = arguments or {"analyzer": "char", "ngram_range": (1, 3)}
         try:
-            parts.append(TfidfVectorizer(max_features=WORDS, **how).fit_transform(cells).toarray())
+            parts.append(
+                TfidfVectorizer(max_features=WORDS, **arguments).fit_transform(cells).toarray()
+            )
         except ValueError:  # no words at all
             continue
     return np.hstack(parts)

@@ -19,31 +19,34 @@ from ..estimators.squares import Squares
 from .measures import left_out_probabilities
 from .outputs import ARRAYS
 
-MARGIN = 0.3
-"""A single model replaces the blend if its score is better by MARGIN / √rows, about one standard
-error. On few rows, the best of several models is often the best by chance."""
+BLEND_MARGIN = 0.3
+"""A single model replaces the blend if its score is better by BLEND_MARGIN / √rows.
+
+This is about one standard error. On few rows, the best of several models is often the best by
+chance.
+"""
 SHARPNESS = 50.0
 """A model whose score is lower by 1 / SHARPNESS has a weight that is smaller by a factor of e."""
 STEEP = 3.0
 """A model with a relative excess loss of 1 / STEEP has a weight smaller by a factor of e."""
-RIDGES, SHRUNK = (0.03, 0.3, 3.0), 1000
+BLEND_RIDGES, SHRUNK = (0.03, 0.3, 3.0), 1000
 """The ridges that shrink weights towards an average, and the largest number of rows for that."""
 F1_STEPS = 4e9
 """Label sets are decoded by expected F1 if rows · labels³ is at most this."""
 
 
-def scores_of_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
-    """Return the left-out score of each model of a blend, with the folds of the blend."""
+def scores_of_single_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
+    """Return the score of the left-out predictions of each model of a blend."""
     found = []
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
-        made = partial(left_out_probabilities, model.output_kernel_, points, y)
-        found.append(score(y, model._restored(decoder.decode(points)), made))
+        class_probabilities = partial(left_out_probabilities, model.output_kernel_, points, y)
+        found.append(score(y, model._restored(decoder.decode(points)), class_probabilities))
     return np.array(found)
 
 
-def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
-    """Yield (name, blend) with different model weights: least squares, by score, and their mean.
+def weighted_variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
+    """Yield (name, blend) with weights by least squares, by score, and by the mean of both.
 
     Numbers, curves and images have one variant, with robust least-squares weights.
 
@@ -64,7 +67,7 @@ def variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str,
 
 
 def _robust_blend(blend: Blend) -> tuple[str, Blend]:
-    """Return the name and the blend with weights that are robust to outliers and to chance.
+    """Return a name and the blend with weights that are robust to outliers and to chance.
 
     If the best linear model is within one standard error of the blend, the weights are the mean of
     both, because the other models may be noise. They are shrunk towards zero, which predicts the
@@ -83,7 +86,7 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return averaged model weights, and for each row the weights fitted without that row.
+    """Return blend weights averaged over several ridges, and such weights without each row.
 
     With few rows, weights of least squares depend on chance. They are averaged with weights that
     are shrunk, more and more strongly, towards a mean of all models in which better ones have
@@ -93,14 +96,14 @@ def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
     fitted = [_shrunk_weights(squares, None, 0.0)]
     if len(squares.v) <= SHRUNK:
         prior = _weights_by_risk(squares)
-        fitted += [_shrunk_weights(squares, prior, ridge) for ridge in RIDGES]
+        fitted += [_shrunk_weights(squares, prior, ridge) for ridge in BLEND_RIDGES]
     return np.mean([c for c, _ in fitted], axis=0), np.mean([C for _, C in fitted], axis=0)
 
 
 def _shrunk_weights(
     squares: Squares, prior: np.ndarray | None, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return robust weights shrunk towards `prior`, and for each row those fitted without it."""
+    """Return robust blend weights shrunk towards `prior`, and such weights without each row."""
     return squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge)
 
 
@@ -113,7 +116,7 @@ def _weights_by_risk(squares: Squares) -> np.ndarray:
 
 
 def averaged_with_linear(blend: Blend, scores: np.ndarray) -> Blend | None:
-    """Average a blend with its best linear model, unless the blend is clearly better.
+    """Return the mean of a blend and its best linear model; None if the blend is clearly better.
 
     "Clearly" means by more than one standard error of the left-out scores. None if it is, or if no
     model of the blend is linear.
@@ -142,7 +145,7 @@ def _linear_model_indices(blend: Blend) -> list[int]:
 
 
 def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
-    """Return the name of another decoder and the blend with it; None if there is no other.
+    """Return a name and the blend with `Borda` or `ExpectedF1` decoding; None if neither suits.
 
     The other decoder is `Borda` for rankings, and `ExpectedF1` for label sets if that is fast.
     """
@@ -168,7 +171,7 @@ def clearly_better(best: int, single: float, blended: float, blend: Blend, kind:
 
     Numbers are also compared row by row, because a few outliers may dominate a score.
     """
-    if single - blended <= MARGIN / sqrt(count(blend.outputs_)):
+    if single - blended <= BLEND_MARGIN / sqrt(count(blend.outputs_)):
         return False
     squares, alone = blend.squares_, np.eye(len(blend.weights_))[best]
     gains = squares.losses(blend.left_out_weights_) - squares.losses(alone)

@@ -12,7 +12,7 @@ WAVES = {1: "", 2: "half "}
 
 
 def periods_of(days: np.ndarray) -> list[str]:
-    """Return the periods, such as "year" or "week", within which the given days vary."""
+    """Return in which of the periods "year", "week" and "day" the dates have several positions."""
     known = days[~np.isnan(days)]
     long = known.size > 0 and np.ptp(known) > HALF_YEAR
     weekdays, times = np.unique(np.floor(known) % 7.0), np.unique(known % 1.0)
@@ -21,7 +21,7 @@ def periods_of(days: np.ndarray) -> list[str]:
 
 
 def calendar_features(days: np.ndarray, periods: list[str]) -> np.ndarray:
-    """Return the days, and sine and cosine of the position of each day in each period.
+    """Return the dates, and the sine and cosine of their position in each period, as columns.
 
     Parameters
     ----------
@@ -37,6 +37,6 @@ def calendar_features(days: np.ndarray, periods: list[str]) -> np.ndarray:
 
 
 def calendar_names(name: str, periods: list[str]) -> list[str]:
-    """Return the names of the columns of `calendar_features`."""
+    """Return the names of the columns of `calendar_features` for the date column `name`."""
     waves = [f"{called}{period}" for period in periods for called in WAVES.values()]
     return [name] + [f"{name}, {f} of the {wave}" for wave in waves for f in ("sine", "cosine")]

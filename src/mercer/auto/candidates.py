@@ -36,19 +36,19 @@ from ..operators import Local, Patchwise
 from ..spaces import Fields, Vectors
 from .inputs import Inputs
 
-SCALES, LIKELY = (0.25, 0.5, 1.0, 2.0, 4.0, 12.0), 2
+LENGTH_SCALES, LIKELY = (0.25, 0.5, 1.0, 2.0, 4.0, 12.0), 2
 """Length scales in units of the typical distance of rows, and the index of a likely one."""
-MANY = 2000
+LOW_RANK_ROWS = 2000
 """With more rows, kernels on texts have a low rank, and Gaussian kernels on sets are not tried."""
-NEIGHBOURHOODS = 3e8
+PIXEL_STEPS = 3e8
 """Each pixel has a separate ridge regression if pixels · rows³ is at most this."""
-RANK, TOPICS = 1000, 40
+TEXT_COMPONENTS, TOPICS = 1000, 40
 """The numbers of principal components of many texts, and of texts in forests."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """A group of kernels of one kind, of which the search keeps the best.
+    """A group of similar kernels, of which the search keeps the best.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Family:
     @property
     def start(self) -> int:
         """The index in the first list of kernels at which the search starts."""
-        return LIKELY if len(self.rows[0]) == len(SCALES) else 0
+        return LIKELY if len(self.rows[0]) == len(LENGTH_SCALES) else 0
 
     @property
     def size(self) -> int:
@@ -70,8 +70,8 @@ class Family:
         return sum(map(len, self.rows))
 
 
-def families(inputs: Inputs, X: Items) -> dict[str, Family]:
-    """Return the families of kernels to try, by name.
+def kernel_families(inputs: Inputs, X: Items) -> dict[str, Family]:
+    """Return the families of kernels to try on the rows X, by name.
 
     X holds the rows as `inputs` reads them.
     """
@@ -79,14 +79,16 @@ def families(inputs: Inputs, X: Items) -> dict[str, Family]:
 
 
 def _kernels_by_family(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]]:
-    """Return the lists of kernels of each family, in the layout of `Family.rows`."""
+    """Return the lists of kernels of each family, by its name; see `Family.rows`."""
     numbers = _number_kernels(inputs, inputs.scaled_numbers(X)) if inputs.width_ else {}
-    if not inputs.texts:
+    if not inputs.non_numeric:
         return {family: [kernels] for family, kernels in numbers.items()}
-    many = len(X) > MANY
+    many = len(X) > LOW_RANK_ROWS
     texts = {
-        name: reduce(add, [On(str(c), _text_kernel(inputs.kinds_[c], make)) for c in inputs.texts])
-        for name, make in _text_kernels(have_sentences(inputs, X), many).items()
+        name: reduce(
+            add, [On(str(c), _column_kernel(inputs.kinds_[c], make)) for c in inputs.non_numeric]
+        )
+        for name, make in _text_kernel_makers(have_sentences(inputs, X), many).items()
     }
     if many or not numbers:  # of many rows, the blend adds them up
         alone = {f: [[On(inputs.block_, k) for k in kernels]] for f, kernels in numbers.items()}
@@ -104,7 +106,7 @@ def _kernels_by_family(inputs: Inputs, X: Items) -> dict[str, list[list[Kernel]]
 def image_families(
     inputs: Inputs, shape: tuple[int, ...], n: int, pixels: int
 ) -> dict[str, Family]:
-    """Return the families of patch and neighbourhood kernels, if inputs and outputs are images.
+    """Return families of patch and neighbourhood kernels, for images with outputs of that size.
 
     The result is empty unless inputs and outputs are images of the same size.
 
@@ -120,13 +122,13 @@ def image_families(
         The largest number of pixels for which kernels of neighbourhoods are tried.
     """
     alike = len(shape) == 2 and inputs.width_ == shape[0] * shape[1]
-    if not alike or inputs.texts or not inputs.varies_.all():
+    if not alike or inputs.non_numeric or not inputs.varies_.all():
         return {}
     size = tuple(-(-side // 2) for side in shape)
     overlap = tuple(side // 2 for side in size)
     typical = sqrt(size[0] * size[1])
     patches: Any = [Patchwise(Matern(c * typical), shape, size, overlap) for c in (1.0, 4.0, 12.0)]  # type: ignore[arg-type]
-    quick = inputs.width_ <= pixels and inputs.width_ * float(n) ** 3 <= NEIGHBOURHOODS
+    quick = inputs.width_ <= pixels and inputs.width_ * float(n) ** 3 <= PIXEL_STEPS
     local = {"neighbourhoods": Family([_neighbourhood_kernels(shape)])} if quick else {}
     return {"patches": Family([patches]), **local}
 
@@ -139,17 +141,17 @@ def _neighbourhood_kernels(shape: tuple[int, ...]) -> list[Local]:
 
 
 def forest_kernel(inputs: Inputs, X: Items) -> Kernel | None:
-    """Return the kernel whose features trees split on; None if there is none.
+    """Return the kernel whose features are the inputs of forests; None if forests are not tried.
 
     The features are the numeric columns, and principal components of the text columns. There is
     no kernel without such columns, or with only texts and many rows: forests are slow and seldom
     accurate on them.
     """
-    if not inputs.texts:
+    if not inputs.non_numeric:
         return Linear()
-    if not inputs.width_ and len(X) > MANY:
+    if not inputs.width_ and len(X) > LOW_RANK_ROWS:
         return None
-    texts = [name for name in inputs.texts if inputs.kinds_[name] == "text"]
+    texts = [name for name in inputs.non_numeric if inputs.kinds_[name] == "text"]
     pieces = ("words", 1, 1) if have_sentences(inputs, X) else ("letters", 2, 4)
     parts: list[Kernel] = [On(inputs.block_, Linear())] if inputs.width_ else []
     parts += [On(str(name), TfIdf(*pieces, TOPICS)) for name in texts]
@@ -175,14 +177,14 @@ def _number_kernels(inputs: Inputs, Z: np.ndarray) -> dict[str, list[Kernel]]:
         "RBF, rare": [Standardized(RBF(sqrt(d)))],  # rare words weigh more
         "Laplacian, rare": _laplacian_on_binary(Z) if inputs.bags_ else [],
     }
-    if inputs.bags_ and len(Z) > MANY:  # distances say what overlaps do, and take longer
+    if inputs.bags_ and len(Z) > LOW_RANK_ROWS:  # distances say what overlaps do, and take longer
         return {**sets, "cosine": [Gaussian(Normalized(Linear()), c) for c in (0.7, 1.0)]}
     return {
         **(sets if inputs.bags_ else {}),
         **(_curve_kernels(inputs) if not inputs.holes_.any() and are_curves(Z) else {}),
-        "RBF": [RBF(c * sqrt(d)) for c in SCALES],
-        "Laplacian": [Laplacian(c * d) for c in SCALES],
-        "Matern": [Matern(c * sqrt(d)) for c in SCALES],
+        "RBF": [RBF(c * sqrt(d)) for c in LENGTH_SCALES],
+        "Laplacian": [Laplacian(c * d) for c in LENGTH_SCALES],
+        "Matern": [Matern(c * sqrt(d)) for c in LENGTH_SCALES],
         "linear": [Linear()],
         **({"linear, principal components": _component_kernels(Z)} if 2 * d >= len(Z) else {}),
     }
@@ -214,23 +216,25 @@ def _curve_kernels(inputs: Inputs) -> dict[str, list[Kernel]]:
     units[: len(spread)] = common_units(spread) / spread
     return {
         "linear, curves": [Standardized(Linear(), units)],
-        "RBF, curves": [Standardized(RBF(c * sqrt(d)), units) for c in SCALES],
+        "RBF, curves": [Standardized(RBF(c * sqrt(d)), units) for c in LENGTH_SCALES],
         "linear, slopes": [Standardized(Linear(), units, True)],
-        "RBF, slopes": [Standardized(RBF(c * sqrt(2 * d)), units, True) for c in SCALES],
-        "Laplacian, slopes": [Standardized(Laplacian(c * 2 * d), units, True) for c in SCALES],
+        "RBF, slopes": [Standardized(RBF(c * sqrt(2 * d)), units, True) for c in LENGTH_SCALES],
+        "Laplacian, slopes": [
+            Standardized(Laplacian(c * 2 * d), units, True) for c in LENGTH_SCALES
+        ],
     }
 
 
-def _text_kernels(sentences: bool, many: bool) -> dict[str, Any]:
-    """Return functions that construct word and character kernels, by family."""
-    words = {"words": lambda: TfIdf(rank=RANK if many else None)} if sentences else {}
+def _text_kernel_makers(sentences: bool, many: bool) -> dict[str, Any]:
+    """Return functions that construct a kernel on texts, by the name of its family."""
+    words = {"words": lambda: TfIdf(rank=TEXT_COMPONENTS if many else None)} if sentences else {}
     if many:
-        return {**words, "letters": lambda: TfIdf("letters", 3, 4, RANK // 2)}
+        return {**words, "letters": lambda: TfIdf("letters", 3, 4, TEXT_COMPONENTS // 2)}
     return {**words, "letters": lambda: Normalized(Spectrum(4, blended=True))}
 
 
-def _text_kernel(kind: str, make: Any) -> Kernel:
-    """Return the kernel for a column of the given kind; `make` constructs text kernels."""
+def _column_kernel(kind: str, make: Any) -> Kernel:
+    """Return the kernel for a column of the kind `kind`; `make` constructs it for texts."""
     if kind == "graph":
         return Normalized(WeisfeilerLehman())
     return {"labels": lambda: Labels(Tanimoto()), "smiles": Fingerprint}.get(kind, make)()

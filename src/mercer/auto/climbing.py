@@ -12,7 +12,7 @@ def climb(
     fit: Callable[[int], Any | None],
     compare: Callable[[Any, Any], tuple[bool, bool]],
 ) -> tuple[int, Any] | None:
-    """Return the index and the model of the best choice, by hill climbing over an ordered list.
+    """Return the index and the model of the best choice of an ordered list, by hill climbing.
 
     The search starts at one choice, and goes upwards, else downwards, until the next model is not
     better, or is better by less than a standard error.
@@ -41,7 +41,7 @@ def climb(
 def _climb_one_way(
     number: int, at: int, model: Any, step: int, fit: Callable, compare: Callable
 ) -> tuple[int, Any]:
-    """Move from index `at` in direction `step` while models improve; return index and model."""
+    """Fit choices from index `at` on while they improve; return the best index and its model."""
     while 0 <= at + step < number:
         other = fit(at + step)
         better, clearly = (False, False) if other is None else compare(other, model)

@@ -1,3 +1,5 @@
+"""The estimator `AutoDependency`: from a table to a model of some columns, given others."""
+
 from __future__ import annotations
 
 import copy
@@ -16,9 +18,9 @@ from ..estimators.base import warn_if_constant
 from ..estimators.choice_warnings import notes_on_data
 from ..estimators.pairs import group_labels, sample_weights
 from ..kernels import Kernel
-from .arguments import as_list, check_arguments, check_enough, check_rows, check_scoring
-from .baselines import baselines
-from .describe import describe_inputs, describe_outputs, notes_on, round_numbers
+from .arguments import as_list, check_arguments, check_enough_groups, check_rows, check_scoring
+from .baselines import baseline_scores
+from .describe import describe_inputs, describe_outputs, notes_on_columns, round_numbers
 from .inputs import Inputs
 from .learnt import LearntFromTable, Training
 from .letters import Letters
@@ -31,7 +33,7 @@ from .search import Search
 from .tables.frames import as_table, empty_like, is_flat, is_named, outputs_table
 from .tables.table import BadTable, Name, Table
 
-SETS = 4000
+ROWS_WITH_SETS = 4000
 """With at most this many rows, models of all kinds can predict sets, requested in `fit` or not."""
 QUICK_SETS = {*ARRAYS, "class"}
 """Kinds whose prediction sets are always calibrated, because that takes under 1 % of a fit."""
@@ -39,7 +41,7 @@ QUICK_SETS = {*ARRAYS, "class"}
 
 @parameters
 class AutoDependency(LearntFromTable):
-    """From a table to a model: spaces, kernels, operators, ridges, forests and their blend.
+    """Estimator that learns output columns of a table from others by a blend of searched models.
 
     The kind of each column is guessed from its cells. Ridge models of every kernel family and
     forests are fitted and blended; what predicts left-out rows best, under the metric of the
@@ -152,57 +154,61 @@ class AutoDependency(LearntFromTable):
         clock = Clock(self.time_limit)
         kind = check_arguments(self)
         table = as_table(X)
-        known = table if y is None else outputs_table(y)
-        check_rows(table, known)
+        output_table = table if y is None else outputs_table(y)
+        check_rows(table, output_table)
         if self.id is not None:
             table.names([self.id])  # refuse one that is not there
         if self.groups is not None:
             (name,) = table.names([self.groups])
             groups = table.columns[name]
         weights, kept = sample_weights(sample_weight, len(table)), None
-        outputs = self._output_names(table) if y is None else list(known.columns)
-        names = self._input_names(table, outputs if y is None else _copies(table, known))
+        outputs = self._output_names(table) if y is None else list(output_table.columns)
+        names = self._input_names(
+            table, outputs if y is None else _columns_equal_to_outputs(table, output_table)
+        )
         used = np.ones(len(table), bool) if weights is None else weights > 0
-        unknown = rows_without_output(kind, known, outputs)
+        unknown = rows_without_output(kind, output_table, outputs)
         used[unknown] = False
         if not used.all():  # rows of weight zero and rows without an output count for nothing
             kept = np.flatnonzero(used)
-            table, known = table.rows(kept), known.rows(kept)
-            check_rows(table, known)
+            table, output_table = table.rows(kept), output_table.rows(kept)
+            check_rows(table, output_table)
             groups = None if groups is None else [groups[i] for i in kept]
             weights = None if weights is None else weights[kept]
         labels = None if groups is None else group_labels(groups, len(table))
-        check_enough(self.coverage, len(table) if labels is None else len(np.unique(labels)))
-        self.outputs_, read = fitted_outputs(kind, known, outputs)
+        check_enough_groups(self.coverage, len(table) if labels is None else len(np.unique(labels)))
+        self.outputs_, output_items = fitted_outputs(kind, output_table, outputs)
         check_scoring(self.scoring, self.outputs_.kind_)
         kinds = self.inputs if isinstance(self.inputs, dict) else None
         self.inputs_ = Inputs(names, kinds).fit(table)
         self.named_, self.flat_ = y is None or is_named(y), is_flat(y)
-        self._describe_columns(table, known, read)
+        self._describe_columns(table, output_table, output_items)
         if unknown:
             self.notes_.append(f"{len(unknown)} rows without an output are left out.")
-        pairs = Pairs(self.inputs_.transform(table), read, labels, weights)
-        called = None if groups is None else np.array([str(group) for group in groups])
-        self.training_ = Training(table, pairs, called, empty_like(X, kept))
+        pairs = Pairs(self.inputs_.transform(table), output_items, labels, weights)
+        group_names = None if groups is None else np.array([str(group) for group in groups])
+        self.training_ = Training(table, pairs, group_names, empty_like(X, kept))
         self._fit_models(pairs, clock)
 
-    def _describe_columns(self, table: Table, known: Table, read: Items) -> None:
-        """Store the kind and a description of each column, and notes on decisions."""
+    def _describe_columns(self, table: Table, output_table: Table, output_items: Items) -> None:
+        """Store the kind and a description of each column, and notes on how columns are used."""
         self.spaces_ = {**self.inputs_.kinds_, **self.outputs_.kinds_}
         self.missing_ = tuple(table.missing)
         self.found_ = describe_inputs(table, self.inputs_)
-        self.found_ |= describe_outputs(known, self.outputs_, read)
-        self.notes_ = notes_on(table, known, self.inputs_, self.outputs_, read)
+        self.found_ |= describe_outputs(output_table, self.outputs_, output_items)
+        self.notes_ = notes_on_columns(
+            table, output_table, self.inputs_, self.outputs_, output_items
+        )
 
     def _fit_models(self, pairs: Pairs, clock: Clock) -> None:
-        """Fit a `SequenceTransducer` to short texts, and else search over all candidates."""
+        """Fit a `SequenceTransducer` for short texts in both columns, else search for a model."""
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kernel = self.outputs_.kernel(pairs.y, pairs.weights)
         warn_if_constant(clone(kernel).fit(pairs.complete), pairs.complete)
         fit_baselines = partial(
-            baselines, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
+            baseline_scores, self.inputs_, self.outputs_, kernel, pairs, self._metric, clock, seed
         )
-        if Letters.suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
+        if Letters.is_suited(self.inputs_, self.outputs_, pairs.X, pairs.y):
             self._fit_transducer(pairs)
             self.baselines_ = fit_baselines()
         else:
@@ -213,10 +219,10 @@ class AutoDependency(LearntFromTable):
     def _fit_candidates(
         self, kernel: Kernel, pairs: Pairs, clock: Clock, seed: int, fit_baselines: Callable
     ) -> None:
-        """Search for the best model; store it with the leaderboard and the baselines."""
+        """Search for the best model, and store it with the leaderboard and the baselines."""
         preset = PRESETS[self.preset]
         search = Search(self.inputs_, self.outputs_, kernel, self._metric, clock, seed, preset)
-        with clock.reporting(search.planned(pairs), verbose=self.verbose):
+        with clock.reporting(search.planned_steps(pairs), verbose=self.verbose):
             self.best_estimator_ = search.run(pairs)
             self.baselines_ = fit_baselines(trees=_tree_baseline(search.board))
         self.board_ = sorted(search.board, key=lambda row: -row["score"])
@@ -225,12 +231,12 @@ class AutoDependency(LearntFromTable):
         self.chosen_ = _describe_choice(best, self.best_estimator_, search)
         self.notes_ += _notes_on_data(search)
         quick = set(self.outputs_.kinds_.values()) <= QUICK_SETS
-        if self.coverage is not None or quick or pairs.n <= SETS:
+        if self.coverage is not None or quick or pairs.n <= ROWS_WITH_SETS:
             self.sets_ = self._calibrated_sets(pairs)
 
     def _fit_transducer(self, pairs: Pairs) -> None:
         """Fit a `SequenceTransducer`, and store its left-out accuracy."""
-        model = Letters(str(self.inputs_.texts[0])).fit(pairs.X, pairs.y, pairs.groups)
+        model = Letters(str(self.inputs_.non_numeric[0])).fit(pairs.X, pairs.y, pairs.groups)
         accuracy = model.transducer_.left_out_accuracy_
         self.best_estimator_, self.chosen_ = model, "SequenceTransducer, letter by letter"
         self.loo_score_ = float("nan") if accuracy is None else float(accuracy)
@@ -257,13 +263,17 @@ class AutoDependency(LearntFromTable):
         return names
 
 
-def _copies(table: Table, known: Table) -> list[Name]:
-    """Return the columns of the inputs that equal the outputs of the same name, with a warning.
+def _columns_equal_to_outputs(table: Table, output_table: Table) -> list[Name]:
+    """Return the names of the input columns that are also in the outputs, with a warning.
 
     If all input columns are outputs too, as in autoencoders, none is returned.
     """
-    shared = [name for name in known.columns if name in table.columns]
-    copies = [name for name in shared if _are_equal(table.columns[name], known.columns[name])]
+    shared = [name for name in output_table.columns if name in table.columns]
+    copies = [
+        name
+        for name in shared
+        if _are_equal_columns(table.columns[name], output_table.columns[name])
+    ]
     if not copies or len(copies) == len(table.columns):
         return []
     shown = ", ".join(f"{name!r:.60}" for name in copies[:5])
@@ -271,15 +281,15 @@ def _copies(table: Table, known: Table) -> list[Name]:
     return copies
 
 
-def _are_equal(cells: Any, others: Any) -> bool:
+def _are_equal_columns(cells: Any, others: Any) -> bool:
     """Return whether two columns have equal cells; empty cells are equal."""
     if isinstance(cells, np.ndarray) and isinstance(others, np.ndarray):
         return np.array_equal(cells, others, equal_nan=cells.dtype.kind in "fmM")
-    return type(cells) is type(others) and all(map(_same_cell, cells, others))
+    return type(cells) is type(others) and all(map(_are_equal_cells, cells, others))
 
 
-def _same_cell(cell: Any, other: Any) -> bool:
-    """Return whether two cells are the same object, or equal texts."""
+def _are_equal_cells(cell: Any, other: Any) -> bool:
+    """Return whether two cells are the same object or equal texts."""
     return cell is other or (isinstance(cell, str) and cell == other)
 
 

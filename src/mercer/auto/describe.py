@@ -18,22 +18,22 @@ from .tables.notation import DURATION, is_date
 from .tables.table import Name, Table
 from .tables.values import Column
 
-MOST = 200
+DESCRIBED_COLUMNS = 200
 """The largest number of columns that are described."""
-LONG = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
+LONG_NUMBERS = re.compile(r"\d+\.\d{5,}(?:e[+-]?\d+)?")
 """Numbers with many digits."""
 
 
 def round_numbers(text: str) -> str:
     """Return a text in which numbers with many digits are rounded to four significant digits."""
-    return LONG.sub(lambda m: f"{float(m[0]):.4g}", text)
+    return LONG_NUMBERS.sub(lambda m: f"{float(m[0]):.4g}", text)
 
 
 def describe_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
     """Return a short description of the cells of each input column, such as their range."""
     return {
-        name: _describe_input(table, name, kind, inputs) + _empty_cells(table, name)
-        for name, kind in list(inputs.kinds_.items())[:MOST]
+        name: _describe_input(table, name, kind, inputs) + _count_empty_cells(table, name)
+        for name, kind in list(inputs.kinds_.items())[:DESCRIBED_COLUMNS]
     }
 
 
@@ -49,19 +49,19 @@ def describe_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
         if len(outputs.columns_) == 1 < rows.shape[1]:
             what = f"rows of {rows.shape[1]} values, {_describe_range(rows, '.')}"
             return {outputs.columns_[0]: what}
-        named = enumerate(outputs.columns_[:MOST])
+        named = enumerate(outputs.columns_[:DESCRIBED_COLUMNS])
         return {name: _describe_range(rows[:, j], forms[j]) for j, name in named}
     seen = {
         "image": lambda: f"arrays of {' × '.join(map(str, np.shape(y)[1:]))}",
-        "labels": lambda: _describe_sets(y, outputs.cells_),
+        "labels": lambda: _describe_label_sets(y, outputs.cells_),
         "class": lambda: _describe_values(sorted({str(item) for item in y})),
         "ranking": lambda: f"orders of {np.shape(y)[1]} labels",
     }
     what = seen.get(outputs.kind_, lambda: f"such as {str(y[0])[:30]!r}")()
-    return dict.fromkeys(outputs.columns_[:MOST], what)
+    return dict.fromkeys(outputs.columns_[:DESCRIBED_COLUMNS], what)
 
 
-def notes_on(
+def notes_on_columns(
     table: Table, known_outputs: Table, inputs: Inputs, outputs: Outputs, y: Any
 ) -> list[str]:
     """Return notes, for the user, on how input and output columns were interpreted."""
@@ -107,7 +107,7 @@ def _input_notes(table: Table, inputs: Inputs) -> list[str]:
         shown = ", ".join(map(repr, left_out[:5]))
         notes.append(f"not used, because they are empty or count the rows: {shown}.")
     filled = [name for name, kind in inputs.kinds_.items() if kind in ("number", "category")]
-    gaps = [name for name in filled[:MOST] if table.empty(name)]
+    gaps = [name for name in filled[:DESCRIBED_COLUMNS] if table.empty(name)]
     if gaps:
         shown = ", ".join(map(repr, gaps[:5])) + (", …" if len(gaps) > 5 else "")
         notes.append(f"empty cells count as the mean, and as empty: {shown}.")
@@ -118,7 +118,7 @@ def _date_notes(inputs: Inputs) -> list[str]:
     """Return a note on the calendar features of each column of dates."""
     return [
         f"{name!r:.60} is used as a trend, and by the position in the {' and the '.join(periods)}."
-        for name, periods in list(inputs.periods_.items())[:MOST]
+        for name, periods in list(inputs.periods_.items())[:DESCRIBED_COLUMNS]
         if periods
     ]
 
@@ -134,12 +134,12 @@ def _describe_input(table: Table, name: Name, kind: str, inputs: Inputs) -> str:
         return _describe_range(Column.of(table, name).values(form), form)
     full = without_empty_cells(table, name)
     if kind == "labels":
-        return _describe_sets(inputs.forms_[name].read(full), inputs.forms_[name])
+        return _describe_label_sets(inputs.forms_[name].read(full), inputs.forms_[name])
     return "" if kind == "graph" else f"such as {str(full.columns[name][0]).strip()[:30]!r}"
 
 
-def _empty_cells(table: Table, name: Name) -> str:
-    """Return the number of empty cells of a column as text in brackets, or "" if it is 0."""
+def _count_empty_cells(table: Table, name: Name) -> str:
+    """Return a text such as " (3 empty)" for a column with empty cells, else an empty text."""
     empty = len(table.empty(name))
     return f" ({empty} empty)" if empty else ""
 
@@ -156,12 +156,12 @@ def _describe_range(values: np.ndarray, notation: str) -> str:
 
 
 def _describe_values(values: list[str]) -> str:
-    """Return a text with the first few values and the number of values."""
+    """Return a text with the first four values, and the number of values if there are more."""
     shown = ", ".join(value[:20] for value in values[:4])
     return shown if len(values) <= 4 else f"{len(values)} values: {shown}, …"
 
 
-def _describe_sets(sets: Any, cells: LabelCells) -> str:
+def _describe_label_sets(sets: Any, cells: LabelCells) -> str:
     """Return a text with the number of labels, and the mean number of labels in a row."""
     if cells.indicators_:
         rows = np.asarray(sets)

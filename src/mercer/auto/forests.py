@@ -21,18 +21,18 @@ from .pairs import Pairs
 from .presets import Preset
 from .progress import Clock
 
-FEW = 500
+FOLDED_ROWS = 500
 """With fewer rows, forests are scored on folds, because out-of-bag scores are too low."""
 IN_FOLDS = 0.6
 """The fraction of trees of a forest that is grown again for each fold."""
 FEWEST_TREES, SOME_TREES = 20, 3
 """The smallest number of trees when time is short, and the number that measures the time."""
-QUICK, TRIED = 2e8, 20
-"""A forest of at most QUICK steps may examine all columns at a split, if the out-of-bag error of
-TRIED trees is smaller."""
-WIDE = 500
+ALL_COLUMNS_STEPS, COMPARED_TREES = 2e8, 20
+"""A forest of at most ALL_COLUMNS_STEPS steps may examine all columns at a split, if that reduces
+the out-of-bag error of COMPARED_TREES trees."""
+ROOT_COLUMNS = 500
 """From this many columns on, trees examine 3 √columns of them at a split."""
-STEPS = 1e10
+ONE_FOREST_STEPS = 1e10
 """With more steps, there is only one forest, with half of the trees."""
 LARGE = 10_000
 """From this many rows on, boosted trees have more leaves."""
@@ -83,7 +83,7 @@ class TreeCandidates:
 
     @cached_property
     def can_boost(self) -> bool:
-        """Whether boosted trees are tried.
+        """Whether boosted trees are among the candidates.
 
         They need enough rows, more rows than columns, and `PER_COORDINATE` rows for each of
         finitely many output coordinates. They are not tried for label sets: boosted trees are
@@ -91,7 +91,7 @@ class TreeCandidates:
         of the rows predict smaller scores than those of all rows, so that thresholds would be
         calibrated too low.
         """
-        few = self.pairs.n < BOOSTED or not self._directions
+        few = self.pairs.n < BOOSTED or not self._max_directions
         if self.kernel is None or few or self.outputs.kind_ == "labels":
             return False
         kernel = clone(self.common["output_kernel"]).fit(self.pairs.complete)
@@ -104,84 +104,85 @@ class TreeCandidates:
         if self.kernel is None:
             return
         if self.can_boost:
-            yield "boosted trees", self._boosted()
-        share = self._best_column_fraction()
-        for name, how in self._forest_arguments().items():
-            yield name, self._forest(how, max_features=share)
+            yield "boosted trees", self._boosted_trees()
+        fraction = self._best_column_fraction()
+        for name, arguments in self._forest_arguments().items():
+            yield name, self._forest(arguments, max_features=fraction)
 
     @property
-    def _directions(self) -> int:
-        """The largest number of output directions of boosted trees; fewer for many columns."""
+    def _max_directions(self) -> int:
+        """The largest number of output directions that boosted trees are grown for."""
         return min(self.preset.directions, self.pairs.n // max(self.width, 1))
 
-    def _boosted(self) -> BoostedDependency:
+    def _boosted_trees(self) -> BoostedDependency:
         """Return the unfitted boosted trees, with sizes that suit the number of rows."""
         preset, n = self.preset, self.pairs.n
-        few = n < FEW
+        few = n < FOLDED_ROWS
         return BoostedDependency(
             n_trees=preset.boosted // 3 if few else preset.boosted,
             learning_rate=1.5 * preset.learning_rate if few else preset.learning_rate,
             max_leaf_nodes=8 if few else 15 if n < LARGE else 31,
             min_samples_leaf=max(5, min(20, n // 25)),
-            directions=self._directions,
+            directions=self._max_directions,
             **self.common,
         )
 
-    def _forest(self, how: dict[str, Any], **more: Any) -> ForestDependency:
-        """Return an unfitted forest; `how` and `more` are arguments of `ForestDependency`."""
+    def _forest(self, arguments: dict[str, Any], **more: Any) -> ForestDependency:
+        """Return an unfitted forest; `arguments` and `more` are those of `ForestDependency`."""
         n, trees = self.pairs.n, self.preset.trees
-        if not how["bootstrap"]:
+        if not arguments["bootstrap"]:
             trees = int(IN_FOLDS * trees)
-        elif self._work >= STEPS:
+        elif self._n_steps >= ONE_FOREST_STEPS:
             trees //= 2
-        given: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "n_trees": trees,
             "min_samples_leaf": max(1, n // 5000),
-            "tol": 0.0 if n < FEW else self.preset.tolerance,
+            "tol": 0.0 if n < FOLDED_ROWS else self.preset.tolerance,
         }
-        return ForestDependency(**given | self.common | how | more)
+        return ForestDependency(**defaults | self.common | arguments | more)
 
     def _forest_arguments(self) -> dict[str, dict[str, Any]]:
         """Return the arguments of `ForestDependency` for each kind of forest, by name."""
         n = self.pairs.n
-        bagged = self.outputs.kind_ in ("labels", "class") or n >= FEW
+        bagged = self.outputs.kind_ in ("labels", "class") or n >= FOLDED_ROWS
         kinds = {"extra trees": {"bootstrap": bagged, "cv": 10 if n < BOOSTED else 5}}
-        if self._work < STEPS and not self.can_boost:
+        if self._n_steps < ONE_FOREST_STEPS and not self.can_boost:
             kinds["random forest"] = {"bootstrap": True, "random_splits": False}
         return kinds
 
     @property
     def _column_fraction(self) -> float:
-        """The default fraction of columns that trees examine at a split."""
+        """The default fraction of columns that a tree examines at a split."""
         d = self.width
-        return 0.5 if d < 100 else 0.2 if d < WIDE else 3.0 / sqrt(d)
+        return 0.5 if d < 100 else 0.2 if d < ROOT_COLUMNS else 3.0 / sqrt(d)
 
     @property
-    def _work(self) -> float:
-        """An estimate of the number of steps that fitting a forest takes."""
+    def _n_steps(self) -> float:
+        """An estimate of the number of elementary steps that fitting a forest takes."""
         shape: tuple[int, ...] = getattr(self.pairs.y, "shape", ())
         q = min(DIRECTIONS, shape[1]) if len(shape) > 1 else DIRECTIONS // 2
         n = self.pairs.n
         return self.preset.trees * n * log2(n) * self._column_fraction * self.width * q
 
     def _best_column_fraction(self) -> float:
-        """Return the default fraction of columns or 1, by the out-of-bag error of few trees."""
-        if self.width >= 100 or self._work >= QUICK:
+        """Return the fraction of columns, the default or 1, with the smaller out-of-bag error."""
+        if self.width >= 100 or self._n_steps >= ALL_COLUMNS_STEPS:
             return self._column_fraction
-        few = {"bootstrap": True, "n_trees": TRIED}
-        tried = [(self._column_fraction, few), (1.0, few)]
+        few = {"bootstrap": True, "n_trees": COMPARED_TREES}
+        fractions = (self._column_fraction, 1.0)
         risks = [
-            self._out_of_bag_risk(self._forest(how, max_features=share)) for share, how in tried
+            self._out_of_bag_risk(self._forest(few, max_features=fraction))
+            for fraction in fractions
         ]
         return 1.0 if risks[1] < risks[0] else self._column_fraction
 
     def _out_of_bag_risk(self, forest: ForestDependency) -> float:
         """Fit a forest, and return the mean squared error of its out-of-bag predictions."""
-        model = self.pairs.fitted(forest)
+        model = self.pairs.fit_model(forest)
         return float(model.loo_embed().sqdistances_to(model.outputs_).mean())
 
-    def affordable(self, model: Any, clock: Clock) -> bool:
-        """Return whether a model can be fitted in time; lower its number of trees if needed."""
+    def limit_trees(self, model: Any, clock: Clock) -> bool:
+        """Lower the number of trees of a model to the time left; return whether enough remain."""
         if clock.limit is None:
             return True
         left, before = 0.7 * clock.limit - clock.spent, clock.spent
@@ -189,7 +190,7 @@ class TreeCandidates:
             return False
         some = clone(model).set_params(n_trees=SOME_TREES)
         forest = isinstance(model, ForestDependency)
-        self.pairs.fitted(some.set_params(bootstrap=True) if forest else some)
+        self.pairs.fit_model(some.set_params(bootstrap=True) if forest else some)
         each = (clock.spent - before) / SOME_TREES
         grown = each * (1 + model.cv if forest and not model.bootstrap else 1)
         model.n_trees = min(model.n_trees, int(left / max(grown, 1e-9)))

@@ -16,12 +16,12 @@ from .inputs import Inputs
 from .pairs import Pairs
 from .tables.table import Name
 
-FOLDS, FEW = 3, 1000
-"""The number of folds; with more than FEW rows only the first fold is left out."""
-MOST = 3000
+IMPORTANCE_FOLDS, ONE_FOLD_ROWS = 3, 1000
+"""The number of folds; with more than ONE_FOLD_ROWS rows only the first fold is left out."""
+IMPORTANCE_ROWS = 3000
 """The largest number of rows that are used."""
-REPEATS, STEPS = 5, 100_000
-"""The number of shuffles of a column: REPEATS, or one if more than STEPS rows are predicted."""
+REPEATS, REPEATED_ROWS = 5, 100_000
+"""A column is shuffled REPEATS times, or once if more than REPEATED_ROWS rows are predicted."""
 
 
 def importances(
@@ -43,16 +43,16 @@ def importances(
         The seed of samples and orders.
     """
     random = np.random.RandomState(seed)
-    if pairs.n > MOST:
-        pairs = pairs.rows(np.sort(random.permutation(pairs.n)[:MOST]))
-    folds = fold_numbers(group_labels(pairs.groups, pairs.n), FOLDS)
+    if pairs.n > IMPORTANCE_ROWS:
+        pairs = pairs.rows(np.sort(random.permutation(pairs.n)[:IMPORTANCE_ROWS]))
+    folds = fold_numbers(group_labels(pairs.groups, pairs.n), IMPORTANCE_FOLDS)
     names = [name for name, kind in inputs.kinds_.items() if kind != "nothing"]
     found: dict[Name, list[float]] = {name: [] for name in names}
-    for fold in range(1 if pairs.n > FEW else int(folds.max()) + 1):
-        fitted = pairs.rows(np.flatnonzero(folds != fold)).fitted(_unfitted(model))
+    for fold in range(1 if pairs.n > ONE_FOLD_ROWS else int(folds.max()) + 1):
+        fitted = pairs.rows(np.flatnonzero(folds != fold)).fit_model(_unfitted(model))
         out = pairs.rows(np.flatnonzero(folds == fold))
         best = _score(fitted, out.X, out.y, score)
-        repeats = REPEATS if REPEATS * out.n * len(names) <= STEPS else 1
+        repeats = REPEATS if REPEATS * out.n * len(names) <= REPEATED_ROWS else 1
         for name in names * repeats:
             shuffled = inputs.shuffled(out.X, name, random.permutation(out.n))
             found[name].append(best - _score(fitted, shuffled, out.y, score))
@@ -61,7 +61,7 @@ def importances(
 
 
 def _unfitted(model: Any) -> Any:
-    """Return an unfitted copy of a model; of a blend, only models with positive weight are kept."""
+    """Return an unfitted copy of a model; a blend keeps only its models with positive weight."""
     if not isinstance(model, Blend):
         return clone(model)
     used = [one for one, weight in zip(model.models_, model.weights_, strict=True) if weight > 0]

@@ -64,11 +64,11 @@ class Inputs(BaseEstimator):
         given = self.kinds or {}
         self.kinds_ = {name: given.get(name) or input_kind(table, name) for name in names}
         self.values_ = {
-            name: sorted({text for text in _texts(table, name) if text is not None})
+            name: sorted({text for text in _category_texts(table, name) if text is not None})
             for name in names
             if self.kinds_[name] == "category"
         }
-        self.forms_ = {name: self._form(table, name) for name in names}
+        self.forms_ = {name: self._column_format(table, name) for name in names}
         self.labels_ = {
             name: sorted(
                 {label for item in self.forms_[name].read(table) for label in item}, key=str
@@ -82,12 +82,12 @@ class Inputs(BaseEstimator):
             if self.kinds_[name] == "number" and self._has_dates(table, name)
         }
         self.block_ = "numbers"
-        while self.block_ in map(str, self.texts):
+        while self.block_ in map(str, self.non_numeric):
             self.block_ += "_"
-        blocks = self._blocks(table)
+        blocks = self._numeric_blocks(table)
         self.widths_ = {name: block.shape[1] for name, block in blocks.items()}
         raw = _concatenate_blocks(blocks, len(table))
-        self.holes_ = np.isnan(raw).any(axis=0) & self._may_mark_holes()
+        self.holes_ = np.isnan(raw).any(axis=0) & self._allows_indicator()
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # columns without a single number
             self.mean_ = np.nan_to_num(np.nanmean(raw, axis=0))
@@ -95,14 +95,14 @@ class Inputs(BaseEstimator):
         self.varies_ = spread > 1e-12 * np.nan_to_num(largest)
         self.spread_, self.origin_ = np.where(self.varies_, spread, 1.0), self.mean_.copy()
         self._scale_indicators(raw)
-        if not self.width_ and not self.texts:
+        if not self.width_ and not self.non_numeric:
             raise BadTable(
                 f"{table.source}: no input column varies: there is nothing to learn from."
             )
         return self
 
-    def _form(self, table: Table, name: Name) -> Any:
-        """Return how cells are parsed: the notation of numbers, `LabelCells` of labels, or None."""
+    def _column_format(self, table: Table, name: Name) -> Any:
+        """Return the notation of a numeric column, `LabelCells` for labels, and None for others."""
         if self.kinds_[name] == "number":
             return (
                 Column.of(table, name).notation() if len(without_empty_cells(table, name)) else "."
@@ -114,7 +114,7 @@ class Inputs(BaseEstimator):
         return cells
 
     def _scale_indicators(self, raw: np.ndarray) -> None:
-        """Scale columns of two values: map to 0 and 1, and divide by a common standard deviation.
+        """Set offset and scale of the two-valued columns, to 0 and 1 in units of one common scale.
 
         If each column were divided by its own standard deviation, a rare word would have more
         weight than a frequent one.
@@ -129,24 +129,24 @@ class Inputs(BaseEstimator):
         self.origin_[two], self.spread_[two] = low, (high - low) * common
 
     @property
-    def texts(self) -> list[Hashable]:
+    def non_numeric(self) -> list[Hashable]:
         """The names of the columns that are not numbers or categories, such as texts and graphs."""
         return [name for name, kind in self.kinds_.items() if kind in OTHER]
 
     @property
     def width_(self) -> int:
-        """The number of scaled numeric features, with the indicators of empty cells."""
+        """The number of numeric features of `transform`, with indicators of empty cells."""
         return int(self.varies_.sum() + self.holes_.sum())
 
     def transform(self, table: Table) -> Any:
-        """Return a vector of scaled numbers for each row; with texts, a dictionary for each row."""
+        """Return rows of scaled numbers, or dictionaries if there are columns such as texts."""
         absent = [name for name in self.kinds_ if name not in table.columns]
         if absent:
             raise table.absent(absent[0])
-        rows = self._numbers(table)
-        if not self.texts:
+        rows = self._scaled_numbers(table)
+        if not self.non_numeric:
             return rows
-        parts = {name: self._items(table, name) for name in self.texts}
+        parts = {name: self._non_numeric_cells(table, name) for name in self.non_numeric}
         return object_array(
             [
                 {self.block_: rows[i], **{str(name): cells[i] for name, cells in parts.items()}}
@@ -155,30 +155,30 @@ class Inputs(BaseEstimator):
         )
 
     def scaled_numbers(self, X: Any) -> np.ndarray:
-        """Return the scaled numbers, (rows, features), of rows returned by `transform`."""
-        return np.stack([row[self.block_] for row in X]) if self.texts else np.asarray(X)
+        """Return the numeric features, (rows, features), of rows X that `transform` returned."""
+        return np.stack([row[self.block_] for row in X]) if self.non_numeric else np.asarray(X)
 
     def shuffled(self, X: Any, name: Name, order: np.ndarray) -> Any:
-        """Return the rows X of `transform` with the cells of column `name` permuted by `order`."""
-        if name in self.texts:
+        """Return rows X of `transform` with the cells of column `name` permuted by `order`."""
+        if name in self.non_numeric:
             return object_array(
                 [{**row, str(name): X[i][str(name)]} for row, i in zip(X, order, strict=True)]
             )
         Z = self.scaled_numbers(X).copy()
-        own = self._positions(name)
+        own = self._features_of(name)
         Z[:, own] = Z[np.ix_(order, np.flatnonzero(own))]
-        if not self.texts:
+        if not self.non_numeric:
             return Z
         return object_array([{**row, self.block_: z} for row, z in zip(X, Z, strict=True)])
 
-    def _positions(self, name: Name) -> np.ndarray:
-        """Return a mask of the scaled features that are computed from column `name`."""
+    def _features_of(self, name: Name) -> np.ndarray:
+        """Return a mask of the numeric features that are computed from column `name`."""
         owners = np.repeat(np.arange(len(self.widths_)), list(self.widths_.values()))
         own = owners == list(self.widths_).index(name)
         return np.concatenate([own[self.varies_], own[self.holes_]])
 
-    def numbers_of(self, X: Any) -> np.ndarray:
-        """Return the numbers of rows returned by `transform` in their original units."""
+    def unscaled_numbers(self, X: Any) -> np.ndarray:
+        """Return the numeric features of rows X of `transform` in the units of the table."""
         Z = self.scaled_numbers(X)
         n = int(self.varies_.sum())
         return np.hstack(
@@ -186,7 +186,7 @@ class Inputs(BaseEstimator):
         )
 
     def feature_names(self) -> list[str]:
-        """Return the names of the columns of `numbers_of`."""
+        """Return the name of each column of `unscaled_numbers`."""
         names: list[str] = []
         for name, kind in self.kinds_.items():
             if kind == "category":
@@ -200,11 +200,11 @@ class Inputs(BaseEstimator):
         holes = [f"{name} is empty" for name, hole in zip(names, self.holes_, strict=True) if hole]
         return varying + holes
 
-    def _items(self, table: Table, name: Name) -> Any:
-        """Return the texts, label sets or graphs of a column; an empty text for an empty cell."""
+    def _non_numeric_cells(self, table: Table, name: Name) -> Any:
+        """Return the texts, label sets or graphs in a column; an empty text for an empty cell."""
         kind, cells = self.kinds_[name], table.columns[name]
         if kind == "labels":
-            return self._seen_labels(table, name)
+            return self._known_label_sets(table, name)
         if kind == "graph":
             return cells
         texts = ["" if table.is_missing(cell) else str(cell).strip() for cell in cells]
@@ -212,18 +212,18 @@ class Inputs(BaseEstimator):
             check_smiles(table, name, texts)
         return texts
 
-    def _seen_labels(self, table: Table, name: Name) -> list[list]:
-        """Return the label sets of a column without labels that are not in the training rows."""
+    def _known_label_sets(self, table: Table, name: Name) -> list[list]:
+        """Return the label sets in a column without labels that are not in the training rows."""
         sets, seen = self.forms_[name].read(table), set(self.labels_[name])
         _warn_of_unseen("labels", name, {label for item in sets for label in item} - seen)
         return [[label for label in item if label in seen] for item in sets]
 
-    def _numbers(self, table: Table) -> np.ndarray:
-        """Return the scaled numbers of a table, (rows, features), with the mean for empty cells.
+    def _scaled_numbers(self, table: Table) -> np.ndarray:
+        """Return the numeric features of a table, (rows, features), with means for empty cells.
 
         Further features mark the empty cells, in columns that had some in training.
         """
-        raw = _concatenate_blocks(self._blocks(table), len(table))
+        raw = _concatenate_blocks(self._numeric_blocks(table), len(table))
         if raw.shape[1] != len(self.mean_):
             raise BadTable(
                 f"{table.source}: rows of {raw.shape[1]} numbers, but training rows had "
@@ -238,7 +238,7 @@ class Inputs(BaseEstimator):
         read = numbers_with_gaps(table, name, self.forms_[name])
         return is_date(self.forms_[name]) and read.shape[1] == 1
 
-    def _may_mark_holes(self) -> np.ndarray:
+    def _allows_indicator(self) -> np.ndarray:
         """Return a mask of the numeric features that may have an indicator of empty cells.
 
         Of the features of a date, only the first may have one.
@@ -253,8 +253,8 @@ class Inputs(BaseEstimator):
         """Return a column of dates as days since 1970, NaN where a cell is empty."""
         return numbers_with_gaps(table, name, self.forms_[name])[:, 0]
 
-    def _blocks(self, table: Table) -> dict[Name, np.ndarray]:
-        """Return the numeric features of each column: NaN if empty, one-hot for categories."""
+    def _numeric_blocks(self, table: Table) -> dict[Name, np.ndarray]:
+        """Return the unscaled numeric features of each column, by its name: NaN for empty cells."""
         found = {}
         for name, kind in self.kinds_.items():
             if name in self.periods_:
@@ -266,26 +266,26 @@ class Inputs(BaseEstimator):
         return found
 
     def _one_hot(self, table: Table, name: Name) -> np.ndarray:
-        """Return a column of zeros and ones for each category that was seen in training."""
-        texts = pd.Index(_texts(table, name), dtype=object)
+        """Return a column of zeros and ones for each category of training in a column."""
+        texts = pd.Index(_category_texts(table, name), dtype=object)
         codes = pd.Index(self.values_[name], dtype=object).get_indexer(texts)
         _warn_of_unseen("categories", name, set(texts[codes < 0]) - {None})
         return (codes[:, None] == np.arange(len(self.values_[name]))) + 0.0
 
 
 def _concatenate_blocks(blocks: dict[Name, np.ndarray], rows: int) -> np.ndarray:
-    """Concatenate blocks of columns to an array with `rows` rows; zero columns without blocks."""
+    """Return blocks of columns side by side, as an array with `rows` rows."""
     return np.concatenate([np.zeros((rows, 0)), *blocks.values()], axis=1)
 
 
-def _texts(table: Table, name: Name) -> list[str | None]:
-    """Return the cells of a column as stripped text, and None for empty cells."""
+def _category_texts(table: Table, name: Name) -> list[str | None]:
+    """Return the cells of a column of categories as text, None for an empty cell."""
     empty = set(table.empty(name))
-    return [None if i in empty else _text(c) for i, c in enumerate(table.columns[name])]
+    return [None if i in empty else _category_text(c) for i, c in enumerate(table.columns[name])]
 
 
-def _text(cell: Any) -> str:
-    """Return a category as stripped text, and 10.0 as "10".
+def _category_text(cell: Any) -> str:
+    """Return a cell of a column of categories as stripped text, with 10.0 as "10".
 
     One empty cell converts a column of integers to floats.
     """
@@ -295,7 +295,7 @@ def _text(cell: Any) -> str:
 
 
 def _warn_of_unseen(what: str, name: Name, unseen: set) -> None:
-    """Warn if there are unseen values, which are called `what`, in column `name`."""
+    """Warn if `unseen` is not empty: values of column `name`, called `what`, that are ignored."""
     if not unseen:
         return
     new = sorted(unseen, key=str)

@@ -24,11 +24,11 @@ from ..sets.views import ModelView, SupportsSets
 from .importance import importances
 from .inputs import Inputs
 from .letters import Letters
-from .measures import diagnosis, measures, scorer_of
+from .measures import error_tables, metrics_by_name, scorer_of
 from .outputs import ARRAYS, Outputs
 from .pairs import Pairs
 from .records import RECORD
-from .tables.frames import as_table, in_kind
+from .tables.frames import as_table, frame_like
 from .tables.table import BadTable, Table
 
 
@@ -54,7 +54,7 @@ class TableReader:
         return self.inputs.transform(as_table(X))
 
     def read(self, y: Any) -> Items:
-        """Return the outputs in a table; columns with other names are matched by their order."""
+        """Return the outputs in a table; columns of other names are matched by order."""
         table = as_table(y, "y")
         if not set(self.outputs.columns_) <= set(table.columns):
             cells = dict(zip(self.outputs.columns_, table.columns.values(), strict=True))
@@ -63,7 +63,7 @@ class TableReader:
 
 
 class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
-    """Base class of `AutoDependency` with all methods that use the fitted model."""
+    """Base class of `AutoDependency`, with the methods of the fitted model."""
 
     dropped: ClassVar[dict[str, str]] = {"training_": "the training rows"}
     id: Hashable | None
@@ -84,7 +84,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
     @property
     def importances_(self) -> pd.Series:
-        """The fall of the metric when each input column is shuffled, largest first.
+        """The fall of the metric when an input column is shuffled, for each column, largest first.
 
         The chosen model is fitted on a part of the training rows, and columns are shuffled among
         the others. This is computed on first use, and saved with the model from then on.
@@ -122,17 +122,17 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         )
         return scikit_learn_score(stub, scorer_of(self.scoring), truth)
 
-    def _read(self, X: Items) -> tuple[Table, Items]:
-        """Convert X to a `Table`, and return the table and the model inputs of its rows."""
+    def _read_inputs(self, X: Items) -> tuple[Table, Items]:
+        """Return X as a `Table`, and its rows as inputs of the fitted model."""
         check_is_fitted(self)
         table = as_table(X)
         if not len(table):
             raise BadTable(f"{table.source} has 0 rows: at least 1 is needed to predict.")
         return table, self.inputs_.transform(table)
 
-    def _form(self, item: Any) -> Any:
+    def _format_output(self, item: Any) -> Any:
         """Convert one output of the chosen model to the form in which `predict` returns it."""
-        return self.outputs_.one(item, self.named_, self.flat_)
+        return self.outputs_.format_one(item, self.named_, self.flat_)
 
     def predict(self, X: Items) -> Items:
         """Predict the outputs of new rows, in the form of the training outputs.
@@ -140,14 +140,14 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         A frame comes back as a frame of the same library, with the index and the ids of X and the
         names of the training outputs; where `y` was an array, an array comes back.
         """
-        table, rows = self._read(X)
+        table, rows = self._read_inputs(X)
         predicted = self.best_estimator_.predict(rows)
         if not self.named_:
             return self.outputs_.array_of(predicted, self.flat_)
-        return in_kind(self._ids(table) | self.outputs_.cells_.write(predicted), X)
+        return frame_like(self._id_column(table) | self.outputs_.cells_.write(predicted), X)
 
-    def _ids(self, table: Table) -> dict[Any, Any]:
-        """Return a dictionary of the name and cells of the id column; empty if there is none."""
+    def _id_column(self, table: Table) -> dict[Any, Any]:
+        """Return the id column as {name: cells}; an empty dictionary if there is none."""
         return {self.id: table.columns[self.id]} if self.id in table.columns else {}
 
     def predict_top(self, X: Items, k: int = 5) -> list[list[tuple[Any, float]]]:
@@ -156,12 +156,14 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         Outputs have the form of `predict`: a cell, or a dictionary of cells where the output has
         several columns.
         """
-        ranked = self.best_estimator_.predict_top(self._read(X)[1], k=k)
-        return [[(self._form(item), float(score)) for item, score in best] for best in ranked]
+        ranked = self.best_estimator_.predict_top(self._read_inputs(X)[1], k=k)
+        return [
+            [(self._format_output(item), float(score)) for item, score in best] for best in ranked
+        ]
 
     @property
     def classes_(self) -> np.ndarray:
-        """The classes, or the labels: the columns of `predict_proba`."""
+        """The classes or labels that the columns of `predict_proba` stand for."""
         found = self.best_estimator_.classes_
         several = len(self.outputs_.columns_) > 1  # columns of 0 and 1, under the labels' names
         return np.array([self.outputs_.columns_[j] for j in found]) if several else found
@@ -174,7 +176,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         -------
         One row for each row of X, one column for each of `classes_`. Rows of classes sum to one.
         """
-        return self.best_estimator_.predict_proba(self._read(X)[1])
+        return self.best_estimator_.predict_proba(self._read_inputs(X)[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,12 +185,14 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return tags
 
     def explain(self, X: Items, k: int = 5) -> list[list[tuple[int, float, Any]]]:
-        """Return the `k` training rows with most weight in each prediction.
+        """Return the `k` training rows with the largest weights in each prediction.
 
         They are tuples (row, weight, output).
         """
-        found = self.best_estimator_.explain(self._read(X)[1], k=k)
-        return [[(row, weight, self._form(item)) for row, weight, item in one] for one in found]
+        found = self.best_estimator_.explain(self._read_inputs(X)[1], k=k)
+        return [
+            [(row, weight, self._format_output(item)) for row, weight, item in one] for one in found
+        ]
 
     def predict_set(self, X: Items, coverage: float | None = None, joint: bool = True) -> Items:
         """Predict sets that contain the true output with a probability of about `coverage`.
@@ -215,21 +219,21 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         each row, nearest first. Where `y` was an array: a pair of arrays, the lower and the upper
         ends, for numbers, curves and images, and a list of outputs for each row otherwise.
         """
-        table, rows = self._read(X)
+        table, rows = self._read_inputs(X)
         share = self.coverage if coverage is None else coverage
         if share is None:
             raise ValueError("give coverage=, such as 0.9, to predict sets.")
-        found = self._sets(rows, share, joint)
+        found = self._predict_sets(rows, share, joint)
         if self.named_:
-            return in_kind(self._ids(table) | self.outputs_.set_columns(found), X)
+            return frame_like(self._id_column(table) | self.outputs_.columns_of_sets(found), X)
         if self.outputs_.kind_ == RECORD:
-            return list(self.outputs_.set_columns(found).values())
+            return list(self.outputs_.columns_of_sets(found).values())
         if self.outputs_.kind_ in ARRAYS:
             return tuple(self.outputs_.array_of(ends, self.flat_) for ends in found)
-        return [[self._form(item) for item in items] for items in found]
+        return [[self._format_output(item) for item in items] for items in found]
 
-    def _sets(self, rows: Items, coverage: float, joint: bool) -> Any:
-        """Return the prediction sets of model inputs: (lower, upper), or lists of outputs."""
+    def _predict_sets(self, rows: Items, coverage: float, joint: bool) -> Any:
+        """Return prediction sets for inputs of the model: (lower, upper), or lists of outputs."""
         if isinstance(self.best_estimator_, Letters):
             raise ValueError("texts that are made letter by letter have no sets: use predict_top.")
         if "sets_" not in vars(self) and "training_" not in vars(self):
@@ -262,7 +266,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return RecordSets.of(self.best_estimator_, pairs.groups, known)
 
     def as_points(self) -> ModelView:
-        """Return the chosen model with its table reader, for use in `ConformalSets`."""
+        """Return a view of the chosen model that reads tables, for `ConformalSets`."""
         reader = TableReader(self.inputs_, self.outputs_)
         return ModelView(self.best_estimator_, reader, reader)
 
@@ -274,20 +278,20 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
             return self.outputs_.array_of(predicted, self.flat_)
         training = vars(self).get("training_")
         like = None if training is None else training.like
-        return in_kind(self.outputs_.cells_.write(predicted), like)
+        return frame_like(self.outputs_.cells_.write(predicted), like)
 
     def score(self, X: Items, y: Items = None) -> float:
-        """Return the metric on rows with true outputs, which are columns of X or `y`."""
-        known = self._known_and_predicted(X, y)
+        """Return the metric of predictions; the true outputs are columns of X, or `y`."""
+        known = self._true_and_predicted(X, y)
         return self._metric(*known, lambda: (self.classes_, self.predict_proba(X)))
 
     def evaluate(self, X: Items, y: Items = None) -> dict[str, float]:
-        """Return several metrics, by name, on rows with true outputs in X or `y`."""
-        return measures(self.outputs_, *self._known_and_predicted(X, y))
+        """Return several metrics by name; the true outputs are columns of X, or `y`."""
+        return metrics_by_name(self.outputs_, *self._true_and_predicted(X, y))
 
-    def _known_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
+    def _true_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
         """Return the true and the predicted outputs of the rows X."""
-        table, rows = self._read(X)
+        table, rows = self._read_inputs(X)
         reader = TableReader(self.inputs_, self.outputs_)
         truth = self.outputs_.read(table) if y is None else reader.read(y)
         return truth, self.best_estimator_.predict(rows)
@@ -305,7 +309,7 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         check_is_fitted(self)
         _, pairs, groups, _ = self.training_
         left_out = self.best_estimator_.loo_predict()
-        return diagnosis(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
+        return error_tables(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
 
     def report(self, path: str | Path) -> Path:
         """Write a report on data, candidates and errors to one HTML file; return its path."""

@@ -13,14 +13,14 @@ from ..sequences import SequenceTransducer
 from .inputs import Inputs
 from .outputs import Outputs
 
-WORD = 60
+LONGEST_WORD = 60
 """The longest text that is learnt letter by letter."""
 NEW = 0.2
 """With a larger fraction of distinct outputs, outputs may be texts that are not in the data."""
 
 
 class Letters(FromFile, BaseEstimator):
-    """A `SequenceTransducer` for a table with one column of input texts.
+    """Estimator that applies a `SequenceTransducer` to one text column of the model inputs.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ class Letters(FromFile, BaseEstimator):
         self.column = column
 
     @classmethod
-    def suited(cls, inputs: Inputs, outputs: Outputs, X: Items, y: Items) -> bool:
-        """Return whether inputs and outputs are short texts and many outputs are distinct."""
+    def is_suited(cls, inputs: Inputs, outputs: Outputs, X: Items, y: Items) -> bool:
+        """Return whether inputs and outputs are short texts, and many outputs are distinct."""
         only_text = list(inputs.kinds_.values()).count("text") == 1 and not inputs.width_
-        if outputs.kind_ != "text" or not only_text or len(inputs.texts) > 1:
+        if outputs.kind_ != "text" or not only_text or len(inputs.non_numeric) > 1:
             return False
-        texts = [row[str(inputs.texts[0])] for row in X]
-        short = max(map(len, texts)) <= WORD and max(map(len, y)) <= WORD
+        texts = [row[str(inputs.non_numeric[0])] for row in X]
+        short = max(map(len, texts)) <= LONGEST_WORD and max(map(len, y)) <= LONGEST_WORD
         return short and all(map(len, texts)) and len(set(y)) > NEW * len(y)
 
     def fit(self, X: Items, y: Items, groups: Items | None = None) -> Letters:

@@ -26,7 +26,7 @@ from .outputs import ARRAYS, Outputs
 def left_out_probabilities(
     kernel: Kernel, points: Embedding, y: Items
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes, and calibrated class probabilities of left-out embeddings.
+    """Return the classes, and calibrated class probabilities of left-out predictions.
 
     `points` are the left-out predictions in the feature space of the output kernel.
     """
@@ -34,8 +34,8 @@ def left_out_probabilities(
     return made.classes_, made.predict(points)
 
 
-def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
-    """Return metrics of the predictions by name, the default metric of the outputs first."""
+def metrics_by_name(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
+    """Return metrics of the predictions by name, with the default metric of the outputs first."""
     found = {outputs.metric_name: outputs.metric(truth, predicted)}
     found |= {str(name): score for name, score in outputs.by_column(truth, predicted).items()}
     if outputs.kind_ in ARRAYS:
@@ -54,7 +54,7 @@ def measures(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, floa
 def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
     """Return the error of each row: in standard deviations for numbers, else 1 minus the metric."""
     if outputs.kind_ not in ARRAYS:
-        truth = outputs.completed(truth, predicted)
+        truth = outputs.fill_missing(truth, predicted)
         return 1.0 - np.asarray(evaluate(outputs.space_, truth, predicted, average=False))
     Y = np.asarray(truth, dtype=float).reshape(len(truth), -1)
     E = Y - np.asarray(predicted).reshape(Y.shape)
@@ -88,7 +88,7 @@ WORST = 10
 Rows = list[dict[str, Any]]
 
 
-def diagnosis(
+def error_tables(
     inputs: Inputs,
     outputs: Outputs,
     X: Items,
@@ -96,7 +96,7 @@ def diagnosis(
     left_out: Items,
     groups: np.ndarray | None,
 ) -> dict[str, Rows]:
-    """Return tables of left-out errors: by group, by label, by input region, and the worst rows.
+    """Return tables of left-out errors: by group, label and input region, and the worst rows.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def diagnosis(
     return {
         "groups": [] if groups is None else _errors_by_group(errors, groups),
         "labels": _scores_by_label(outputs, truth, left_out),
-        "regions": _errors_by_region(inputs, inputs.numbers_of(X), errors),
+        "regions": _errors_by_region(inputs, inputs.unscaled_numbers(X), errors),
         "worst": [{"row": int(i), "error": float(errors[i])} for i in worst],
     }
 
@@ -129,7 +129,7 @@ def _errors_by_group(errors: np.ndarray, groups: np.ndarray) -> Rows:
 
 
 def _scores_by_label(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
-    """Return a table of left-out scores by label or output column; empty for other kinds."""
+    """Return a table of left-out scores by label, or by output column; empty for other outputs."""
     kinds = {
         "record": _field_scores,
         "number": _column_scores,
@@ -195,7 +195,7 @@ def _rank_errors(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     ranks = np.asarray(truth)
     known = ranks >= 0
     gaps = (np.abs(ranks - np.asarray(left_out)) * known).sum(axis=0) / known.sum(axis=0)
-    names = outputs.cells_.names(len(gaps))
+    names = outputs.cells_.label_names(len(gaps))
     return [{"label": str(n), "places off": float(g)} for n, g in zip(names, gaps, strict=True)]
 
 
@@ -222,7 +222,7 @@ def _errors_by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Ro
 def _leaves_with_conditions(
     tree: Any, names: list[str], node: int = 0, above: dict[str, str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each leaf of a decision tree with its conditions, by feature name."""
+    """Yield the index of each leaf of a decision tree, with its conditions by feature name."""
     above = above or {}
     if tree.children_left[node] < 0:
         yield node, above
@@ -238,7 +238,7 @@ def _leaves_with_conditions(
 
 
 def _describe_split(name: str, at: float) -> tuple[str, str]:
-    """Return the conditions on both sides of a split of feature `name` at value `at`, as text."""
+    """Return the conditions "feature ≤ at" and "feature > at" on the sides of a split, as text."""
     if " = " in name or name.endswith(" is empty"):
         return f"not {name}", name
     return f"{name} ≤ {at:.4g}", f"{name} > {at:.4g}"

@@ -23,7 +23,7 @@ from .kinds.numbers import CurveCells, NumberCells
 from .kinds.rankings import RankingCells
 from .tables.table import Name, Table
 
-CELLS: dict[str, type[Cells]] = {
+CELLS_OF_KIND: dict[str, type[Cells]] = {
     "number": NumberCells,
     "curve": CurveCells,
     "image": NumberCells,
@@ -68,8 +68,8 @@ class Outputs(BaseEstimator):
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
         """Determine the kind of the output columns, and return the outputs of the training rows."""
         self.kind_ = self.kind or output_kind(table, names)
-        self.cells_ = CELLS[self.kind_]()
-        return self.cells_.fit(self._filled(table, names), names)
+        self.cells_ = CELLS_OF_KIND[self.kind_]()
+        return self.cells_.fit(self._refuse_empty_cells(table, names), names)
 
     @property
     def columns_(self) -> list[Name]:
@@ -83,20 +83,20 @@ class Outputs(BaseEstimator):
 
     @property
     def space_(self) -> Space:
-        """The output space that belongs to the kind."""
+        """The space of outputs of this kind."""
         return self.cells_.space
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of one output, if outputs are arrays such as images."""
+        """The shape of one output, for outputs that are arrays such as images."""
         return tuple(self.cells_.shape_)
 
     def read(self, table: Table) -> Items:
         """Return the outputs in the rows of a table."""
-        return self.cells_.read(self._filled(table, table.names(self.columns_)))
+        return self.cells_.read(self._refuse_empty_cells(table, table.names(self.columns_)))
 
-    def _filled(self, table: Table, names: Sequence[Name]) -> Table:
-        """Raise an error if an output cell is empty, except for label sets; return the table."""
+    def _refuse_empty_cells(self, table: Table, names: Sequence[Name]) -> Table:
+        """Raise an error for an empty output cell, except for label sets; return the table."""
         if self.kind_ == "labels" and len(names) == 1:
             return table
         return table.filled(names, drop=False)
@@ -114,7 +114,7 @@ class Outputs(BaseEstimator):
         return default_kernel(self.space_)
 
     def decoder(self) -> Decoder | None:
-        """Return the decoder for this kind of output; None for the default of the space."""
+        """Return the decoder for this kind of output; None for the default decoder of the space."""
         if self.kind_ in ("text", "smiles", "class", "graph"):
             return Candidates()
         if self.kind_ == "ranking" and self.cells_.n_labels_ > EXACT_RANKINGS:
@@ -129,30 +129,28 @@ class Outputs(BaseEstimator):
     def metric(self, truth: Items, predicted: Items) -> float:
         """Return the default metric of the predictions; 1 is the best value."""
         if self.kind_ in ARRAYS:
-            return _explained_variance(
-                np.asarray(truth), np.asarray(predicted), self.kind_ == "number"
-            )
+            return _r2(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
         return float(evaluate(self.space_, truth, predicted))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return the metric of each output column; empty unless columns differ in kind."""
+        """Return the metric of each output column by name; empty if the columns have one kind."""
         return {}
 
-    def completed(self, truth: Items, predicted: Items) -> Items:
+    def fill_missing(self, truth: Items, predicted: Items) -> Items:
         """Return the true outputs with missing values replaced by the predicted ones."""
         return truth
 
-    def set_columns(self, sets: Any) -> dict[str, Any]:
-        """Convert prediction sets to columns of a table, such as "lower" and "upper" ends.
+    def columns_of_sets(self, sets: Any) -> dict[str, Any]:
+        """Convert prediction sets to columns of a table by name, such as "lower y" and "upper y".
 
         Numbers, curves and images have a lower and an upper end. Of label sets there are the labels
         that all sets in the list contain, and those that some contain. Other outputs are listed.
         """
         if self.kind_ in ARRAYS:
-            return _pair_of_columns(("lower", "upper"), sets, self)
+            return _columns_of_ends(("lower", "upper"), sets, self)
         if self.kind_ == "labels":
             ends = [_labels_in_all(some) for some in sets], [_labels_in_any(some) for some in sets]
-            return _pair_of_columns(("surely", "possibly"), ends, self)
+            return _columns_of_ends(("surely", "possibly"), ends, self)
         written = [self.cells_.write(some) for some in sets]
         return {
             f"set of {name}": [_distinct_cells(cells[name]) for cells in written]
@@ -167,8 +165,8 @@ class Outputs(BaseEstimator):
         With `flat`, a single column of numbers becomes a vector.
         """
         if self.kind_ in ARRAYS:
-            return self._numbers(items, flat)
-        if self.cells_.in_words:
+            return self._number_array(items, flat)
+        if self.cells_.needs_parsing:
             (cells,) = self.cells_.write(items).values()
             return object_array(list(cells))
         if self.kind_ == "ranking":
@@ -176,7 +174,7 @@ class Outputs(BaseEstimator):
             return np.where(ranks < 0, -1, ranks + self.cells_.first_)
         return items
 
-    def _numbers(self, items: Items, flat: bool) -> Any:
+    def _number_array(self, items: Items, flat: bool) -> Any:
         """Convert outputs to an array of numbers, dates or durations; if `flat`, to a vector."""
         rows = np.asarray(items)
         if self.cells_.has_dates:
@@ -184,33 +182,33 @@ class Outputs(BaseEstimator):
             rows = np.column_stack([np.asarray(column) for column in columns])
         return rows[:, 0] if flat and rows.ndim == 2 and rows.shape[1] == 1 else rows
 
-    def one(self, item: Any, named: bool, flat: bool) -> Any:
+    def format_one(self, item: Any, named: bool, flat: bool) -> Any:
         """Convert one output to the form in which `predict` returns it.
 
         For outputs of a table, this is a cell, or a dictionary of cells if columns are several.
         """
         batch = _batch_of_one(item)
         if not named:
-            return _plain_cell(self.array_of(batch, flat)[0])
-        cells = {name: _plain_cell(column[0]) for name, column in self.cells_.write(batch).items()}
+            return _python_cell(self.array_of(batch, flat)[0])
+        cells = {name: _python_cell(column[0]) for name, column in self.cells_.write(batch).items()}
         return next(iter(cells.values())) if len(cells) == 1 else cells
 
 
 def _batch_of_one(item: Any) -> Any:
-    """Return an array that holds only the given item."""
+    """Return an array that holds only `item`."""
     if isinstance(item, np.ndarray | np.generic | float | int):
         return np.asarray(item)[None]
     return object_array([item])
 
 
-def _plain_cell(cell: Any) -> Any:
+def _python_cell(cell: Any) -> Any:
     """Convert a NumPy scalar to a Python or pandas value; return other cells unchanged."""
     if isinstance(cell, np.datetime64 | np.timedelta64):
         return pd.Timestamp(cell) if isinstance(cell, np.datetime64) else pd.Timedelta(cell)
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-def _explained_variance(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
+def _r2(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
     """Return R²: the mean over columns that vary if `by_column`, else over all values."""
     truth, predicted = (A.reshape(len(A), -1) for A in (truth, predicted))
     varies = truth.std(axis=0) > 0
@@ -222,8 +220,8 @@ def _explained_variance(truth: np.ndarray, predicted: np.ndarray, by_column: boo
     return float(1.0 - error / ((truth - truth.mean(axis=0)) ** 2).sum())
 
 
-def _pair_of_columns(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
-    """Return two columns, such as "lower" and "upper", for each output column.
+def _columns_of_ends(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
+    """Return columns such as "lower y" and "upper y" for each output column, by name.
 
     `names` are the two prefixes, `ends` the outputs at the two ends of the prediction sets.
     """
@@ -236,14 +234,14 @@ def _pair_of_columns(names: tuple[str, str], ends: Sequence, outputs: Outputs) -
 
 
 def _labels_in_all(sets: list) -> Any:
-    """Return the intersection of some label sets."""
+    """Return the labels that all label sets of a list contain."""
     if isinstance(sets[0], np.ndarray):
         return np.min(sets, axis=0)
     return [label for label in sets[0] if all(label in other for other in sets)]
 
 
 def _labels_in_any(sets: list) -> Any:
-    """Return the union of some label sets."""
+    """Return the labels that at least one label set of a list contains."""
     if isinstance(sets[0], np.ndarray):
         return np.max(sets, axis=0)
     return sorted({label for some in sets for label in some}, key=str)
@@ -251,5 +249,7 @@ def _labels_in_any(sets: list) -> Any:
 
 def _distinct_cells(cells: Any) -> list:
     """Return the distinct cells, in order of appearance."""
-    plain = [cell.tolist() if isinstance(cell, np.ndarray) else _plain_cell(cell) for cell in cells]
+    plain = [
+        cell.tolist() if isinstance(cell, np.ndarray) else _python_cell(cell) for cell in cells
+    ]
     return list({repr(cell): cell for cell in plain}.values())

@@ -29,14 +29,14 @@ class Pairs:
         return count(self.y)
 
     def rows(self, index: np.ndarray) -> Pairs:
-        """Return the training pairs with the given indices."""
+        """Return the training pairs at the indices `index`."""
         groups = None if self.groups is None else self.groups[index]
         weights = None if self.weights is None else self.weights[index]
         return Pairs(take(self.X, index), take(self.y, index), groups, weights)
 
     @cached_property
     def known(self) -> np.ndarray | None:
-        """A mask (records, fields) of the values that are not missing; None if none is missing."""
+        """A mask (records, fields) of values that are not missing; None if no value is missing."""
         if not (isinstance(self.y, np.ndarray) and self.y.dtype == object):
             return None
         if not isinstance(self.y[0], dict):
@@ -49,8 +49,8 @@ class Pairs:
         """The outputs, with missing fields of records replaced by known values of other records."""
         return self.y if self.known is None else filled(self.y, list(self.y[0]), self.known)
 
-    def fitted(self, model: Any) -> Any:
-        """Fit a model to the pairs without warnings, and return it.
+    def fit_model(self, model: Any) -> Any:
+        """Fit a model to the pairs without warnings, and return the model.
 
         Where fields are missing, a copy of the model is fitted for each set of fields that are
         known in the same rows.

@@ -33,12 +33,12 @@ class Clock:
         return time.perf_counter() - self.start
 
     def allows(self, kind: str, fraction: float = 0.9) -> bool:
-        """Return whether a step of this kind should end before `fraction` of the time limit."""
+        """Return whether a step of kind `kind` should end before `fraction` of the time limit."""
         longest = max(self.took.get(kind, ()), default=0.0)
         return self.limit is None or self.spent + longest < fraction * self.limit
 
     def timed(self, kind: str, run: Callable[[], Any]) -> Any:
-        """Call `run`, store its duration, report the progress, and return its result."""
+        """Call `run` as a step of kind `kind`: time it, report progress, and return its result."""
         before = self.spent
         made = run()
         self.took.setdefault(kind, []).append(self.spent - before)
@@ -59,7 +59,7 @@ class Clock:
         return rest if self.limit is None else min(rest, max(0.0, self.limit - self.spent))
 
     def reporting(self, planned: dict[str, int], verbose: bool) -> AbstractContextManager:
-        """Return a context that reports the progress of the planned steps on standard error.
+        """Return a context manager that reports the progress of steps on standard error.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ ALONE = ("class", "text", "smiles", "graph", "image")
 def fitted_outputs(
     kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
 ) -> tuple[Outputs, Items]:
-    """Fit a converter of output columns; return it, and the outputs of the training rows.
+    """Fit a converter of output columns to a table; return it and the outputs of the rows.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def fitted_outputs(
 def rows_without_output(
     kinds: Mapping[Name, str] | None, table: Table, names: Sequence[Name]
 ) -> list[int]:
-    """Return the rows in which a single output column is empty; an empty label set is an output.
+    """Return the indices of the rows in which a single output column is empty.
 
     A table without any output has no such rows: fitting it raises an error.
     """
@@ -81,14 +81,14 @@ def _guessed_kind(table: Table, names: Sequence[Name]) -> str:
 
 
 def _have_empty_cells(table: Table, names: Sequence[Name]) -> bool:
-    """Return whether any of the named columns has an empty cell."""
+    """Return whether any of the columns `names` has an empty cell."""
     return any(table.empty(name) for name in names)
 
 
 def _kinds_by_name(
     kinds: Mapping[Name, str], table: Table, names: Sequence[Name]
 ) -> dict[Name, str]:
-    """Return the given kind of each output column; raise an error if a column has no kind."""
+    """Return the kind of each output column from `kinds`; raise an error for a missing kind."""
     absent = [name for name in names if name not in kinds]
     if absent:
         raise BadTable(
@@ -99,12 +99,12 @@ def _kinds_by_name(
 
 
 class RecordCells(Cells):
-    """Converter between several output columns of different kinds and records.
+    """Converter between records and output columns of different kinds.
 
     Parameters
     ----------
     fields : dict
-        How each column is read, by name.
+        The fitted converter of each column, by name.
     """
 
     def __init__(self, fields: Mapping[Name, Outputs]):
@@ -126,7 +126,7 @@ class RecordCells(Cells):
         )
 
     def column(self, records: Items, name: Name) -> Items:
-        """Return the known values of field `name` as items of the space of that field."""
+        """Return the values of field `name` that are not missing, as items of its space."""
         values = [value for value in column_of(records, name).tolist() if value is not None]
         return self.fields[name].space_.check(values, str(name))
 
@@ -149,7 +149,7 @@ class RecordOutputs(Outputs):
     Attributes
     ----------
     fields_ : dict
-        How each column is read, by name.
+        The fitted converter of each column, by name.
     """
 
     fields_: dict[Name, Outputs]
@@ -161,7 +161,7 @@ class RecordOutputs(Outputs):
         """Determine the kind of each column from the training rows, and return the records."""
         self.kind_, self.fields_ = RECORD, {name: Outputs(self.kind[name]) for name in names}
         for name, outputs in self.fields_.items():
-            outputs.fit(_known_rows(table, name, outputs), [name])
+            outputs.fit(_rows_with_value(table, name, outputs), [name])
         self.cells_ = RecordCells(self.fields_)
         return self.cells_.read(table)
 
@@ -170,7 +170,7 @@ class RecordOutputs(Outputs):
         """The kind of each output column, by name."""
         return {name: outputs.kind_ for name, outputs in self.fields_.items()}
 
-    def _filled(self, table: Table, names: Sequence[Name]) -> Table:
+    def _refuse_empty_cells(self, table: Table, names: Sequence[Name]) -> Table:
         """Return the table unchanged: a record may have missing values."""
         return table  # each column refuses its own empty cells
 
@@ -189,7 +189,7 @@ class RecordOutputs(Outputs):
         return as_output_kernel(reduce(add, fields)).fit(complete).frozen()
 
     def column(self, records: Items, name: Name) -> Items:
-        """Return the known values of field `name` as items of the space of that field."""
+        """Return the values of field `name` that are not missing, as items of its space."""
         return self.cells_.column(records, name)
 
     def decoder(self) -> PerField:
@@ -209,7 +209,7 @@ class RecordOutputs(Outputs):
         return float(np.mean([*self.by_column(truth, predicted).values()]))
 
     def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
-        """Return the metric of each column, on the rows where its true value is known."""
+        """Return the metric of each column by name, on the rows whose true value is not missing."""
         return {
             name: outputs.metric(
                 self.column(truth, name),
@@ -218,7 +218,7 @@ class RecordOutputs(Outputs):
             for name, outputs in self.fields_.items()
         }
 
-    def completed(self, truth: Items, predicted: Items) -> Items:
+    def fill_missing(self, truth: Items, predicted: Items) -> Items:
         """Return the true records with missing values replaced by the predicted ones."""
         known = known_fields(truth, self.columns_)
         columns = {
@@ -237,28 +237,28 @@ class RecordOutputs(Outputs):
             rows[:, j] = object_array(list(cells))
         return rows
 
-    def one(self, item: Any, named: bool, flat: bool) -> Any:
+    def format_one(self, item: Any, named: bool, flat: bool) -> Any:
         """Convert one record to a dictionary of cells, or to a list of cells if not `named`."""
         found = {
             name: None
             if item[name] is None
-            else outputs.one(self.column([item], name)[0], True, flat)
+            else outputs.format_one(self.column([item], name)[0], True, flat)
             for name, outputs in self.fields_.items()
         }
         return found if named else list(found.values())
 
-    def set_columns(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
-        """Convert the prediction sets of each column to columns of a table."""
+    def columns_of_sets(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
+        """Convert the prediction sets of each field to columns of a table, by name."""
         found: dict[str, Any] = {}
         for name, outputs in self.fields_.items():
-            found |= outputs.set_columns(_ends_of_bands(sets[name]))
+            found |= outputs.columns_of_sets(_ends_of_bands(sets[name]))
         return found
 
 
 def values_or_none(
     read: Callable[[Table], Items], table: Table, name: Name, outputs: Outputs
 ) -> list:
-    """Return the values of column `name` by `read`, with None for empty cells."""
+    """Return the values that `read` finds in column `name`, with None for empty cells."""
     found: list[Any] = [None] * len(table)
     rows = _indices_with_value(table, name, outputs)
     for i, value in zip(rows, _list_of_values(read(table.rows(rows))), strict=True):
@@ -266,15 +266,15 @@ def values_or_none(
     return found
 
 
-def _known_rows(table: Table, name: Name, outputs: Outputs) -> Table:
-    """Return a table of column `name` alone, without the rows in which it is empty."""
+def _rows_with_value(table: Table, name: Name, outputs: Outputs) -> Table:
+    """Return a table of column `name` alone, without the rows in which it has no value."""
     return replace(table, columns={name: table.columns[name]}).rows(
         _indices_with_value(table, name, outputs)
     )
 
 
 def _indices_with_value(table: Table, name: Name, outputs: Outputs) -> list[int]:
-    """Return the indices of the rows in which a column has a value.
+    """Return the indices of the rows in which column `name` has a value.
 
     An empty cell of a column of label sets is the empty set, which is a value.
     """

@@ -19,11 +19,11 @@ from ..operators import Covariance, Identity, OperatorKernel
 from .blending import (
     averaged_with_linear,
     clearly_better,
-    scores_of_models,
-    variants,
+    scores_of_single_models,
+    weighted_variants,
     with_other_decoder,
 )
-from .candidates import Family, families, image_families
+from .candidates import Family, image_families, kernel_families
 from .climbing import climb
 from .forests import TreeCandidates
 from .inputs import Inputs
@@ -33,19 +33,19 @@ from .pairs import Pairs
 from .presets import Preset
 from .progress import Clock
 
-SETS, EXACT_SETS = 6000, 3
-"""With at most SETS rows, the best EXACT_SETS kernels on sets have exact fits, because low ranks
-approximate kernels on sets badly."""
+EXACT_SET_ROWS, EXACT_SETS = 6000, 3
+"""With at most EXACT_SET_ROWS rows, the best EXACT_SETS kernels on sets are exact, because low
+ranks approximate kernels on sets badly."""
 COUPLED = 100
 """From this many rows on, the covariance of outputs is tried. It is not recomputed when rows are
 left out, so that scores on few rows would be too good."""
-MANY = 10_000
+FULL_RANK_ROWS = 10_000
 """With more rows, ranks are smaller, in proportion to 1 / √rows, down to half of the rank."""
 
 
 @dataclass
 class Search:
-    """The search for the best model: kernels, trees, and a blend of the best of them.
+    """Search for the best model: kernel ridge models, trees, and blends of the best of them.
 
     Attributes
     ----------
@@ -71,11 +71,13 @@ class Search:
     models: dict[str, Any] = field(default_factory=dict)
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def planned(self, pairs: Pairs) -> dict[str, int]:
-        """Return the approximate number of steps of each kind, for the progress report."""
+    def planned_steps(self, pairs: Pairs) -> dict[str, int]:
+        """Return the approximate number of fits of each kind, for the progress report."""
         lists = self._kernel_families(pairs).values()
         ridges = sum(min(4, family.size) if self.preset.climbs else family.size for family in lists)
-        whole = min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
+        whole = (
+            min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
+        )
         return {
             "ridge": ridges,
             "whole": whole,
@@ -85,27 +87,27 @@ class Search:
 
     def run(self, pairs: Pairs) -> Any:
         """Fit all candidates, and return the model with the best left-out score."""
-        self._ridges(pairs)
+        self._fit_ridge_models(pairs)
         trees = self._tree_candidates(pairs)
         for name, model in trees:
-            if self.models and not trees.affordable(model, self.clock):
+            if self.models and not trees.limit_trees(model, self.clock):
                 break
-            self.models[name] = self.clock.timed("trees", lambda: pairs.fitted(model))  # noqa: B023
+            self.models[name] = self.clock.timed("trees", lambda: pairs.fit_model(model))  # noqa: B023
             self.rows[name] = self._add_to_leaderboard(name, name, self.models[name], pairs)
         singles = list(self.models)
         if len(singles) == 1:
             return self.models[singles[0]]
         first = Blend(list(self.models.values()), self.outputs.decoder(), prefit=True)
-        pairs.fitted(first)
-        scores = scores_of_models(first, self.score, pairs.y)
-        self._best_blend(first, scores, pairs)
+        pairs.fit_model(first)
+        scores = scores_of_single_models(first, self.score, pairs.y)
+        self._add_best_blend(first, scores, pairs)
         best = int(np.argmax(scores))
         blend, score = self.models["blend"], self.score_of("blend")
         better = clearly_better(best, scores[best], score, blend, self.outputs.kind_)
         return self.models[singles[best] if better else "blend"]
 
-    def _best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
-        """Compare variants of the blend `first`, and store the best in `models`.
+    def _add_best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
+        """Score variants of the blend `first`, and store the best as the model "blend".
 
         `scores` are the left-out scores of the single models.
         """
@@ -114,7 +116,7 @@ class Search:
         def add_variant(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
             return how, blend, self._add_to_leaderboard("blend", f"blend, {how}", blend, pairs)
 
-        tried = [add_variant(how, blend) for how, blend in variants(first, scores, kind)]
+        tried = [add_variant(how, blend) for how, blend in weighted_variants(first, scores, kind)]
         how, blend, row = max(tried, key=lambda one: one[2]["score"])
         linear = averaged_with_linear(blend, scores) if kind == "ranking" else None
         if linear is not None:
@@ -126,13 +128,13 @@ class Search:
         self.models["blend"], self.rows["blend"] = blend, row
 
     def _tree_candidates(self, pairs: Pairs) -> TreeCandidates:
-        """Return the tree models to fit to the pairs."""
+        """Return the unfitted tree models to compare."""
         return TreeCandidates(
             self.inputs, self.outputs, self.output_kernel, pairs, self.preset, self.seed
         )
 
-    def _ridges(self, pairs: Pairs) -> None:
-        """Fit the best kernel ridge model of each family, and store the models."""
+    def _fit_ridge_models(self, pairs: Pairs) -> None:
+        """Fit and store the best kernel ridge model of each family of kernels."""
         some, chosen = pairs, {}
         if pairs.n > self.preset.sample:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
@@ -147,10 +149,10 @@ class Search:
                 if some is pairs:
                     self.models[name] = model
         if some is not pairs:
-            self._on_all_rows(chosen, pairs)
+            self._refit_on_all_rows(chosen, pairs)
 
-    def _on_all_rows(self, chosen: dict[str, Any], pairs: Pairs) -> None:
-        """Refit the linear kernel and the kernels of the best families to all rows.
+    def _refit_on_all_rows(self, chosen: dict[str, Any], pairs: Pairs) -> None:
+        """Refit to all rows the best kernels of a sample, and the linear kernel.
 
         `chosen` is the best kernel of each family on a sample of the rows.
         """
@@ -160,24 +162,24 @@ class Search:
             if self.models and not self.clock.allows("whole", 0.6):
                 break
             few = len(self.models) < EXACT_SETS
-            sets = self.inputs.bags_ and pairs.n <= SETS and few
+            sets = self.inputs.bags_ and pairs.n <= EXACT_SET_ROWS and few
             kernel, exact = chosen[name], pairs.n <= self.preset.exact or sets
-            model = self.clock.timed("whole", lambda: self._ridge(kernel, pairs, exact))  # noqa: B023
+            model = self.clock.timed("whole", lambda: self._fit_ridge_model(kernel, pairs, exact))  # noqa: B023
             self.models[name] = model
             self.rows[name] = self._add_to_leaderboard(name, _kernel_name(kernel), model, pairs)
 
     def _best_kernel(self, family: Family, pairs: Pairs) -> tuple[Any, KernelDependencyCV] | None:
-        """Return the best kernel of a family and its model; None if there is no time left."""
+        """Return the best kernel of a family and its fitted model; None if no time is left."""
         first, *others = family.rows
 
         def fit(kernel: Any) -> KernelDependencyCV | None:
             if self.board and not self.clock.allows("ridge", 0.4):
                 return None
-            return self.clock.timed("ridge", lambda: self._ridge(kernel, pairs))
+            return self.clock.timed("ridge", lambda: self._fit_ridge_model(kernel, pairs))
 
         start = family.start
         if self.preset.climbs:
-            found = climb(len(first), start, lambda k: fit(first[k]), self._compare)
+            found = climb(len(first), start, lambda k: fit(first[k]), self._is_better)
         else:
             tried = [(k, fit(kernel)) for k, kernel in enumerate(first)]
             known = [(k, model) for k, model in tried if model is not None]
@@ -193,27 +195,29 @@ class Search:
         return best
 
     @staticmethod
-    def _compare(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
-        """Return whether model `one` is better, and whether by more than one standard error."""
+    def _is_better(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
+        """Return whether model `one` is better than `other`, and whether it is clearly better."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
         return _selection_score(one) > _selection_score(other), exceeds_standard_error(
             np.asarray(losses[1] - losses[0])
         )
 
     def _kernel_families(self, pairs: Pairs) -> dict[str, Family]:
-        """Return the kernel families to try; with patch kernels if outputs are images."""
+        """Return the families of kernels to try, with patch kernels if outputs are images."""
         shape = tuple(getattr(pairs.y, "shape", ()))[1:]
         few = pairs.n <= self.preset.exact
         fields = image_families(self.inputs, shape, pairs.n, self.preset.pixels) if few else {}
-        return families(self.inputs, pairs.X) | fields
+        return kernel_families(self.inputs, pairs.X) | fields
 
-    def _ridge(self, kernel: Kernel, pairs: Pairs, exact: bool = True) -> KernelDependencyCV:
-        """Fit a kernel ridge model with one kernel; choose its operator and ridge."""
+    def _fit_ridge_model(
+        self, kernel: Kernel, pairs: Pairs, exact: bool = True
+    ) -> KernelDependencyCV:
+        """Return a kernel ridge model fitted with one kernel, with chosen operator and ridge."""
         one = self.outputs.kind_ == "number" and np.shape(pairs.y)[1:] == (1,)
         coupled = exact and COUPLED <= pairs.n <= self.preset.exact and not one
         operators = [Identity(), Covariance()] if coupled else [Identity()]
-        rank = int(self.preset.rank * min(1.0, max(0.5, sqrt(MANY / pairs.n))))
-        return pairs.fitted(
+        rank = int(self.preset.rank * min(1.0, max(0.5, sqrt(FULL_RANK_ROWS / pairs.n))))
+        return pairs.fit_model(
             KernelDependencyCV(
                 kernel if isinstance(kernel, OperatorKernel) else [kernel * o for o in operators],
                 self.output_kernel,
@@ -224,19 +228,19 @@ class Search:
         )
 
     def _add_to_leaderboard(
-        self, family: str, called: str, model: Any, pairs: Pairs
+        self, family: str, model_name: str, model: Any, pairs: Pairs
     ) -> dict[str, Any]:
-        """Score a model, add it to the leaderboard as `called`, and return its row."""
+        """Score the left-out predictions of a model, and add its row to the leaderboard."""
 
-        def made() -> tuple[np.ndarray, np.ndarray]:
+        def class_probabilities() -> tuple[np.ndarray, np.ndarray]:
             return left_out_probabilities(model.output_kernel_, model.loo_embed(), pairs.y)
 
         row = {
             "family": family,
-            "model": called,
+            "model": model_name,
             "alpha": float(getattr(model, "alpha_", np.nan)),
             "rows": pairs.n,
-            "score": self.score(pairs.y, model.loo_predict(), made),
+            "score": self.score(pairs.y, model.loo_predict(), class_probabilities),
             "seconds": round(self.clock.spent, 2),
         }
         self.board.append(row)
@@ -253,7 +257,7 @@ def _selection_score(model: KernelDependencyCV) -> float:
 
 
 def _low_rank_features(kernel: Kernel, rank: int) -> FeatureMap:
-    """Return a low-rank feature map: explicit if the kernel has one, else Cholesky."""
+    """Return the explicit feature map of a kernel, or one of rank `rank` if there is none."""
     return IncompleteCholesky(rank) if kernel.features is None else Explicit()
 
 
@@ -262,5 +266,5 @@ NOT_SHOWN = r",\s*units=array\(.*?\)(?=\))|fields=Fields\(points=array\(.*?\)\),
 
 
 def _kernel_name(kernel: Kernel) -> str:
-    """Return the text of a kernel without its array parameters."""
+    """Return the repr of a kernel without its array parameters."""
     return re.sub(NOT_SHOWN, "", " ".join(str(kernel).split()))

@@ -50,6 +50,11 @@ class WrongData(ValueError):
 def data_folder(data_home: str | Path | None = None) -> Path:
     """Return `data_home`, else the folder that MERCER_DATA names, else a cache folder of the user.
 
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+
     Examples
     --------
     >>> from mercer.datasets import data_folder
@@ -68,15 +73,15 @@ def file_hash(data: bytes) -> str:
 
 
 def content_hash(arrays: Mapping[str, np.ndarray]) -> str:
-    """Return a hash of the names and values of arrays; numbers count to six decimals."""
-    made = hashlib.sha256()
+    """Return a hash of the names and values of arrays, which are rounded to six decimals."""
+    digest = hashlib.sha256()
     for name in sorted(arrays):
         values = np.rint(np.asarray(arrays[name], dtype=float) * 1e6).astype("<i8")
-        made.update(f"{name}{values.shape}".encode() + values.tobytes())
-    return made.hexdigest()
+        digest.update(f"{name}{values.shape}".encode() + values.tobytes())
+    return digest.hexdigest()
 
 
-def find(
+def find_file(
     name: str,
     data_home: str | Path | None = None,
     *,
@@ -84,19 +89,19 @@ def find(
     origin: str = "",
     content: tuple[str, tuple[str, ...]] | None = None,
 ) -> Path:
-    """Return the path of a data file, such as "usps/usps.npz", after verifying its content.
+    """Return the path of a data file, such as "usps/usps.npz", after checking its hash.
 
     Parameters
     ----------
-    name
+    name : str
         Folder and file, below the data folder.
-    data_home
+    data_home : path, default=None
         The data folder; None for MERCER_DATA or the cache.
-    sha256
+    sha256 : str, default=None
         The expected SHA-256 hash of the file; None accepts any file of the right format.
-    origin
+    origin : str, default=""
         Where the file comes from, for the message when it is missing.
-    content
+    content : tuple, default=None
         The `content_hash` of some arrays of an npz file, and their names. A file with another
         SHA-256 hash is accepted if this hash is right.
     """
@@ -109,19 +114,21 @@ def find(
     if (
         sha256 is not None
         and file_hash(path.read_bytes()) != sha256
-        and not _has_content(path, content)
+        and not _has_expected_arrays(path, content)
     ):
         raise WrongData(f"{path} is not the file expected: its SHA-256 differs. Replace it.")
     return path
 
 
-def arrays(name: str, data_home: str | Path | None = None, **how: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of a verified npz file by name; `how` is passed to `find`."""
-    with np.load(find(name, data_home, **how), allow_pickle=False) as z:
+def load_arrays(
+    name: str, data_home: str | Path | None = None, **options: Any
+) -> dict[str, np.ndarray]:
+    """Return the arrays of a verified npz file by name; `options` are those of `find_file`."""
+    with np.load(find_file(name, data_home, **options), allow_pickle=False) as z:
         return dict(z)
 
 
-def rows(path: Path, width: int, what: str) -> list[list[str]]:
+def read_rows(path: Path, width: int, what: str) -> list[list[str]]:
     """Return the tab-separated cells of each line of a file; each line must have `width` cells."""
     found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     wrong = next((i for i, row in enumerate(found, 1) if len(row) != width), None)
@@ -130,8 +137,8 @@ def rows(path: Path, width: int, what: str) -> list[list[str]]:
     return found
 
 
-def _has_content(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:
-    """Return whether an npz file has arrays with the expected (hash, names)."""
+def _has_expected_arrays(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:
+    """Return whether an npz file has arrays of the names and the hash in `content`."""
     if content is None:
         return False
     try:

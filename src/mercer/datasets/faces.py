@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._files import WrongData, arrays
+from ._files import WrongData, load_arrays
 
 CMU_HASH = "67eb4f46e3bce6cb9e32f5de0333e904bfcef9b7e03441c7689da38085846cea"
 CMU_ORIGIN = "the CMU Face Images of the UCI KDD archive (Tom Mitchell, 1999), as one npz"
@@ -65,7 +65,7 @@ class Faces:
     def pairs(
         self, views: list[str] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return turned images, frontal images of the same subjects, subjects and views.
+        """Return arrays of turned images, frontal images of the same people, subjects and views.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Faces:
         return self.images[rows], self.images[targets], self.subject[rows], self.view[rows]
 
     def shrunk(self, side: int) -> Faces:
-        """Return a copy with images of at most `side` × `side` pixels, averaged over blocks."""
+        """Return a data set with images of at most `side` × `side` pixels, means of blocks."""
         height, width = self.images.shape[1:]
         block = -(-max(height, width) // side)
         if block <= 1:
@@ -119,7 +119,7 @@ def load_cmu_faces(
     """
     if size not in ("quarter", "half"):
         raise ValueError(f'size must be "quarter" or "half", got {size!r}.')
-    z = arrays("cmu_faces/cmu_faces.npz", data_home, sha256=sha256, origin=CMU_ORIGIN)
+    z = load_arrays("cmu_faces/cmu_faces.npz", data_home, sha256=sha256, origin=CMU_ORIGIN)
     setting = np.char.add(np.char.add(z["expression"], ", "), z["eyes"])
     images = z[size].astype(np.float64)
     return Faces(images, z["subject"], z["pose"], setting, "forward", CMU_ATTRIBUTION)
@@ -150,7 +150,14 @@ def load_digit_halves() -> tuple[np.ndarray, np.ndarray]:
 def load_usps(
     data_home: str | Path | None = None, *, sha256: str | None = USPS_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Load USPS digits: training images (7291, 16, 16) in [-1, 1] and labels, then the test ones.
+    """Load USPS digits, 16 × 16 pixels in [-1, 1]: images and labels for training and for test.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : str or None
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Examples
     --------
@@ -159,7 +166,7 @@ def load_usps(
     >>> images.shape  # doctest: +SKIP
     (7291, 16, 16)
     """
-    z = arrays(
+    z = load_arrays(
         "usps/usps.npz", data_home, sha256=sha256, origin=USPS_ORIGIN,
         content=(USPS_CONTENT, USPS_ARRAYS),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from ._files import WrongData, content_hash, data_folder
 from .faces import USPS_CONTENT
 from .label_sets import LABEL_RANKING, RANKING_CONTENT
 from .molecules import QM9_HASH
-from .strings import INFLECTION, NAMES, OCR_CONTENT
+from .strings import FILE_HASHES, INFLECTION, OCR_CONTENT
 
 ESL = "https://hastie.su.domains/ElemStatLearn/datasets"
 OCR = "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz"
@@ -24,19 +24,19 @@ Arrays = dict[str, np.ndarray]
 Parse = Callable[[Mapping[str, bytes]], Arrays]
 
 
-def _github(repository: str, commit: str, path: str = "") -> str:
-    """Return the URL of a file at a commit of a GitHub repository."""
+def _github_url(repository: str, commit: str, path: str = "") -> str:
+    """Return the URL of a file at one commit of a GitHub repository."""
     return f"https://raw.githubusercontent.com/{repository}/{commit}{path}"
 
 
-RANKINGS = _github(
+RANKINGS = _github_url(
     "akorba/Structured_Approach_Label_Ranking", "5bfe2a93b33426bc9d1f6445146d727d6b94f458", "/data"
 )
-MORPHOLOGY = _github(
+MORPHOLOGY = _github_url(
     "ryancotterell/sigmorphon2016", "f397ed13b2aac85c08712f984a28a9d9671b2a97", "/data"
 )
-ARABIC = _github("google/transliteration", "b2265a6494f4db49458fd79d586287f1fbbcf2f4")
-QM9 = _github(
+ARABIC = _github_url("google/transliteration", "b2265a6494f4db49458fd79d586287f1fbbcf2f4")
+QM9 = _github_url(
     "kfzyqin/Implementation-MolGAN-PyTorch",
     "d07a490c841df7644011fe87c796978427fa828b",
     "/data/qm9_5k.smi",
@@ -45,7 +45,7 @@ QM9 = _github(
 
 @dataclass(frozen=True)
 class Remote:
-    """The download addresses of a data set, and the hashes of its content.
+    """Download addresses of a data set, and the hashes of its content.
 
     Attributes
     ----------
@@ -69,18 +69,18 @@ class Remote:
     content: str | None = None
 
 
-def usps(files: Mapping[str, bytes]) -> Arrays:
-    """Return the arrays of the USPS files: lines of a label and 256 pixels."""
-    made: Arrays = {}
+def parse_usps(files: Mapping[str, bytes]) -> Arrays:
+    """Parse the USPS files, lines of a label and 256 pixels, to arrays by name."""
+    arrays: Arrays = {}
     for part in ("train", "test"):
         text = gzip.decompress(files[part]).decode("ascii")
         rows = np.array([line.split() for line in text.splitlines() if line.strip()], dtype=float)
-        made |= {f"X_{part}": rows[:, 1:], f"y_{part}": rows[:, 0].astype(np.int8)}
-    return made
+        arrays |= {f"X_{part}": rows[:, 1:], f"y_{part}": rows[:, 0].astype(np.int8)}
+    return arrays
 
 
-def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
-    """Return the arrays of the OCR letters file, one letter per line.
+def parse_ocr_letters(files: Mapping[str, bytes]) -> Arrays:
+    """Parse the OCR letters file, with one letter per line, to arrays by name.
 
     The columns are id, letter, next id (-1 ends a word), word, position, fold and 128 pixels.
     """
@@ -98,28 +98,29 @@ def ocr_letters(files: Mapping[str, bytes]) -> Arrays:
     }
 
 
-def label_rankings(files: Mapping[str, bytes]) -> Arrays:
-    """Return the arrays of label ranking files: features and a ranking such as b>c>a."""
-    made: Arrays = {}
+def parse_label_rankings(files: Mapping[str, bytes]) -> Arrays:
+    """Parse files of features and rankings such as b>c>a to arrays by name."""
+    arrays: Arrays = {}
     for name, data in files.items():
         rows = [line.split(",") for line in data.decode("ascii").split()][1:]
         orders = [[ord(label) - ord("a") for label in row[-1].split(">")] for row in rows]
-        made[f"{name}_X"] = np.array([row[:-1] for row in rows], dtype=float)
-        made[f"{name}_rank"] = np.argsort(orders, axis=1).astype(np.int8)
-    return made
+        arrays[f"{name}_X"] = np.array([row[:-1] for row in rows], dtype=float)
+        arrays[f"{name}_rank"] = np.argsort(orders, axis=1).astype(np.int8)
+    return arrays
 
 
 FETCHABLE: dict[str, Remote] = {
     "usps": Remote(
         {part: f"{ESL}/zip.{part}.gz" for part in ("train", "test")},
-        parse=usps, npz="usps/usps.npz", content=USPS_CONTENT,
+        parse=parse_usps, npz="usps/usps.npz", content=USPS_CONTENT,
     ),
     "ocr_words": Remote(
-        {"letters": OCR}, parse=ocr_letters, npz="ocr_words/ocr_letters.npz", content=OCR_CONTENT
+        {"letters": OCR}, parse=parse_ocr_letters, npz="ocr_words/ocr_letters.npz",
+        content=OCR_CONTENT,
     ),
     "label_ranking": Remote(
         {name: f"{RANKINGS}/{name}.txt" for name in LABEL_RANKING},
-        parse=label_rankings, npz="label_ranking/label_ranking.npz", content=RANKING_CONTENT,
+        parse=parse_label_rankings, npz="label_ranking/label_ranking.npz", content=RANKING_CONTENT,
     ),
     "inflection": Remote(
         {f"inflection/{name}.tsv": f"{MORPHOLOGY}/{name.replace('-', '-task1-')}"
@@ -127,8 +128,8 @@ FETCHABLE: dict[str, Remote] = {
         {f"inflection/{name}.tsv": sha256 for name, sha256 in INFLECTION.items()},
     ),
     "transliteration": Remote(
-        {f"transliteration_ar_en/{name}": f"{ARABIC}/{name}" for name in NAMES},
-        {f"transliteration_ar_en/{name}": sha256 for name, sha256 in NAMES.items()},
+        {f"transliteration_ar_en/{name}": f"{ARABIC}/{name}" for name in FILE_HASHES},
+        {f"transliteration_ar_en/{name}": sha256 for name, sha256 in FILE_HASHES.items()},
     ),
     "qm9": Remote({"molecules/qm9_5k.smi": QM9}, {"molecules/qm9_5k.smi": QM9_HASH}),
 }  # fmt: skip
@@ -160,7 +161,7 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
     >>> from mercer.datasets import FETCHABLE, fetch
     >>> sorted(FETCHABLE)
     ['inflection', 'label_ranking', 'ocr_words', 'qm9', 'transliteration', 'usps']
-    >>> fetch("usps")                                                      # doctest: +SKIP
+    >>> fetch("parse_usps")                                                      # doctest: +SKIP
     [PosixPath('.../usps/usps.npz')]
     """
     if name not in FETCHABLE:
@@ -184,7 +185,7 @@ def fetch(name: str, data_home: str | Path | None = None) -> list[Path]:
 
 
 def _parse_files(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
-    """Return the arrays that `parse` reads from files; errors name the data set."""
+    """Return the arrays that `parse` returns for files; errors name the data set."""
     try:
         return parse(files)
     except (ValueError, IndexError, KeyError, OSError, EOFError) as problem:
@@ -192,7 +193,7 @@ def _parse_files(name: str, parse: Parse, files: Mapping[str, bytes]) -> Arrays:
 
 
 def _download(remote: Remote, file: str, folder: Path) -> Path:
-    """Download one file of a data set into a folder and verify its hash; return its path."""
+    """Download one file of a data set into a folder, verify its hash, and return its path."""
     require("pooch", "fetch")
     import pooch
 

@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from ._files import arrays
+from ._files import load_arrays
 
 BIBTEX_HASH = "71d9e37759e9182158dfda2ae3d3b6417aad43ed5202bc67aeadf646d61d070e"
 EMOTIONS_HASH = "083117052c214c75d08feca7b5cdfa3d2a92d25006ac0eaef0775db858f7894d"
-ORIGIN = "the data folder of Mulan (github.com/tsoumakas/mulan), re-encoded as CSR parts in an npz"
+MULAN_ORIGIN = (
+    "the data folder of Mulan (github.com/tsoumakas/mulan), re-encoded as CSR parts in an npz"
+)
 
 
 class LabelData(NamedTuple):
-    """A multi-label data set, split into training and test examples, with sparse indicators."""
+    """A multi-label data set with sparse 0/1 labels, split into training and test examples."""
 
     X_train: csr_array
     y_train: csr_array
@@ -28,7 +30,16 @@ class LabelData(NamedTuple):
 def load_bibtex(
     data_home: str | Path | None = None, *, sha256: str | None = BIBTEX_HASH
 ) -> LabelData:
-    """Load Bibtex: tags of texts, 4880 to train and 2515 to test, 1836 words, 159 tags.
+    """Load Bibtex: words of texts and their tags, 4880 rows for training and 2515 for test.
+
+    There are 1836 words and 159 tags.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : str or None
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Examples
     --------
@@ -37,13 +48,22 @@ def load_bibtex(
     >>> texts.X_train.shape  # doctest: +SKIP
     (4880, 1836)
     """
-    return _load("bibtex", data_home, sha256)
+    return _load_multilabel("bibtex", data_home, sha256)
 
 
 def load_emotions(
     data_home: str | Path | None = None, *, sha256: str | None = EMOTIONS_HASH
 ) -> LabelData:
-    """Load Emotions: moods of songs, 391 to train and 202 to test, 72 features, 6 moods.
+    """Load Emotions: features of songs and their moods, 391 rows for training and 202 for test.
+
+    There are 72 features and 6 moods.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : str or None
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Examples
     --------
@@ -52,18 +72,18 @@ def load_emotions(
     >>> songs.X_train.shape  # doctest: +SKIP
     (391, 72)
     """
-    return _load("emotions", data_home, sha256)
+    return _load_multilabel("emotions", data_home, sha256)
 
 
-def _load(name: str, data_home: str | Path | None, sha256: str | None) -> LabelData:
-    """Return the multi-label data set called `name`, with its training and test split."""
-    z = arrays(f"{name}/{name}.npz", data_home, sha256=sha256, origin=ORIGIN)
-    X, y, X_test, y_test = (_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
+def _load_multilabel(name: str, data_home: str | Path | None, sha256: str | None) -> LabelData:
+    """Load the multi-label data set called `name`, with its training and test split."""
+    z = load_arrays(f"{name}/{name}.npz", data_home, sha256=sha256, origin=MULAN_ORIGIN)
+    X, y, X_test, y_test = (_sparse_matrix(z, part) for part in ("Xtr", "Ytr", "Xte", "Yte"))
     return LabelData(X, y, X_test, y_test, z["label_names"])
 
 
-def _matrix(z: Any, part: str) -> csr_array:
-    """Return the sparse matrix called `part` of an npz file."""
+def _sparse_matrix(z: Any, part: str) -> csr_array:
+    """Return the sparse matrix called `part` of the npz file `z`."""
     entries = tuple(z[f"{part}_{of}"] for of in ("data", "indices", "indptr"))
     dtype = np.float64 if part.startswith("X") else np.int8
     return csr_array(entries, shape=z[f"{part}_shape"], dtype=dtype)
@@ -83,12 +103,16 @@ RANKING_ARRAYS = tuple(f"{name}_{part}" for name in LABEL_RANKING for part in ("
 def load_label_ranking(
     name: str, data_home: str | Path | None = None, *, sha256: str | None = RANKING_HASH
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Load a label ranking set: features (n, d), and ranks of the labels (n, m), 0 for the best.
+    """Load a label ranking set: features (n, d), and the rank of each label (n, m) from 0.
 
     Parameters
     ----------
     name : str
         One of `LABEL_RANKING`.
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : str or None
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Examples
     --------
@@ -99,7 +123,7 @@ def load_label_ranking(
     """
     if name not in LABEL_RANKING:
         raise ValueError(f"name must be one of {LABEL_RANKING}, got {name!r}.")
-    z = arrays(
+    z = load_arrays(
         "label_ranking/label_ranking.npz", data_home, sha256=sha256, origin=RANKING_ORIGIN,
         content=(RANKING_CONTENT, RANKING_ARRAYS),
     )  # fmt: skip

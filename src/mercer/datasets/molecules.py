@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.arrays import object_array
-from ._files import find
+from ._files import find_file
 
 SPECTRA_HASH = "50b2d23bb1fc86261fd46ff71131f8bc0861b1b2c2ed1d4e1357b6f3171f7359"
 POOL_HASH = "0b490c8f912d4734e2892fb4db13d12cfcade40821fb76b677d3b5ea79248164"
@@ -21,7 +21,7 @@ MASSBANK_ORIGIN = "MassBank-data (openly licensed MS2 records, positive [M+H]+, 
 QM9_ORIGIN = "a list of 4,989 SMILES of QM9 (Ramakrishnan et al. 2014; `mercer fetch qm9`)"
 
 # Masses of the most abundant isotopes, in unified atomic mass units.
-MASSES = {
+ATOM_MASSES = {
     "H": 1.00782503, "B": 11.0093054, "C": 12.0, "N": 14.0030740, "O": 15.9949146,
     "F": 18.9984032, "Si": 27.9769265, "P": 30.9737620, "S": 31.9720712, "Cl": 34.9688527,
     "As": 74.9215946, "Se": 79.9165218, "Br": 78.9183376, "I": 126.9044719,
@@ -39,7 +39,7 @@ class TandemSpectrum(NamedTuple):
 
 
 class MassBank(NamedTuple):
-    """Mass spectra, the molecule of each, and all candidate molecules by formula."""
+    """A data set of mass spectra, with their molecules and the candidate molecules by formula."""
 
     spectra: np.ndarray
     molecules: np.ndarray
@@ -52,7 +52,14 @@ def load_massbank(
     *,
     sha256: tuple[str | None, str | None] = (SPECTRA_HASH, POOL_HASH),
 ) -> MassBank:
-    """Load 4,088 mass spectra with their molecules, and a pool of 7,128 molecules to choose from.
+    """Load 4,088 mass spectra with their molecules, and 7,128 candidate molecules.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : tuple of str or None
+        The expected SHA-256 hashes of the two files; None accepts any file of the right format.
 
     Returns
     -------
@@ -68,7 +75,7 @@ def load_massbank(
     """
     names = ("massbank/massbank_msms_pos_MH.jsonl.gz", "massbank/massbank_structure_pool.tsv.gz")
     paths = [
-        find(name, data_home, sha256=digest, origin=MASSBANK_ORIGIN)
+        find_file(name, data_home, sha256=digest, origin=MASSBANK_ORIGIN)
         for name, digest in zip(names, sha256, strict=True)
     ]
     with gzip.open(paths[1], "rt", encoding="utf-8") as file:
@@ -80,7 +87,7 @@ def load_massbank(
     with gzip.open(paths[0], "rt", encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     return MassBank(
-        object_array([_spectrum(record) for record in records]),
+        object_array([_spectrum_of_record(record) for record in records]),
         object_array([smiles[record["ik14"]] for record in records]),
         object_array([record["formula"] for record in records]),
         pool,
@@ -88,7 +95,14 @@ def load_massbank(
 
 
 def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HASH) -> np.ndarray:
-    """Load 4,989 molecules of QM9 as SMILES: at most nine heavy atoms, of C, N, O and F.
+    """Load 4,989 molecules of QM9 as SMILES, with at most nine atoms of C, N, O and F.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : str or None
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Examples
     --------
@@ -97,19 +111,19 @@ def load_qm9(data_home: str | Path | None = None, *, sha256: str | None = QM9_HA
     >>> len(smiles)  # doctest: +SKIP
     4989
     """
-    path = find("molecules/qm9_5k.smi", data_home, sha256=sha256, origin=QM9_ORIGIN)
+    path = find_file("molecules/qm9_5k.smi", data_home, sha256=sha256, origin=QM9_ORIGIN)
     return object_array(path.read_text(encoding="utf-8").split())
 
 
-def _spectrum(record: dict) -> TandemSpectrum:
-    """Return the `TandemSpectrum` of a JSON record."""
+def _spectrum_of_record(record: dict) -> TandemSpectrum:
+    """Convert a JSON record to a `TandemSpectrum`."""
     precursor = record["precursor_mz"] or protonated_mass(record["formula"])
     mz, intensity = (np.array(record[name]) for name in ("mz", "intensity"))
     return TandemSpectrum(mz, intensity, float(precursor), record["formula"])
 
 
 def protonated_mass(formula: str) -> float:
-    """Return the mass-to-charge ratio of [M+H]+, or of M+ if the formula has a charge.
+    """Return the mass-to-charge ratio of [M+H]+, or of M+ if the formula M has a charge.
 
     Examples
     --------
@@ -118,5 +132,5 @@ def protonated_mass(formula: str) -> float:
     19.0178
     """
     parts = re.findall(r"([A-Z][a-z]?)(\d*)", formula)
-    mass = sum(MASSES[element] * int(times or 1) for element, times in parts)
-    return mass - ELECTRON + (0.0 if formula.endswith("+") else MASSES["H"])
+    mass = sum(ATOM_MASSES[element] * int(times or 1) for element, times in parts)
+    return mass - ELECTRON + (0.0 if formula.endswith("+") else ATOM_MASSES["H"])

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from .._base.arrays import object_array
-from ._files import arrays, find, rows
+from ._files import find_file, load_arrays, read_rows
 
-NAMES = {
+FILE_HASHES = {
     "ar2en-train.txt": "06062d35810ca5c106efc2fe8f64319910d99c05a53794b606ec20885bbab7bd",
     "ar2en-eval.txt": "c17a8c1262b895d5016a96ab956b505512e9fa22ea245fbd356027c0f7105f25",
 }
@@ -57,14 +57,14 @@ def load_transliteration(
     12877
     """
     parts: list[np.ndarray] = []
-    for name, sha256 in NAMES.items():
-        path = find(
+    for name, sha256 in FILE_HASHES.items():
+        path = find_file(
             f"transliteration_ar_en/{name}",
             data_home,
             sha256=sha256 if verify else None,
             origin=NAMES_ORIGIN,
         )
-        pairs = rows(path, 2, "two names with a tab between them")
+        pairs = read_rows(path, 2, "two names with a tab between them")
         parts += [object_array([pair[j] for pair in pairs]) for j in range(2)]
     return parts[0], parts[1], parts[2], parts[3]
 
@@ -76,7 +76,7 @@ def load_inflection(
     *,
     verify: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Load words, the requested features, and the inflected forms (SIGMORPHON 2016, task 1).
+    """Load words (lemmas), requested features, and inflected forms of SIGMORPHON 2016, task 1.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def load_inflection(
     """
     sha256 = INFLECTION.get(f"{language}-{part}") if verify else None
     name = f"inflection/{language}-{part}.tsv"
-    path = find(name, data_home, sha256=sha256, origin=INFLECTION_ORIGIN)
-    cells = rows(path, 3, "lemma, tags and form, tab-separated")
+    path = find_file(name, data_home, sha256=sha256, origin=INFLECTION_ORIGIN)
+    cells = read_rows(path, 3, "lemma, tags and form, tab-separated")
     lemmas, tags, forms = zip(*cells, strict=True)
     split = object_array([tuple(each.split(",")) for each in tags])
     return object_array(list(lemmas)), split, object_array(list(forms))
@@ -112,10 +112,17 @@ def load_inflection(
 def load_ocr_words(
     data_home: str | Path | None = None, *, sha256: str | None = OCR_HASH
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Load handwritten words: the images of their letters, the words, and the fold of each word.
+    """Load handwritten words: the images of their letters, their texts, and their folds.
 
     6,877 words of 3 to 14 letters (the capital first letter is left out), 55 of them distinct; a
     letter is 16 × 8 binary pixels.
+
+    Parameters
+    ----------
+    data_home : path, default=None
+        The data folder; None for MERCER_DATA or the cache.
+    sha256 : str or None
+        The expected SHA-256 hash of the file; None accepts any file of the right format.
 
     Returns
     -------
@@ -129,7 +136,7 @@ def load_ocr_words(
     >>> words[0], images[0].shape  # doctest: +SKIP
     ('ommanding', (9, 128))
     """
-    z = arrays(
+    z = load_arrays(
         "ocr_words/ocr_letters.npz", data_home, sha256=sha256, origin=OCR_ORIGIN,
         content=(OCR_CONTENT, OCR_ARRAYS),
     )  # fmt: skip
@@ -141,8 +148,8 @@ def load_ocr_words(
 
 
 HASH = "81917843c7f44ce2b094ac63873c2c7a4cf802040792c455ba3ca406891c3d22"
-ORIGIN = "github.com/cmusphinx/cmudict (BSD licence), the file cmudict.dict"
-WORD = re.compile("[a-z']+")
+CMUDICT_ORIGIN = "github.com/cmusphinx/cmudict (BSD licence), the file cmudict.dict"
+WORD_PATTERN = re.compile("[a-z']+")
 
 
 def load_cmudict(
@@ -173,13 +180,13 @@ def load_cmudict(
     >>> words, phones = load_cmudict()  # doctest: +SKIP
     >>> words[0], phones[0]  # doctest: +SKIP
     """
-    path = find("cmudict/cmudict.dict", data_home, sha256=sha256, origin=ORIGIN)
+    path = find_file("cmudict/cmudict.dict", data_home, sha256=sha256, origin=CMUDICT_ORIGIN)
     first: dict[str, tuple[str, ...]] = {}
     for i, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         word, *phones = line.split("#")[0].split() or [""]
         if word and not phones:
             raise ValueError(f"line {i + 1} of {path} has a word without phones: {line!r:.60}.")
-        if WORD.fullmatch(word):
+        if WORD_PATTERN.fullmatch(word):
             first.setdefault(word, tuple(phones))
     drop = "" if stress else "012"
     spoken = [tuple(phone.rstrip(drop) for phone in phones) for phones in first.values()]

@@ -10,7 +10,7 @@ from .._base.arrays import Array, Items, blocks, count, host, like, namespace, p
 from .._base.errors import require
 from ..embedding import Frame
 
-ROWS = 65536
+INDEXED_ROWS = 65536
 """The number of candidates whose coordinates are computed at once."""
 SPARE = 16
 """Candidates beyond the requested ones that are scored again in double precision."""
@@ -48,7 +48,7 @@ class FaissIndex:
 
     def _coordinate_blocks(self) -> Any:
         """Yield the coordinates and the squared norms of the candidates, block by block."""
-        for rows in blocks(count(self.outputs), ROWS):
+        for rows in blocks(count(self.outputs), INDEXED_ROWS):
             some = part(self.outputs, rows)
             yield host(self.frame.evaluate(some)), host(self.frame.sqnorms(some))
 

@@ -15,7 +15,7 @@ SUBSETS = 16
 """The largest number of labels for which all subsets are enumerated."""
 PROGRAMME = 300
 """The largest number of labels, preferred to each other in a cycle, for an integer programme."""
-TOLERANCE = 1e-10
+ORDER_TOLERANCE = 1e-10
 """The allowed rounding error of the value of an order, relative to the sum of preferences."""
 
 
@@ -137,7 +137,7 @@ def integer_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, 
         X, bound = solution
         order = np.argsort(-X.sum(axis=1), kind="stable")
         best = max(best, order, key=lambda order: order_value(W, order))
-        if order_value(W, best) >= bound - TOLERANCE * np.abs(W).sum():
+        if order_value(W, best) >= bound - ORDER_TOLERANCE * np.abs(W).sum():
             return best, True
         if not programme.forbid_cycles(X):
             if integral:

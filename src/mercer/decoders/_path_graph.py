@@ -9,7 +9,7 @@ import numpy as np
 from .._base.checks import Limits, indices, must, offsets
 from ..kernels._ngrams import NGrams
 
-LARGEST = 2_000_000
+MOST_NGRAMS = 2_000_000
 """The largest number of n-grams that are enumerated."""
 
 
@@ -62,7 +62,7 @@ class PathGraph:
     def of(cls, ngrams: NGrams, seen: bool) -> PathGraph:
         """Return the graph of all strings, or if `seen` of those made of training n-grams only."""
         size, n = len(ngrams.alphabet), ngrams.n
-        if not seen and size**n > LARGEST:
+        if not seen and size**n > MOST_NGRAMS:
             raise ValueError(
                 f"{size} symbols have {size**n} {n}-grams, which are too many to search: use "
                 'ngrams="seen", or a smaller n.'

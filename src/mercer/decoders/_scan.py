@@ -9,7 +9,7 @@ from array_api_compat import device
 
 from .._base.arrays import Array, blocks, host, is_foreign, like, namespace
 
-POINTS, CANDIDATES = 1024, 2048
+SCORE_ROWS, SCORE_COLUMNS = 1024, 2048
 """Rows and columns of a block of scores: 16 MiB, enough for full speed of the product."""
 Change = Callable[[slice, slice], Array]
 """A function of slices of points and candidates that returns an array to add to their scores.
@@ -40,10 +40,10 @@ def score_blocks(
     changes
         Functions whose values are added to the scores.
     """
-    for columns in blocks(n, size or CANDIDATES):
+    for columns in blocks(n, size or SCORE_COLUMNS):
         E = coordinates(columns)
         Et = namespace(E).matrix_transpose(E)
-        for rows in blocks(int(C.shape[0]), POINTS):
+        for rows in blocks(int(C.shape[0]), SCORE_ROWS):
             S = C[rows, :] @ Et
             for change in changes:
                 S = S + like(change(rows, columns), S)

@@ -11,12 +11,12 @@ import numpy as np
 from .._base.arrays import Items, blocks, host
 from ..embedding import Embedding
 
-POINTS = 256
+FEATURE_POINTS = 256
 """The number of points whose features are in memory at once."""
 
 
 def feature_blocks(
-    points: Embedding, kernel: Any, size: int = POINTS
+    points: Embedding, kernel: Any, size: int = FEATURE_POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield (rows, features of these points) for blocks of `size` points.
 

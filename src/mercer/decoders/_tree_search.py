@@ -12,11 +12,11 @@ import numpy as np
 from ._chart import Chart
 from ._grammar import Grammar
 
-ROUNDS = 12
+MOST_CHARTS = 12
 """The largest number of charts for one point."""
 TREES = 2000
 """The largest number of trees of the last chart that are scored to prove that one is best."""
-CLOSE = 1e-9
+EQUAL_SCORES = 1e-9
 """The relative difference up to which two scores count as equal."""
 
 
@@ -49,7 +49,7 @@ class TreeSearch:
 
     def proved(self, best: float) -> bool:
         """Return whether the bound proves that no tree has a score above `best`."""
-        return self.bound - best <= CLOSE * max(1.0, abs(best))
+        return self.bound - best <= EQUAL_SCORES * max(1.0, abs(best))
 
     def climb(self) -> tuple[Chart, float] | None:
         """Maximise a sequence of upper bounds of the score, until a tree repeats or is proved best.
@@ -59,7 +59,7 @@ class TreeSearch:
         """
         w, below = self.grammar.weights, np.maximum(np.floor(self.g), 0.0)
         least = None
-        for _ in range(ROUNDS):
+        for _ in range(MOST_CHARTS):
             gains = np.append(w * (2.0 * self.g - 2.0 * below - 1.0), -self.grammar.pair_weight)
             chart, shift = self.chart(gains), float(w @ (below * (below + 1.0)))
             value, tree = next(chart.trees(), (None, None))

@@ -15,7 +15,7 @@ from .base import Decoder, Ranked
 from .candidates import Candidates
 from .own_candidates import CandidateLists
 
-POINTS = 256
+GRAPH_POINTS = 256
 """The number of points whose proposed graphs are scored at once."""
 
 NUMBER = 1e-3
@@ -121,7 +121,7 @@ class GromovWassersteinBarycenter(Decoder):
                 pool += [graph for graph, _ in ranked]
         return [
             row
-            for rows in blocks(len(pools), POINTS)
+            for rows in blocks(len(pools), GRAPH_POINTS)
             for row in CandidateLists(self.kernel_, pools[rows]).ranked(points[rows], k)
         ]
 

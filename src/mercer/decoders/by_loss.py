@@ -15,7 +15,7 @@ from ._scan import best_of_blocks, score_blocks
 from .base import Decoder
 from .candidates import Candidates
 
-LOSSES: dict[str, tuple[type[Space], Callable[[str, Kernel, Items], ExpectedLoss]]] = {
+EXPECTED_LOSSES: dict[str, tuple[type[Space], Callable[[str, Kernel, Items], ExpectedLoss]]] = {
     **dict.fromkeys(("f1", "hamming", "subset"), (LabelSets, LabelLoss)),
     **dict.fromkeys(("kendall", "spearman"), (Rankings, RankingLoss)),
     "edit": (Sequences, EditLoss),
@@ -131,13 +131,17 @@ def _loss_for(loss: Any, kernel: Kernel, y: Items) -> ExpectedLoss:
     """Return the `ExpectedLoss` of a loss function or name; of the space's default for None."""
     if callable(loss):
         return ExpectedLoss(loss, y)
-    if loss is not None and loss not in LOSSES:
-        raise ValueError(f"loss must be one of {sorted(LOSSES)} or a function, got {loss!r}.")
-    defaults = [name for name, (space, _) in LOSSES.items() if isinstance(kernel.space, space)]
+    if loss is not None and loss not in EXPECTED_LOSSES:
+        raise ValueError(
+            f"loss must be one of {sorted(EXPECTED_LOSSES)} or a function, got {loss!r}."
+        )
+    defaults = [
+        name for name, (space, _) in EXPECTED_LOSSES.items() if isinstance(kernel.space, space)
+    ]
     if loss is None and not defaults:
         raise ValueError(
-            f"{kernel.space.name} have no default loss. Pass loss=, one of {sorted(LOSSES)} or a "
-            "function of two outputs."
+            f"{kernel.space.name} have no default loss. Pass loss=, one of "
+            f"{sorted(EXPECTED_LOSSES)} or a function of two outputs."
         )
     name = defaults[0] if loss is None else loss
-    return LOSSES[name][1](name, kernel, y)
+    return EXPECTED_LOSSES[name][1](name, kernel, y)

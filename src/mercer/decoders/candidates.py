@@ -23,7 +23,7 @@ from .._base.parameters import parameters
 from ..embedding import Embedding, Frame
 from ..kernels import Kernel
 from ._faiss import FaissIndex, append_column
-from ._scan import CANDIDATES, Change, best_of_blocks, score_blocks
+from ._scan import SCORE_COLUMNS, Change, best_of_blocks, score_blocks
 from .base import Decoder, Ranked
 from .own_candidates import OwnCandidates, collected, sole_groups
 
@@ -195,7 +195,9 @@ class Candidates(Reducible, Decoder):
     def _norms(self, frame: Frame) -> tuple[Array, float]:
         """Return the squared norm of each candidate minus the smallest, and the smallest."""
         n = count(self.outputs_)
-        parts = [frame.sqnorms(part(self.outputs_, columns)) for columns in blocks(n, CANDIDATES)]
+        parts = [
+            frame.sqnorms(part(self.outputs_, columns)) for columns in blocks(n, SCORE_COLUMNS)
+        ]
         norms = namespace(*parts).concat(parts)
         least = float(namespace(norms).min(norms))
         return norms - least, least

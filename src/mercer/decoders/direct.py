@@ -37,7 +37,7 @@ class Direct(Decoder):
         return restore(outputs, self.sample_) if self.kernel_.on_vectors else outputs
 
 
-TOLERANCE = 1e-6
+SUM_TOLERANCE = 1e-6
 """The largest allowed difference between one and the sum of a training output."""
 
 
@@ -129,7 +129,7 @@ def onto_sphere(F: np.ndarray) -> np.ndarray:
 def _refuse_non_probabilities(rows: np.ndarray, w: np.ndarray) -> None:
     """Raise an error unless each row is non-negative and its sum with weights w is one."""
     totals = rows @ w
-    bad = (rows < 0).any(axis=1) | (np.abs(totals - 1.0) > TOLERANCE)
+    bad = (rows < 0).any(axis=1) | (np.abs(totals - 1.0) > SUM_TOLERANCE)
     if bad.any():
         i = int(bad.argmax())
         raise ValueError(

@@ -16,13 +16,13 @@ from ._path_graph import PathGraph
 from ._targets import best_value, feature_blocks, is_automatic
 from .base import Decoder, Found, Ranked, unsuited_kernel
 
-POINTS = 32
+POINTS_BY_POSITION = 32
 """The number of points whose scores by n-gram and position are in memory at once."""
 CALIBRATED = 500
 """The largest number of left-out points on which a bonus is chosen."""
-SHORT = 64
+SEARCHED_LENGTH = 64
 """A loaded model may search for strings of this length, however many edges its graph has."""
-BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
+LENGTH_BONUSES = tuple(np.round(np.linspace(-0.2, 1.0, 13), 2).tolist())
 """The values of `bonus` that calibration tries."""
 
 
@@ -93,7 +93,7 @@ class NGramPath(Decoder):
         bounded(kernel.longest_, "longest_", 1, limits.steps)
         finite(self.bonus_, "bonus_")
         # A search stores scores of edges by position, and of states by the square of the length.
-        longest = max(SHORT, limits.size // 16 // len(graph.target))
+        longest = max(SEARCHED_LENGTH, limits.size // 16 // len(graph.target))
         squares = int((limits.size / len(graph.starts)) ** 0.5)
         bounded(self.longest_, "longest_", 1, max(1, min(longest, squares)))
 
@@ -122,8 +122,10 @@ class NGramPath(Decoder):
         """Choose the bonus that recovers most outputs y, on at most a few hundred points."""
         some = np.linspace(0, len(points) - 1, min(len(points), CALIBRATED)).astype(int)
         part = Embedding(points.coordinates[some], points.frame)
-        strings = dict(zip(BONUSES, self._best_strings(part, BONUSES), strict=True))
-        self.bonus_ = best_value(BONUSES, lambda bonus: strings[bonus].outputs, take(y, some))
+        strings = dict(zip(LENGTH_BONUSES, self._best_strings(part, LENGTH_BONUSES), strict=True))
+        self.bonus_ = best_value(
+            LENGTH_BONUSES, lambda bonus: strings[bonus].outputs, take(y, some)
+        )
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
@@ -165,7 +167,7 @@ class NGramPath(Decoder):
              np.zeros(n), np.zeros(n, dtype=bool))
             for _ in bonuses
         ]  # fmt: skip
-        for rows, T in feature_blocks(points, self.kernel_, POINTS):
+        for rows, T in feature_blocks(points, self.kernel_, POINTS_BY_POSITION):
             scores = self._edge_scores(T, worth)
             for result, bonus in zip(results, bonuses, strict=True):
                 worths = worth, self._position_similarities(), float(bonus * worth.sum())

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, blocks, count, host, namespace, object_array, take
+from .._base.memory import ENTRIES
 from ..embedding import Embedding, OrthonormalFrame
 from ..kernels import Kernel
 from .base import Ranked
 
-PAIRS, CANDIDATES = 1024, 2048
+SCORES_AT_ONCE, CANDIDATES_AT_ONCE = 1024, 2048
 """The numbers of scores and of distinct candidates that are computed together."""
-ENTRIES = 2**22
-"""The largest number of entries of points in sparse features."""
 
 
 class CandidateLists:
@@ -91,12 +90,12 @@ class CandidateLists:
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))
         order, T = np.argsort(self.numbers, kind="stable"), _in_features(points)
-        for some in blocks(count(distinct), CANDIDATES):
+        for some in blocks(count(distinct), CANDIDATES_AT_ONCE):
             block, frame = take(distinct, np.arange(some.start, some.stop)), points.frame
             E = frame.evaluate(block) if T is None else frame.kernel.features.rows(block)
             norms = frame.sqnorms(block)
             first, last = np.searchsorted(self.numbers[order], [some.start, some.stop])
-            for part in blocks(last - first, PAIRS):
+            for part in blocks(last - first, SCORES_AT_ONCE):
                 pairs = order[first + part.start : first + part.stop]
                 of, own = owners[pairs], self.numbers[pairs] - some.start
                 if T is None:

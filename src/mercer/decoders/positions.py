@@ -15,8 +15,8 @@ from ..kernels import Kernel, Positions
 from ._targets import best_value, feature_blocks, is_automatic, required_lengths
 from .base import Decoder, unsuited_kernel
 
-BONUSES = tuple(np.round(np.linspace(-1.0, 1.0, 21), 2).tolist())
-WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+POSITION_BONUSES = tuple(np.round(np.linspace(-1.0, 1.0, 21), 2).tolist())
+POSITION_WEIGHTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The values of `bonus` and `weight` that calibration tries."""
 
 
@@ -130,7 +130,7 @@ class PerPosition(PositionDecoder):
     ['abb', 'b']
     """
 
-    chosen, grid = "bonus", BONUSES
+    chosen, grid = "bonus", POSITION_BONUSES
 
     length: str | Callable[[Any], int] | None = None
     bonus: float | str = 0.0
@@ -189,7 +189,7 @@ class Viterbi(PositionDecoder):
     ['aab']
     """
 
-    chosen, grid = "weight", WEIGHTS
+    chosen, grid = "weight", POSITION_WEIGHTS
 
     @property
     def constants(self) -> tuple[str, ...]:

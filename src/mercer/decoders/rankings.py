@@ -19,7 +19,7 @@ from .base import Decoder, Ranked, features, unsuited_kernel
 
 ENUMERATED = 7
 """The largest number m of labels for which all m! rankings are scored."""
-POINTS = 1024
+SCORED_POINTS = 1024
 """The number of points that are scored at once."""
 
 
@@ -145,7 +145,8 @@ class Kemeny(RankingDecoder):
         """Return indices and scores of the best k of all rankings, for each row of features F."""
         E = self._ranking.features(self._all_rankings())
         parts = [
-            merge_best(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k) for rows in blocks(len(F), POINTS)
+            merge_best(None, 2.0 * (F[rows] @ E.T) - 1.0, 0, k)
+            for rows in blocks(len(F), SCORED_POINTS)
         ]
         best, scores = (np.concatenate(part) for part in zip(*parts, strict=True))
         return best, scores

@@ -17,7 +17,7 @@ from .base import Ranked
 
 MACRO = "macro"
 """The metric with one threshold for each label."""
-PRIOR = 10.0
+THRESHOLD_PRIOR = 10.0
 """The weight of the common threshold in that of a label, in examples with the label."""
 
 
@@ -103,7 +103,9 @@ class Threshold(LabelDecoder):
             common = best_threshold(G.ravel(), T.ravel())
             single = np.array([best_threshold(g, t) for g, t in zip(G.T, T.T, strict=True)])
             examples = T.sum(axis=0)
-            self.threshold_ = (examples * single + PRIOR * common) / (examples + PRIOR)
+            self.threshold_ = (examples * single + THRESHOLD_PRIOR * common) / (
+                examples + THRESHOLD_PRIOR
+            )
         chosen = self.threshold_ <= G
         sizes = chosen.sum(axis=0) + T.sum(axis=0)
         f1 = 2.0 * (chosen & T).sum(axis=0) / np.maximum(sizes, 1)

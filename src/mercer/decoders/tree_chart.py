@@ -20,7 +20,7 @@ from ._tree_search import TreeSearch
 from .base import Decoder, Found, Ranked, unsuited_kernel
 from .candidates import Candidates
 
-LONG = 100
+LONGEST_CHART = 100
 """The largest number of symbols (or nodes) for which further trees of a chart are listed."""
 
 
@@ -208,7 +208,7 @@ class TreeChart(Decoder):
             if last is None:
                 continue
             best = max(search.best, incumbent / self.kernel_.multiple.scale)
-            small = (size if symbols is None else len(symbols)) <= LONG
+            small = (size if symbols is None else len(symbols)) <= LONGEST_CHART
             if self._exact and small and not search.proved(best):
                 search.score_listed_trees(*last, best)
             break

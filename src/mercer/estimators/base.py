@@ -21,6 +21,7 @@ from .._base.arrays import (
     blocks,
     column_names,
     concatenated,
+    copy_arrays,
     count,
     dtype_name,
     has_columns,
@@ -30,14 +31,13 @@ from .._base.arrays import (
     is_table,
     like,
     namespace,
-    own_copy,
     part,
 )
 from .._base.errors import warn
 from .._base.from_file import MARK, FromFile, Reducible
 from .._base.memory import ROWS
 from .._base.parameters import integer
-from .._base.progress import WATCHERS, Observed, Steps, observed
+from .._base.progress import WATCHERS, Observed, Steps, run_observed
 from ..decoders import natural
 from ..decoders.base import Decoder, Ranked
 from ..decoders.own_candidates import collected
@@ -59,11 +59,11 @@ _copied: ContextVar[bool] = ContextVar("copied", default=False)
 
 @contextmanager
 def copy_data_once(given: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield copies of the user's arrays; fits that run inside this context do not copy again.
+    """Yield copies of the user's arrays; a fit inside this context does not copy again.
 
     What a model keeps then cannot be changed from outside.
     """
-    data = list(given) if _copied.get() else [own_copy(value) for value in given]
+    data = list(given) if _copied.get() else [copy_arrays(value) for value in given]
     token = _copied.set(True)
     try:
         yield data
@@ -79,6 +79,7 @@ def on_fresh_state(fit: Fit) -> Fit:
 
     @wraps(fit)
     def fitted(self: Any, X: Items, y: Items = None, *args: Any, **named: Any) -> Any:
+        """Run `fit` on an unfitted copy of `self`, and take over its attributes if it succeeds."""
         fresh = copy.copy(self)
         for name in vars(self):
             if name.endswith("_") or name == MARK:
@@ -87,7 +88,7 @@ def on_fresh_state(fit: Fit) -> Fit:
             named = dict(zip(named, data[2 + len(args) :], strict=True))
             run = partial(fit, fresh, *data[: 2 + len(args)], **named)
             watched = self.verbose or WATCHERS & vars(self).keys()
-            fresh._fit_watched(run, X, y) if watched else run()
+            fresh._fit_with_progress(run, X, y) if watched else run()
         self.__dict__ = fresh.__dict__
         return self
 
@@ -145,17 +146,18 @@ class StructuredEstimator(
     # -- fit ----------------------------------------------------------------------------------
 
     def _most_steps(self) -> int:
-        """Return the largest number of steps that a progress bar can show for a fit; 0 for none."""
+        """Return the largest number of steps that a fit reports to a progress bar; 0 for none."""
         return 0
 
-    def _fit_watched(self, fit: Callable[[], Any], X: Items, y: Items) -> None:
+    def _fit_with_progress(self, fit: Callable[[], Any], X: Items, y: Items) -> None:
         """Run the function `fit`, and report its steps to a progress bar or to callbacks."""
 
         def run(steps: Any) -> None:
+            """Run `fit`, which reports its steps to `steps`."""
             self._steps = steps
             fit()
 
-        observed(self, self._most_steps(), run, X, y)
+        run_observed(self, self._most_steps(), run, X, y)
         self.__dict__.pop("_steps", None)  # a fit that this one calls may have replaced the state
 
     def _check_pairs(
@@ -190,7 +192,7 @@ class StructuredEstimator(
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         """Return checked inputs; store feature names and number if `reset`, else compare them."""
         if has_columns(X):
-            _refuse_repeated(list(X.columns))
+            _refuse_repeated_names(list(X.columns))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
@@ -202,7 +204,7 @@ class StructuredEstimator(
         return checked
 
     def _fitted_decoder(self, kernel: Kernel, y: Items, given: Any) -> Decoder:
-        """Fit the decoder `given`, or the kernel's default if it is None, on the outputs y."""
+        """Return the decoder `given`, fitted on outputs y; the kernel's default if it is None."""
         if isinstance(kernel, OnDevice) and not kernel.on_vectors:
             kernel = kernel.inner  # decoders of structures look at its type
         if isinstance(given, str | type):
@@ -236,7 +238,7 @@ class StructuredEstimator(
         return None
 
     def _sliceable_inputs(self, X: Items, checked: Items) -> Items:
-        """Return X in a container that decoders can slice; `checked` is X after validation."""
+        """Return X as a container that decoders can slice; `checked` is X after validation."""
         if isinstance(self.input_kernel_.space, Rows):
             return checked  # tables slice by columns
         if is_table(X):
@@ -278,7 +280,17 @@ class StructuredEstimator(
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
     ) -> list[Ranked]:
-        """Return the best `k` outputs of each input with their scores, best first."""
+        """Return the best `k` outputs of each input with their scores, best first.
+
+        Parameters
+        ----------
+        X
+            Inputs such as the model was fitted on.
+        k
+            How many outputs are returned.
+        candidates, leave_out_candidates
+            As in `predict`.
+        """
         k = integer(k, "k")
         check_is_fitted(self)
         if candidates is not None:
@@ -315,16 +327,17 @@ class StructuredEstimator(
         return list(ranked_inputs(self, Y, candidates, int(k), leave_out_candidates))
 
     def _points_in_parts(self, X: Items) -> Iterator[Embedding]:
-        """Yield the predicted points of X with their inputs, a few thousand inputs at a time."""
+        """Yield predicted points of X with their inputs, for a few thousand inputs at a time."""
         checked = self._check_inputs(self.input_kernel_, X, reset=False)
         given = self._sliceable_inputs(X, checked)
         for rows in blocks(count(checked), ROWS):
             yield replace(self.points_(part(checked, rows)), inputs=part(given, rows))
 
     def score(self, X: Items, y: Items, sample_weight: Array | None = None) -> float:
-        """Return 1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖², for linear outputs the pooled R².
+        """Return the explained fraction of the variance of Φ(y); for vectors this is the pooled R².
 
-        Comparable between models with the same output kernel only.
+        It is 1 - Σ‖g(x) - Φ(y)‖² / Σ‖Φ(y) - mean Φ‖², and comparable only between models with the
+        same output kernel.
 
         Parameters
         ----------
@@ -380,7 +393,7 @@ class StructuredEstimator(
         return tags
 
     def _known_kernels(self) -> list[Kernel]:
-        """Return the fitted input kernel as a list; before `fit`, the given ones or []."""
+        """Return the input kernels, fitted if possible; [] before `fit` if they are invalid."""
         if "input_kernel_" in vars(self):
             return [self.input_kernel_]
         try:
@@ -389,11 +402,11 @@ class StructuredEstimator(
             return []
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the given input kernels, which show scikit-learn what type of items X holds."""
+        """Return the unfitted scalar input kernels, which determine what type of items X holds."""
         raise NotImplementedError
 
 
-def _refuse_repeated(columns: list[Any]) -> None:
+def _refuse_repeated_names(columns: list[Any]) -> None:
     """Raise an error if two columns of a table have the same name."""
     if len(set(columns)) < len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)

@@ -20,12 +20,12 @@ from ..kernels import Kernel
 from .base import on_fresh_state
 from .choice import calibrated
 from .common_frame import common_frame, coordinates_in, outputs_in, with_one_output_kernel
-from .known_targets import split_missing
+from .known_targets import fill_missing
 from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, group_labels
 from .squares import Squares
 
-FOLDS = 10
+BLEND_FOLDS = 10
 """The number of folds; left-out points of a fold have weights chosen on the other folds."""
 FOLDED = 5000
 """With at most this many rows, ridge models are left out by the folds of other models."""
@@ -123,7 +123,7 @@ class Blend(LeftOutPoints):
                 )
 
     def _fit_models(self, X: Items, y: Items, groups: Any, weights: np.ndarray | None) -> None:
-        """Fit the models unless they are fitted, and take over the kernels of the first one."""
+        """Fit the models unless they are fitted, and store their kernels and the outputs."""
         self.models_ = list(self.models)
         if not self.prefit:
             fresh = with_one_output_kernel(self.models, y, weights)
@@ -131,11 +131,11 @@ class Blend(LeftOutPoints):
         first = self.models_[0]
         self.input_kernel_, self.output_kernel_ = first.input_kernel_, first.output_kernel_
         if first._known_coordinates() is not None:
-            y = split_missing(y, self.output_kernel_)[0]
+            y = fill_missing(y, self.output_kernel_)[0]
         _, self.outputs_ = self._check_pairs(first.input_kernel_, first.output_kernel_, X, y)
 
     def _choose_weights(self, labels: np.ndarray, w: np.ndarray) -> None:
-        """Compute the left-out points of all models by the same folds, and choose model weights."""
+        """Compute left-out points of all models by common folds, and choose the model weights."""
         drawn = (model._own_folds() for model in self.models_)
         folds = next((own for own in drawn if own is not None), None)
         self.left_out_models_ = [_left_out_points(model, folds) for model in self.models_]
@@ -144,16 +144,19 @@ class Blend(LeftOutPoints):
         counts = np.ones((1, 1)) if known is None else known + 0.0
         self.mean_, self.means_ = _means_of_others(V, labels, w[:, None] * counts)
         G = [coordinates_in(points, frame) - self.means_ for points in self.left_out_models_]
-        folds = fold_numbers(labels, FOLDS) if folds is None else folds
+        folds = fold_numbers(labels, BLEND_FOLDS) if folds is None else folds
         residuals = counts * (V - self.means_)
         self.squares_ = Squares.of([counts * own for own in G], residuals, w, frame, folds)
         self._set_weights(self.squares_.weights(), self.squares_.left_out_weights(), frame)
 
-    def _set_weights(self, weights: np.ndarray, each: np.ndarray, frame: Frame) -> None:
-        """Store the model weights; row i of `each` has the weights for left-out point i."""
-        self.weights_, self.left_out_weights_, C = weights, each, self.means_
+    def _set_weights(self, weights: np.ndarray, left_out: np.ndarray, frame: Frame) -> None:
+        """Store the model weights, and the blended points and the decoder that follow from them.
+
+        Row i of `left_out` has the model weights for left-out point i.
+        """
+        self.weights_, self.left_out_weights_, C = weights, left_out, self.means_
         for k, points in enumerate(self.left_out_models_):
-            C = C + each[:, [k]] * (coordinates_in(points, frame) - self.means_)
+            C = C + left_out[:, [k]] * (coordinates_in(points, frame) - self.means_)
         self.left_out_ = replace(self.left_out_models_[0], coordinates=C, frame=frame)
         map = BlendedMap([model.points_ for model in self.models_], weights, frame)
         rest = (1.0 - weights.sum()) * self.mean_
@@ -192,12 +195,12 @@ class Blend(LeftOutPoints):
         return bare
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the input kernels of all models."""
+        """Return the unfitted scalar input kernels of all models."""
         return [kernel for model in self.models for kernel in model._scalar_kernels()]
 
 
 class BlendedMap(FeatureMap):
-    """The map x ↦ Σ_k f_k g_k(x) from an input to the weighted sum of the models' points.
+    """Feature map x ↦ Σ_k f_k g_k(x): the weighted sum of the points of several models.
 
     It also computes the weights of these points on the training outputs.
 
@@ -219,7 +222,7 @@ class BlendedMap(FeatureMap):
         return self._weighted_sum(A, lambda points: coordinates_in(points, self.frame))
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
-        """Return the weights (inputs, training outputs) of the blended predictions.
+        """Return the weights of the training outputs in the blended prediction of each input.
 
         Model weights that sum to less than one leave the rest to the mean; `C` is unused.
         """
@@ -227,7 +230,7 @@ class BlendedMap(FeatureMap):
         return W + (1.0 - float(self.factors.sum())) / W.shape[1]
 
     def _weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
-        """Return Σ_k f_k read(g_k(A)), where `read` returns an array of a model's points."""
+        """Return Σ_k f_k read(g_k(A)); `read` computes an array from the points of a model."""
         parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
         return functools.reduce(np.add, parts)
 
@@ -236,7 +239,7 @@ class BlendedMap(FeatureMap):
 
 
 def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embedding:
-    """Return the left-out points of a model, left out by `folds` if another model needs folds.
+    """Return the left-out points of a model; `folds` are left out if another model needs folds.
 
     A model that leaves out single examples has more training data than one that leaves out folds,
     and would get too much weight. With many rows the difference is small and slow to compute.
@@ -248,7 +251,7 @@ def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embeddin
 def _means_of_others(
     V: np.ndarray, labels: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted mean of V, and for each row the mean over rows of all other groups.
+    """Return the weighted mean of V, and the mean without its group for each row.
 
     W has a column of weights for each column of V, or one for all.
     """

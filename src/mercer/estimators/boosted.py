@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 LATER, MORE = 1.5, 10
 """Other folds have LATER times the best number of trees of the first fold, plus MORE."""
-MANY = 10_000
+THREADED_ROWS = 10_000
 """From this many rows on, several threads grow a tree; with fewer rows they mostly wait."""
-ROWS = 2000
+ROWS_AT_ONCE = 2000
 """The number of rows that are evaluated at once."""
 Folds = list[tuple[np.ndarray, np.ndarray]]
 """The rows outside and inside of each fold."""
@@ -112,16 +112,16 @@ class BoostedDependency(CoordinateModel):
         scaling, w = Scaling.of(A), weights
         A = scaling(A)
         mean = w @ V / w.sum()
-        directions = _directions(V - mean, integer(self.directions, "directions"))
+        directions = _principal_directions(V - mean, integer(self.directions, "directions"))
         T = (V - mean) @ np.linalg.pinv(directions)
-        with threadpool_limits(None if len(A) >= MANY else 1, user_api="openmp"):
+        with threadpool_limits(None if len(A) >= THREADED_ROWS else 1, user_api="openmp"):
             self.folds_ = fold_numbers(labels, self.cv)
-            F, self.n_trees_ = self._left_out(A, T, list(fold_rows(self.folds_)), w)
-            grown = [self._grow(A, t, w, n) for t, n in zip(T.T, self.n_trees_, strict=True)]
+            F, self.n_trees_ = self._left_out_predictions(A, T, list(fold_rows(self.folds_)), w)
+            grown = [self._fit_trees(A, t, w, n) for t, n in zip(T.T, self.n_trees_, strict=True)]
         map = BoostedMap.of(self.input_kernel_, scaling, grown, mean, directions)
         return self._set_points(map, mean + F @ directions)
 
-    def _left_out(
+    def _left_out_predictions(
         self, A: np.ndarray, T: np.ndarray, folds: Folds, w: np.ndarray
     ) -> tuple[np.ndarray, list[int]]:
         """Return left-out predictions of all targets T, and the best number of trees for each."""
@@ -136,13 +136,13 @@ class BoostedDependency(CoordinateModel):
     def _left_out_stages(
         self, A: np.ndarray, t: np.ndarray, folds: Folds, w: np.ndarray
     ) -> np.ndarray:
-        """Return left-out predictions of target t after 1, 2, … trees, one column for each number.
+        """Return left-out predictions of target t; column k is by the first k + 1 trees.
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """
         n_trees, found = integer(self.n_trees, "n_trees"), None
         for seen, out in folds:
-            grown = self._grow(A[seen], t[seen], w[seen], n_trees)
+            grown = self._fit_trees(A[seen], t[seen], w[seen], n_trees)
             part = np.stack(list(grown.staged_predict(A[out])), axis=1)
             if found is None:
                 best = _best_stage(part, t[out], w[out]) + 1
@@ -152,10 +152,10 @@ class BoostedDependency(CoordinateModel):
         assert found is not None
         return found
 
-    def _grow(
+    def _fit_trees(
         self, A: np.ndarray, t: np.ndarray, w: np.ndarray, n_trees: int
     ) -> HistGradientBoostingRegressor:
-        """Fit boosted trees to one target t with sample weights w."""
+        """Fit boosted trees from features A to one target t with sample weights w."""
         from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
 
         regressor = HistGradientBoostingRegressor(
@@ -210,7 +210,7 @@ class BoostedMap(FeatureMap):
         mean: np.ndarray,
         directions: np.ndarray,
     ) -> BoostedMap:
-        """Copy the tree nodes of fitted scikit-learn regressors, one for each direction."""
+        """Return the map of fitted scikit-learn regressors, one for each output direction."""
         predictors = [p for regressor in grown for (p,) in regressor._predictors]
         nodes = np.concatenate([predictor.nodes for predictor in predictors])
         trees = TreeNodes.of(
@@ -226,7 +226,7 @@ class BoostedMap(FeatureMap):
         return cls(kernel, scaling, trees, values, starts, mean + first @ directions, directions)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check a loaded file: each node has a value, and each direction has trees."""
+        """Check a loaded map: each node has a value, and each direction has trees."""
         array(self.values, "values", np.float64, self.trees.n_nodes)
         offsets(self.starts, "starts", len(self.trees.roots))
         must((np.diff(self.starts) > 0).all(), "a direction has no trees")
@@ -238,9 +238,9 @@ class BoostedMap(FeatureMap):
         return self.predict(self.scaling(features_of(self.kernel, A)))
 
     def predict(self, A: np.ndarray) -> np.ndarray:
-        """Return the predicted output coordinates of rows A of scaled features."""
+        """Return the output coordinates that the trees predict from scaled features A."""
         found = np.empty((len(A), len(self.offset)))
-        for rows in blocks(len(A), ROWS):
+        for rows in blocks(len(A), ROWS_AT_ONCE):
             added = self.values[self.trees.leaves(A[rows], np.float64)]
             sums = np.add.reduceat(added, self.starts[:-1], axis=1)
             found[rows] = self.offset + sums @ self.directions
@@ -252,8 +252,8 @@ def _best_stage(stages: np.ndarray, t: np.ndarray, w: np.ndarray) -> int:
     return int(np.argmin(w @ (stages - t[:, None]) ** 2))
 
 
-def _directions(V: np.ndarray, most: int) -> np.ndarray:
-    """Return at most `most` principal directions of V, as rows scaled by their deviations.
+def _principal_directions(V: np.ndarray, most: int) -> np.ndarray:
+    """Return at most `most` principal directions of V, as rows, times the deviations along them.
 
     If V has at most `most` columns, the directions are its columns that vary. Constant outputs have
     one direction of length zero.

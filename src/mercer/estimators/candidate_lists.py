@@ -11,10 +11,10 @@ from .._base.arrays import Items, blocks, count, host, take
 from .._base.errors import NotSupported, warn
 from ..decoders import Candidates
 from ..decoders.base import Ranked
-from ..decoders.own_candidates import CANDIDATES, CandidateLists
+from ..decoders.own_candidates import CANDIDATES_AT_ONCE, CandidateLists
 from ..embedding import Embedding
 
-OBJECTS, ENTRIES = 2**14, 2**20
+DISTINCT_CANDIDATES, LISTED_CANDIDATES = 2**14, 2**20
 """The largest numbers of distinct candidates and of all candidates in a batch of lists."""
 
 RELEASED = (
@@ -54,7 +54,7 @@ def ranked_lists(
             yield from found.ranked(exclusion.points_without(part, X, rows, sets), k)
             start += len(batch)
     next(lists, None)  # refuses lists beyond the last input
-    exclusion.report(n)
+    exclusion.warn_of_exclusions(n)
 
 
 def ranked_inputs(
@@ -71,7 +71,7 @@ def ranked_inputs(
         found = CandidateLists(model.input_kernel_, batch, start)
         owners, sets = np.repeat(np.arange(len(batch)), found.lengths), exclusion.examples_in(found)
         scores = np.empty(len(owners))
-        for some in blocks(len(owners), CANDIDATES):
+        for some in blocks(len(owners), CANDIDATES_AT_ONCE):
             X, own = take(found.pool, found.positions[some]), owners[some]
             out = [sets[t] for t in own] if sets else []
             points = exclusion.points_without(model.embed(X), X, np.arange(len(own)), out)
@@ -81,11 +81,11 @@ def ranked_inputs(
             yield [(found.pool[found.positions[j]], float(scores[j])) for j in best]
         start += len(batch)
     next(lists, None)
-    exclusion.report(count(Y))
+    exclusion.warn_of_exclusions(count(Y))
 
 
 def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[Items]:
-    """Yield candidate lists one by one; raise an error unless there are exactly n."""
+    """Yield candidate lists one by one; raise an error unless their number is n."""
     got: Any = len(candidates) if isinstance(candidates, Sized) else n
     if got == n:
         got = 0
@@ -100,7 +100,7 @@ def _checked_lists(candidates: Iterable[Items], n: int, whose: str) -> Iterator[
 
 
 def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
-    """Yield the next n candidate lists in batches of limited total size."""
+    """Yield the next n candidate lists in batches of limited size."""
     batch: list[Items] = []
     seen: set[int] = set()
     entries = 0
@@ -112,7 +112,7 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
         if isinstance(row, list):
             seen.update(map(id, row))
             entries += len(row)
-        if len(seen) >= OBJECTS or entries >= ENTRIES:
+        if len(seen) >= DISTINCT_CANDIDATES or entries >= LISTED_CANDIDATES:
             yield batch
             batch, seen, entries = [], set(), 0
     if batch:
@@ -120,7 +120,10 @@ def _batches(lists: Iterator[Items], n: int) -> Iterator[list[Items]]:
 
 
 def _training_items(model: Any, kind: str) -> Items:
-    """Return the training "input" or "output" items; of a saved model, what its decoder holds."""
+    """Return the training items of a model, "input" or "output"; [] if they were released.
+
+    A saved model may have outputs in its decoder.
+    """
     if kind == "input":
         fitted = vars(model).get("fitted_")
         return [] if fitted is None else fitted.problem.inputs.items
@@ -162,7 +165,7 @@ class _Exclusion:
     def points_without(
         self, points: Embedding, X: Items, rows: np.ndarray, sets: list[np.ndarray]
     ) -> Embedding:
-        """Return predicted points, input i by the model refitted without the examples `sets[i]`."""
+        """Return predicted points, input i without the training examples `sets[i]`."""
         if not any(map(len, sets)):
             return points
         checked = self.model._check_inputs(self.model.input_kernel_, X, reset=False)
@@ -180,7 +183,7 @@ class _Exclusion:
         return found
 
     def examples_in(self, lists: CandidateLists) -> list[np.ndarray]:
-        """Return for each candidate list the rows of the training examples to leave out."""
+        """Return for each candidate list the rows of the training examples to be left out."""
         if self.leave_out is False:
             return []
         trained = {
@@ -200,8 +203,8 @@ class _Exclusion:
         self.mixed_lists += sum(len(own) > 0 for own in sets)
         return sets
 
-    def report(self, n: int) -> None:
-        """Warn of training examples that were left out by default, or could not be left out."""
+    def warn_of_exclusions(self, n: int) -> None:
+        """Warn of training examples that were left out by default, or that could not be."""
         if self.leave_out is not None or not self.mixed_lists:
             return
         mixed = f"{self.mixed_lists} of {n} candidate lists mix training {self.kind}s with others"

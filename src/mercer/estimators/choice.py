@@ -1,4 +1,4 @@
-"""What a choice of parameters is made from: lists of parameters, factored problems, trials."""
+"""Choices of parameters: lists of parameters, factored problems, and trials of combinations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..losses import Loss, checked_loss
 from ..operators import OperatorKernel, Separable, as_operator_kernel
 from ..problem import Want, positive_alpha
 from ..solvers import Factorization
-from .scoring import AUTO, scores_decoded
+from .scoring import AUTO_SCORING, scores_decoded
 
 
 class Candidate(NamedTuple):
-    """A factored problem that a choice is made from, with decoders fitted on its outputs.
+    """A factored ridge problem to choose from, with decoders fitted on its outputs.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """One combination of kernels, decoder, loss and ridge that a search has tried.
+    """One combination of kernels, decoder, loss and ridge, with its scores.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Choices:
 
     @classmethod
     def of(cls, model: Any) -> Choices:
-        """Read the choices of a `KernelDependencyCV`; each list has at least one entry."""
+        """Return the choices of a `KernelDependencyCV` as lists of at least one entry."""
         outputs = [as_output_kernel(kernel) for kernel in parameter_list(model, "output_kernel")]
         if len(outputs) > 1 and not all(
             scores_decoded(model.scoring, kernel) for kernel in outputs
@@ -108,7 +108,7 @@ class Choices:
         return cls(kernels_of(model), outputs, decoders, losses, ridges_of(model))
 
     def with_unlabelled(self, unlabelled: Items) -> Choices:
-        """Return the choices with input kernels that also use the inputs without outputs."""
+        """Return the choices with input kernels that also learn from inputs without outputs."""
         if not any(kernel.separable and kernel.inputs.semi_supervised for kernel in self.kernels):
             raise ValueError(
                 f"there are inputs without output, from which {self.kernels[0]} cannot learn: wrap "
@@ -136,11 +136,11 @@ class Choices:
 
     @property
     def robust(self) -> bool:
-        """Whether one of the losses is robust."""
+        """Whether at least one of the losses is robust."""
         return any(loss is not None for loss in self.losses)
 
     def check(self, model: Any, groups: Items | None) -> None:
-        """Raise an error if the choices cannot be compared, or not by the model's criterion."""
+        """Raise an error if the choices cannot be compared by the criterion of the model."""
         if model.search not in ("grid", "gradient"):
             raise ValueError(f'search must be "grid" or "gradient", got {model.search!r}.')
         scalars = [kernel.inputs for kernel in self.kernels]
@@ -151,7 +151,7 @@ class Choices:
             )
         if model.criterion not in CRITERIA:
             raise ValueError(f"criterion must be one of {CRITERIA}, got {model.criterion!r}.")
-        scored = model.scoring not in (None, AUTO)
+        scored = model.scoring not in (None, AUTO_SCORING)
         if model.criterion != "loo" and (groups is not None or scored):
             raise ValueError(
                 f'criterion="{model.criterion}" knows neither groups nor scoring: use "loo".'
@@ -165,7 +165,7 @@ class Choices:
             )
 
     def _check_refits(self, model: Any) -> None:
-        """Raise an error for learnt operators and robust losses if they cannot be refitted."""
+        """Raise an error if learnt operators or robust losses cannot be judged by refits."""
         if not self.robust and not any(kernel.learnt for kernel in self.kernels):
             return
         if model.criterion != "loo":
@@ -183,7 +183,7 @@ class Choices:
 
     @property
     def left_out_method(self) -> str:
-        """The name "closed" if all choices have closed-form left-out predictions, else "refit"."""
+        """How left-out predictions are computed: "closed" in closed form, else by "refit"."""
         learnt = any(kernel.learnt for kernel in self.kernels)
         return "refit" if learnt or self.robust else "closed"
 
@@ -199,7 +199,7 @@ def parameter_list(model: Any, name: str) -> list:
 
 
 def kernels_of(model: Any) -> list[OperatorKernel]:
-    """Return the operator-valued kernels of a model; a gradient search replaces None by ARD."""
+    """Return the operator-valued kernels of a model; None stands for a default kernel."""
     default = RBF("ard") if model.search == "gradient" else None
     return [
         as_operator_kernel(default if k is None else k) for k in parameter_list(model, "kernel")
@@ -229,6 +229,6 @@ def group_by_scalar_kernel(kernels: Sequence[OperatorKernel]) -> list[list[Opera
 
 
 def absolute_ridges(factorization: Factorization, want: Want) -> list[float]:
-    """Return the ridges to try in absolute units; relative ones are scaled by the data."""
+    """Return the ridges to try as absolute numbers; relative ones are multiplied by a unit."""
     unit = factorization.scale if want.relative else 1.0
     return [float(alpha) * unit for alpha in want.alphas]

@@ -1,4 +1,4 @@
-"""Warnings about a choice: the edge of a grid, copies of pairs, labels that never occur."""
+"""Warnings about a search: the edge of a grid, copies of pairs, labels that never occur."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ GRID = 4
 """The smallest number of values of a grid for a warning about its edge."""
 SMALLEST_GAIN = 0.02
 """Warn if the edge is better than its neighbour by this fraction of the variance of outputs."""
-COPIES = 0.2
+MOST_COPIES = 0.2
 """The fraction of pairs with a copy in another group above which left-out risks mislead."""
-FEWEST, MOST = 20, 20_000
+FEWEST_PAIRS, MOST_PAIRS = 20, 20_000
 """The numbers of pairs between which copies are searched for."""
-SAME = ("kernel", "output_kernel", "decoder", "loss")
+OTHER_CHOICES = ("kernel", "output_kernel", "decoder", "loss")
 
 
 def warn_at_edges(
@@ -41,14 +41,14 @@ def warn_at_edges(
         The kernels whose length scales were given.
     """
     variance = max(row["risk"] for row in rows)  # about that of the mean, at the largest ridge
-    path = [r for r in rows if all(r[k] == chosen[k] for k in SAME)]
+    path = [r for r in rows if all(r[k] == chosen[k] for k in OTHER_CHOICES)]
     _warn_at_end([(r["alpha"], r["risk"]) for r in path], chosen["alpha"], variance, "alphas")
     scales = {str(kernel): _length_scale(kernel) for kernel in kernels}
     form, own = scales.get(chosen["kernel"]) or ("", 0.0)
     least: dict[float, float] = {}  # the least risk at each length scale
     for row in rows:
         other, scale = scales.get(row["kernel"]) or ("", 0.0)
-        if form and other == form and all(row[k] == chosen[k] for k in SAME[1:]):
+        if form and other == form and all(row[k] == chosen[k] for k in OTHER_CHOICES[1:]):
             least[scale] = min(row["risk"], least.get(scale, np.inf))
     _warn_at_end([*least.items()], own, variance, "length scales of kernel")
 
@@ -71,7 +71,7 @@ def _warn_at_end(
 
 
 def _length_scale(kernel: OperatorKernel) -> tuple[str, float] | None:
-    """Return a key shared by kernels that differ only in length scale, and the length scale."""
+    """Return a key common to kernels that differ only in length scale, and the length scale."""
     for name, value in kernel.get_params().items():
         if name.rpartition("__")[2] == "length_scale" and isinstance(value, Real):
             return fingerprint(clone(kernel).set_params(**{name: 1.0})), float(value)
@@ -96,9 +96,9 @@ def notes_on_data(problem: Problem) -> Iterator[str]:
                 f"{some}): leave them out, or give examples."
             )
     wide = any(issparse(side.items) for side in (problem.inputs, problem.outputs))
-    if FEWEST <= count(y) <= MOST and not (wide or problem.inputs.kernel.pairwise):
+    if FEWEST_PAIRS <= count(y) <= MOST_PAIRS and not (wide or problem.inputs.kernel.pairwise):
         fraction = _fraction_of_copies(problem)
-        if fraction > COPIES:
+        if fraction > MOST_COPIES:
             yield (
                 f"{fraction:.0%} of the pairs repeat in another group that is left out alone, so "
                 "that left-out scores are too good: remove copies, or give them one label in "

@@ -1,4 +1,4 @@
-"""One output kernel and one frame for several models, so that their points can be averaged."""
+"""One output kernel and one coordinate system (frame) for models whose points are averaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..embedding import Embedding, Frame
 from ..kernels.base import as_output_kernel
 from ..problem import repeat_by_weight
 
-CHECKED = 5
+COMPARED_OUTPUTS = 5
 """The number of training outputs on which the frames of two models must agree."""
 
 
@@ -52,7 +52,7 @@ def common_frame(frames: list[Frame], y: Items) -> Frame:
     if not compact:
         return frames[0]
     common = next((frame for frame in compact if frame.explicit), compact[0])
-    few = y.tocsr()[:CHECKED] if issparse(y) else y[:CHECKED]
+    few = y.tocsr()[:COMPARED_OUTPUTS] if issparse(y) else y[:COMPARED_OUTPUTS]
     expected = host(common.evaluate(few))
     for frame in compact:
         found = _convert(host(frame.evaluate(few)), frame, common)
@@ -75,10 +75,10 @@ def coordinates_in(points: Embedding, frame: Frame) -> np.ndarray:
 
 
 def _convert(C: np.ndarray, frame: Frame, target: Frame) -> np.ndarray:
-    """Convert coordinates C in a frame to explicit features, if only `target` has these."""
+    """Convert coordinates C to explicit features if only `target`, not `frame`, uses these."""
     return host(frame.kernel_features(C)) if target.explicit and not frame.explicit else C
 
 
 def outputs_in(frame: Frame, y: Items) -> np.ndarray:
-    """Return the coordinates of the training outputs y in a frame, one row for each output."""
+    """Return the coordinates of training outputs y in a coordinate system, as rows."""
     return host(frame.evaluate(y)) if frame.compact else np.eye(count(y))

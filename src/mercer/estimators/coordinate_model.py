@@ -79,12 +79,12 @@ class CoordinateModel(LeftOutPoints):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise an error if a parameter is invalid."""
+        """Raise an error if a parameter is invalid; there is nothing to check by default."""
 
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
-        """Fit the map from inputs to output coordinates, and return the left-out points.
+        """Fit the map from input features to output coordinates; return the left-out points.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class CoordinateModel(LeftOutPoints):
         raise NotImplementedError
 
     def _fit_output_side(self, y: Items, weights: np.ndarray | None = None) -> np.ndarray:
-        """Fit output kernel, decoder and frame; return the output coordinates."""
+        """Fit output kernel, decoder and coordinate system; return the coordinates of y."""
         counted = y if weights is None else take(y, repeat_by_weight(weights))
         self.output_kernel_ = clone(as_output_kernel(self.output_kernel)).fit(counted)
         warn_if_constant(self.output_kernel_, y)
@@ -108,23 +108,23 @@ class CoordinateModel(LeftOutPoints):
         self.decoder_ = self._fitted_decoder(self.output_kernel_, y, self.decoder)
         problem = self._output_problem(y)
         outputs = Cache().outputs(problem)
-        self.frame_ = self._frame(problem, outputs.frame)
+        self.frame_ = self._prediction_frame(problem, outputs.frame)
         return host(outputs.coordinates)
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return a ridge problem whose outputs are y, from which coordinates are computed."""
+        """Return a ridge problem with outputs y, which is used for their coordinates."""
         return output_problem(self.output_kernel_, y)
 
-    def _frame(self, problem: Problem, frame: Frame) -> Frame:
-        """Return the frame of predicted points, given the frame of the output coordinates."""
+    def _prediction_frame(self, problem: Problem, frame: Frame) -> Frame:
+        """Return the coordinate system of predictions, given that of the outputs."""
         return frame
 
     def _point_frame(self) -> Frame:
-        """Return the frame of predicted points."""
+        """Return the coordinate system of the predicted points."""
         return self.frame_
 
     def _set_points(self, map: FeatureMap, left_out: np.ndarray) -> Embedding:
-        """Set `points_` to the map into the frame; return the `left_out` coordinates as points."""
+        """Store `points_`, given a map to coordinates; return left-out coordinates as points."""
         weights = LeastWeights(self.frame_, self.outputs_)
         self.points_ = PointMap(map, None, self.frame_, weights)
         return Embedding(left_out, self.frame_, weigh=partial(weights.weights, None, left_out))
@@ -135,7 +135,7 @@ class CoordinateModel(LeftOutPoints):
         shape: tuple[int, ...],
         labels: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions of every row by `predict(seen rows, left-out rows)`, fold by fold."""
+        """Return predictions of all rows, each by `predict(other rows, its fold)`."""
         self.folds_ = fold_numbers(labels, self.cv)
         C = np.empty(shape)
         for seen, out in fold_rows(self.folds_):
@@ -143,7 +143,7 @@ class CoordinateModel(LeftOutPoints):
         return C
 
     def _own_folds(self) -> np.ndarray | None:
-        """Return the fold of each training example; None if predictions are out-of-bag."""
+        """Return the fold in which each training example was left out; None if out-of-bag."""
         return self.folds_
 
     def _input_kernel(self) -> Kernel:
@@ -157,11 +157,11 @@ class CoordinateModel(LeftOutPoints):
         return kernel
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the input kernel, as a list of one."""
+        """Return the unfitted scalar input kernel, as a list of one."""
         return [self._input_kernel()]
 
 
 def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
-    """Return a ridge problem with outputs y and dummy inputs, used for its output coordinates."""
+    """Return a ridge problem with outputs y and dummy inputs, to compute output coordinates."""
     inputs = Side(Linear(), np.zeros((count(y), 1)))
     return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))

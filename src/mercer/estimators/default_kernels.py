@@ -25,13 +25,13 @@ from ..kernels import (
 )
 from ..spaces.graphs import is_networkx
 
-SCALES = (1.0, 3.0, 0.4, 12.0)
+STANDARD_SCALES = (1.0, 3.0, 0.4, 12.0)
 """Length scales in units of the distance between standardised rows, likely ones first."""
 SMOOTH = 0.8
 """The smallest correlation of neighbouring columns that are values of a curve."""
-POINTS = 8
+CURVE_VALUES = 8
 """The smallest number of values of a curve."""
-SENTENCE = 2
+BLANKS_OF_A_SENTENCE = 2
 """From this median number of blanks on, texts are also compared by their words."""
 
 
@@ -50,36 +50,36 @@ def default_kernels(X: Items) -> list[Kernel]:
 
 
 def vector_kernels(d: int, curves: bool = False) -> list[Kernel]:
-    """Return a linear kernel and stationary kernels of several length scales, for d features."""
+    """Return a linear and several stationary kernels of different length scales, for d features."""
     kernels = [
         Standardized(Linear()),
-        *(Standardized(RBF(c * sqrt(d))) for c in SCALES),
-        *(Standardized(Laplacian(c * d)) for c in SCALES),
-        *(Standardized(Matern(c * sqrt(d))) for c in SCALES[:2]),
+        *(Standardized(RBF(c * sqrt(d))) for c in STANDARD_SCALES),
+        *(Standardized(Laplacian(c * d)) for c in STANDARD_SCALES),
+        *(Standardized(Matern(c * sqrt(d))) for c in STANDARD_SCALES[:2]),
     ]
     if curves:  # all values of a curve have one unit, and it has slopes
         for slopes, size in ((False, d), (True, 2 * d)):
-            more = [Linear(), *(RBF(c * sqrt(size)) for c in SCALES)]
+            more = [Linear(), *(RBF(c * sqrt(size)) for c in STANDARD_SCALES)]
             kernels += [Standardized(kernel, "common", slopes) for kernel in more]
     return kernels
 
 
-def text_kernels(some: list[str]) -> list[Kernel]:
-    """Return kernels on n-grams of several lengths, and on words if texts have several."""
+def text_kernels(texts: list[str]) -> list[Kernel]:
+    """Return kernels on character n-grams, and on words if the texts are sentences."""
     kernels: list[Kernel] = [Normalized(Spectrum(n, blended=True)) for n in (2, 3, 5)]
-    if are_sentences(some):
+    if are_sentences(texts):
         kernels += [Normalized(Words(Spectrum(n, blended=True))) for n in (1, 2)]
     return kernels
 
 
 def are_sentences(texts: list[str]) -> bool:
     """Return whether at least half of the texts have several words."""
-    return bool(np.median([text.count(" ") for text in texts]) >= SENTENCE)
+    return bool(np.median([text.count(" ") for text in texts]) >= BLANKS_OF_A_SENTENCE)
 
 
 def are_curves(A: Any) -> bool:
-    """Return whether neighbouring columns vary together, as the values of curves do."""
-    if issparse(A) or A.shape[1] < POINTS or count(A) < 4:
+    """Return whether neighbouring columns of A vary together, as the values of curves do."""
+    if issparse(A) or A.shape[1] < CURVE_VALUES or count(A) < 4:
         return False
     A = host(A)
     A = A - A.mean(axis=0)
@@ -87,7 +87,7 @@ def are_curves(A: Any) -> bool:
     A = A / np.where(sizes > 0, sizes, 1.0)
     norms = np.sqrt((A**2).sum(axis=0))
     A = A[:, norms > 0] / norms[norms > 0]
-    return A.shape[1] >= POINTS and float((A[:, 1:] * A[:, :-1]).sum(axis=0).mean()) > SMOOTH
+    return A.shape[1] >= CURVE_VALUES and float((A[:, 1:] * A[:, :-1]).sum(axis=0).mean()) > SMOOTH
 
 
 def _first_item(X: Items) -> Any:

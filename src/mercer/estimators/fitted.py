@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Array, Items
-from .._base.memory import available
-from .._base.plan import SMALL
+from .._base.memory import KEPT_FRACTION, available
+from .._base.plan import GRANTED_BYTES
 from ..embedding import Embedding
 from ..problem import Problem, Want
 from ..solvers import Factorization, LeftOut, factor
@@ -18,9 +18,6 @@ from ..solvers.factorization import LeftOutModels
 from ..solvers.low_rank import needs_no_coordinates
 from ..solvers.weights import with_training_weights
 from .posterior import Posterior
-
-KEPT = 0.125
-"""The fraction of free memory up to which a model keeps its factorisation."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Fitted:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def keep(self, factorization: Factorization) -> None:
-        """Store a factorisation for later left-out predictions, if it is small."""
+        """Store a factorisation for later left-out predictions if it is small, else release it."""
         if _is_small(factorization.nbytes):
             self._kept["factorization"] = factorization
         else:
@@ -75,17 +72,17 @@ class Fitted:
         return made
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return `make()`, computed on the first call and stored under a name."""
+        """Return the value stored under a name; `make()` computes it on the first call."""
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
 
     def posterior(self) -> Posterior:
-        """Return the posterior as a Gaussian process."""
+        """Return the posterior of the fitted model as a Gaussian process, computed once."""
         return self.cached("posterior", lambda: Posterior(self, self.flat))
 
     def left_out(self) -> LeftOut:
-        """Return the left-out prediction and residual of every training example."""
+        """Return the left-out predictions and residuals of all training examples."""
         if "left_out" not in self._kept:
             factorization = self.factorization
             self._kept["left_out"] = next(iter(factorization.left_out([self.alpha])))
@@ -104,11 +101,11 @@ class Fitted:
         return self.cached("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
-        """Yield slices of X, and how leaving out each training example's group changes g(x)."""
+        """Yield slices of X, and the changes of g(x) if the group of each example is left out."""
         return self.factorization.moves(X, self.alpha)
 
     def without(self) -> LeftOutModels:
-        """Return a function (X, sets) that predicts X[i] without the training examples sets[i]."""
+        """Return a function of (X, sets) that predicts X[i] without training examples sets[i]."""
         if "without" in self._kept:
             return self._kept["without"]
         made = factor(self.problem, self._want_for_without()).without(self.alpha)
@@ -129,7 +126,7 @@ class Fitted:
         return replace(want, moves=True, solver=_solver_with_left_out(want.solver))
 
     def leaving_out(self, labels: np.ndarray) -> Fitted:
-        """Return the model with these groups, prepared to predict new inputs without each group."""
+        """Return the model with these groups, prepared to predict inputs without each group."""
         want = replace(self.want, moves=True)
         made = Fitted(replace(self.problem, labels=labels), want, self.alpha, self.flat)
         same = np.array_equal(labels, self.problem.left_out_labels)
@@ -138,7 +135,7 @@ class Fitted:
         return made
 
     def with_folds(self, folds: np.ndarray) -> Fitted:
-        """Return the model with these folds as groups that are left out together."""
+        """Return the model with `folds` as the groups that are left out together."""
         problem = replace(self.problem, labels=folds)
         made = Fitted(problem, self.want, self.alpha, self.flat)
         if self.kept is not None and self.kept.reusable and self.kept.images is None:
@@ -147,8 +144,8 @@ class Fitted:
 
 
 def _is_small(nbytes: float) -> bool:
-    """Return whether an array of `nbytes` bytes is small compared with the free memory."""
-    return nbytes <= SMALL or nbytes <= KEPT * available()
+    """Return whether `nbytes` bytes are few compared with the free memory."""
+    return nbytes <= GRANTED_BYTES or nbytes <= KEPT_FRACTION * available()
 
 
 def operator_spectrum(fitted: Fitted) -> Array:

@@ -12,7 +12,7 @@ from ..embedding import Embedding, Frame, PointMap, SpanFrame
 from ..kernels import Kernel
 from ..problem import Problem
 from .coordinate_model import CoordinateModel
-from .trees import BITS, Forest, LeafMeans, Scaling, memberships
+from .trees import ROUNDED_BITS, Forest, LeafMeans, Scaling, memberships
 
 FIRST_TREES = 25
 """The number of trees that are grown before the out-of-bag error is examined."""
@@ -22,7 +22,7 @@ DIRECTIONS = 64
 
 @parameters
 class ForestDependency(CoordinateModel):
-    r"""A random forest whose leaves average the outputs in their feature space.
+    r"""Random forest whose leaves average the training outputs in their feature space.
 
     :math:`g(x) = \sum_i c_i(x) \Phi(y_i)`, where :math:`c_i(x)` is the mean over trees of the
     fraction that :math:`y_i` has in the leaf of :math:`x`. Trees are grown by scikit-learn on
@@ -95,14 +95,17 @@ class ForestDependency(CoordinateModel):
 
     needs_features = "trees split on features"
 
-    def _frame(self, problem: Problem, frame: Frame) -> Frame:
-        """Return the frame of predicted points; without finite features, the training outputs."""
+    def _prediction_frame(self, problem: Problem, frame: Frame) -> Frame:
+        """Return the coordinate system of predictions, given that of the outputs.
+
+        Without finite features, predictions are weights on the training outputs.
+        """
         return SpanFrame(self.output_kernel_, self.outputs_) if problem.spanned else frame
 
     def _fit_coordinates(
         self, A: np.ndarray, V: np.ndarray, labels: np.ndarray, weights: np.ndarray
     ) -> Embedding:
-        """Grow the forest, and return left-out points, out-of-bag or by folds."""
+        """Grow the forest; return left-out points, out-of-bag or by folds."""
         scaling, frame, w = Scaling.of(A), self.frame_, weights
         A, T = scaling(A), _targets(V, self.standardize)
         outputs = V if frame.compact else np.eye(len(V))  # coordinates, or weights on themselves
@@ -113,6 +116,7 @@ class ForestDependency(CoordinateModel):
             return Embedding(forest.out_of_bag(outputs), frame)
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
+            """Return predictions of the rows `out` by a forest grown on the rows `seen`."""
             other = self._grow(A[seen], T[seen], labels[seen], w[seen], random)
             M = memberships(other.trees.leaves(A[out]), None, other.trees.n_nodes)
             return M @ other.leaf_means(outputs[seen]) / len(other.trees.roots)
@@ -158,7 +162,7 @@ def _grow_until_flat(
 def _point_map(
     kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
 ) -> PointMap:
-    """Return the map from an input to the mean of V in its leaves, as points of the frame."""
+    """Return the map from an input to the mean of output coordinates V in its leaves."""
     leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.leaf_fractions.T))
     if not frame.compact:
         return PointMap(leaf_weights, None, frame, leaf_weights)
@@ -178,11 +182,11 @@ def _targets(V: np.ndarray, standardize: bool) -> np.ndarray:
     if standardize:
         return Scaling.of(V)(V)
     size = float(np.sqrt((V**2).mean())) or 1.0
-    return np.round(V / size * 2.0**BITS) / 2.0**BITS
+    return np.round(V / size * 2.0**ROUNDED_BITS) / 2.0**ROUNDED_BITS
 
 
 def _bag_counts(labels: np.ndarray, n_trees: int, random: Any) -> np.ndarray:
-    """Return how often each example is in each tree's bootstrap sample of groups, (n, trees)."""
+    """Return how often each bootstrap sample of groups has each example, (examples, trees)."""
     n = int(labels.max()) + 1
     drawn = [np.bincount(random.randint(n, size=n), minlength=n) for _ in range(n_trees)]
     return np.stack(drawn, axis=1)[labels]

@@ -1,4 +1,4 @@
-"""A fit over a stream: sample, kernels, feature maps, moments, and the choice by moments."""
+"""Fits to streams: sample, kernels, feature maps, moments, and the choice by moments."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from ..sources import Expected, Gathering, Sample, Source, as_source, gathered, 
 from ..sources.blocks import naming_block
 from .choice import Candidate, Choices, absolute_ridges, group_by_scalar_kernel
 from .pairs import TrainingPairs
-from .scoring import AUTO
+from .scoring import AUTO_SCORING
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """The data of a stream that a model keeps: a sample of pairs, and sums of moments."""
+    """What a model keeps of a stream: a sample of pairs, and sums of moments of all pairs."""
 
     expected: Expected
     sample: Sample
@@ -42,7 +42,9 @@ class Gathered:
     def of(
         cls, source: Source, model: Any, kernels: Sequence[Kernel], output_kernel: Kernel
     ) -> Gathered:
-        """Read a source: once to draw the sample if that is possible, and once to sum moments.
+        """Read a source of pairs; return its sample and its moments under the given kernels.
+
+        The source is read once for the sample, if it can be read again, and once for the moments.
 
         Parameters
         ----------
@@ -65,13 +67,13 @@ class Gathered:
             output_kernel = OnDevice(output_kernel, model.device)
         expected = source.expected(tuple(kernels), output_kernel)
         size = source.size or sample_size(features, output_features)
-        sample = _sample(source, expected, size)
+        sample = _draw_sample(source, expected, size)
         pairs = TrainingPairs(sample.X, sample.y, None, sample.w, sample.X)
-        outputs = _side(pairs, sample.y, output_kernel, "output_features", output_features)
+        outputs = _fit_side(pairs, sample.y, output_kernel, "output_features", output_features)
         gatherings, sides = [], []
         for kernel in kernels:
             if features is None or not features.operator_valued:
-                side = _side(pairs, sample.X, kernel, "features", features)
+                side = _fit_side(pairs, sample.X, kernel, "features", features)
             else:
                 whole = clone(as_operator_kernel(model.kernel))
                 whole.fit(sample.X, outputs.map.transform(sample.y))
@@ -79,7 +81,7 @@ class Gathered:
                 side = replace(side, features=features, fitted=clone(features).fit(whole, sample.X))
             sides.append(side)
             gatherings.append(
-                _gathering(side, outputs, sample, model.fit_intercept, source.precision)
+                _empty_gathering(side, outputs, sample, model.fit_intercept, source.precision)
             )
         require_moments([gathering.widths for gathering in gatherings])
         kernels = tuple(side.kernel for side in sides)
@@ -89,7 +91,7 @@ class Gathered:
 
     @classmethod
     def of_fitted(cls, problem: Problem, block: tuple, model: Any) -> Gathered:
-        """Return the moments of a block under the kernels and feature maps of a fitted model."""
+        """Return sample and moments of a block, under the kernels of a fitted problem."""
         inputs, outputs = (
             side if side.features is not None else replace(side, features=Explicit())
             for side in (problem.inputs, problem.outputs)
@@ -99,7 +101,7 @@ class Gathered:
         X, y, w = expected.checked(0, block)
         size = sample_size(model.features, model.output_features)
         sample = Sample(size).with_block(0, X, y, w)
-        gathering = _gathering(inputs, outputs, sample, problem.intercept)
+        gathering = _empty_gathering(inputs, outputs, sample, problem.intercept)
         require_moments([gathering.widths])
         gathering = gathering.plus(gathering.moments_of(X, y, w))
         return cls(expected, sample, [gathering], pairs=count(y))
@@ -122,7 +124,7 @@ class Gathered:
                 )
 
     def plus(self, block: tuple) -> Gathered:
-        """Return a copy with the pairs of one more block added."""
+        """Return a copy to which the pairs of one more block are added."""
         X, y, w = self.expected.checked(self.blocks, block)
         with naming_block(self.blocks):
             more = [gathering.plus(gathering.moments_of(X, y, w)) for gathering in self.gatherings]
@@ -130,7 +132,7 @@ class Gathered:
         return Gathered(self.expected, sample, more, self.blocks + 1, self.pairs + count(y))
 
     def problem(self, number: int, kernel: OperatorKernel, intercept: bool) -> Problem:
-        """Return the ridge problem of `kernel` from the moments of scalar kernel `number`."""
+        """Return the ridge problem of an operator-valued kernel, from moments number `number`."""
         gathering, sample = self.gatherings[number], self.sample
         scalar, output_kernel = self.expected.kernels[number], self.expected.output_kernel
         if not gathering.inputs.operator_valued:
@@ -148,7 +150,7 @@ class Gathered:
 
 
 def _unseeded(used: FeatureMap, given: FeatureMap | None) -> tuple[FeatureMap, FeatureMap]:
-    """Return copies of two feature maps without seeds: a fit changes the state of a generator."""
+    """Return two feature maps without their random states, which a fit may change."""
     found = []
     for map in (used, given or Explicit()):
         seeded = "random_state" in map.get_params(deep=False)
@@ -156,7 +158,7 @@ def _unseeded(used: FeatureMap, given: FeatureMap | None) -> tuple[FeatureMap, F
     return found[0], found[1]
 
 
-def _sample(source: Source, expected: Expected, size: int) -> Sample:
+def _draw_sample(source: Source, expected: Expected, size: int) -> Sample:
     """Draw a sample of `size` pairs from a source; refuse a source with fewer than two pairs."""
     sample = source.sample(expected, size)
     if sample is None or sample.y is None:
@@ -170,7 +172,7 @@ def _sample(source: Source, expected: Expected, size: int) -> Sample:
 
 
 def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
-    """Return the moments of validation pairs under the feature maps of the training pairs."""
+    """Return the moments of validation pairs in the coordinates of the training pairs."""
     whole = (
         isinstance(validation, tuple) and len(validation) in (2, 3) and not _are_blocks(validation)
     )
@@ -191,7 +193,7 @@ def validation_moments(validation: Any, known: Gathered) -> list[Gathering]:
 def left_out_squares(
     sums: list[LeftOutSums], start: int, X: Items, y: Items, w: np.ndarray | None
 ) -> np.ndarray:
-    """Return the sums of squared left-out residuals of a block, for each kernel and ridge."""
+    """Return the sums over a block of squared left-out errors, for each kernel and ridge."""
     return np.concatenate([one(X, y, w) for one in sums])
 
 
@@ -211,25 +213,25 @@ def as_separable(kernel: OperatorKernel) -> Separable:
     return kernel.separated()
 
 
-def _side(
+def _fit_side(
     pairs: TrainingPairs, items: Items, kernel: Kernel, name: str, given: FeatureMap | None
 ) -> Side:
-    """Fit kernel and feature map on a sample of items; without a map, need finite features."""
+    """Fit kernel and feature map on sampled items; without a map, require finite features."""
     side = pairs.side(kernel, items, Explicit() if given is None else given)
     if given is None and side.kernel.features is None:
         raise ValueError(why_not_streamable(name, side.kernel))
     return side
 
 
-def _gathering(
+def _empty_gathering(
     inputs: Side, outputs: Side, sample: Sample, intercept: bool, precision: str = "float64"
 ) -> Gathering:
-    """Return empty moment sums in the coordinates of the inputs' and outputs' feature maps."""
+    """Return empty sums of moments in the coordinates of the feature maps of both sides."""
     return Gathering.of(inputs.map, outputs.map, sample.X, sample.y, intercept, precision)
 
 
 def why_not_streamable(name: str, kernel: Kernel) -> str:
-    """Return a message: a kernel without finite features cannot be streamed, and what to do."""
+    """Return a message that a kernel without finite features cannot be streamed, and a remedy."""
     return (
         f"{name}=None is exact, which needs all pairs at once, but a stream is never in memory "
         f"as a whole, and {kernel} has no finite features: give a map of low rank, such as "
@@ -246,7 +248,7 @@ def check_stream_choice(model: Any, choices: Choices, validation: Any) -> None:
         raise ValueError(
             'on a stream give one output kernel and decoder, and criterion="loo" or "evidence".'
         )
-    if validation is not None and model.scoring not in (None, AUTO):
+    if validation is not None and model.scoring not in (None, AUTO_SCORING):
         raise ValueError(
             "validation= is compared by its moments, which give the risk but no score: "
             "leave one of the two out (without validation, the sample is scored)."
@@ -263,27 +265,32 @@ def stream_candidates(
     source: Source | None,
     validation: Any,
 ) -> list[Candidate]:
-    """Return the problem of each kernel on a stream, factored, with its risk at each ridge.
+    """Return factored problems for all kernels of a stream, with their risk at each ridge.
 
     Risks are those of the validation pairs, else of all left-out pairs, in one more reading of
     `source`. They are None where there is nothing to read again: then the sample is left out.
     """
     cache, left_out = Cache(), want.left_out or model.decoder_.calibrates
-    ways: list[list[tuple[Factorization, list[float]]]] = []
+    grouped: list[list[tuple[Factorization, list[float]]]] = []
     for number, group in enumerate(group_by_scalar_kernel(choices.kernels)):
         problems = [gathered.problem(number, kernel, model.fit_intercept) for kernel in group]
         found = [factor(problem, replace(want, left_out=left_out), cache) for problem in problems]
-        ways.append([(way, absolute_ridges(way, want)) for way in found])
-    each = [way for group in ways for way, _ in group]
-    risks: Sequence[Any] = [None] * len(each)
+        grouped.append([(one, absolute_ridges(one, want)) for one in found])
+    factorizations = [one for group in grouped for one, _ in group]
+    risks: Sequence[Any] = [None] * len(factorizations)
     if validation is not None:
         risks = [
-            [held_out_risk(way, other, alpha) for alpha in alphas]
-            for group, other in zip(ways, validation_moments(validation, gathered), strict=True)
-            for way, alphas in group
+            [held_out_risk(one, held_out, alpha) for alpha in alphas]
+            for group, held_out in zip(
+                grouped, validation_moments(validation, gathered), strict=True
+            )
+            for one, alphas in group
         ]
     elif source is not None and source.repeats:
-        sums = [LeftOutSums.of(group) for group in ways]
+        sums = [LeftOutSums.of(group) for group in grouped]
         total = source.map_reduce(gathered.expected, partial(left_out_squares, sums), add)
-        risks = np.split(total / gathered.gatherings[0].n, len(each))
-    return [Candidate(way, [model.decoder_], own) for way, own in zip(each, risks, strict=True)]
+        risks = np.split(total / gathered.gatherings[0].n, len(factorizations))
+    return [
+        Candidate(one, [model.decoder_], own)
+        for one, own in zip(factorizations, risks, strict=True)
+    ]

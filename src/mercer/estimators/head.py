@@ -18,7 +18,7 @@ from .choice import calibrated
 from .coordinate_model import CoordinateModel, output_problem
 from .trees import features_of
 
-RANK = 128
+HEAD_RANK = 128
 """The default number of principal directions of outputs without finite features."""
 
 
@@ -80,7 +80,7 @@ class RegressorDependency(CoordinateModel):
     needs_features = "a regressor sees features"
 
     def _check_parameters(self) -> None:
-        """Raise an error if no regressor was given."""
+        """Raise an error if no regressor is given."""
         if self.regressor is None:
             raise ValueError(
                 "regressor=None has nothing to fit: give a regressor, or use fit_outputs(y) and "
@@ -88,10 +88,10 @@ class RegressorDependency(CoordinateModel):
             )
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return a ridge problem that holds the outputs; reduce them by kernel PCA if needed."""
+        """Return a ridge problem with outputs y, which kernel PCA reduces if they are infinite."""
         problem = output_problem(self.output_kernel_, y, self.output_features)
-        if problem.spanned and count(y) > RANK:
-            return output_problem(self.output_kernel_, y, KernelPCA(RANK))
+        if problem.spanned and count(y) > HEAD_RANK:
+            return output_problem(self.output_kernel_, y, KernelPCA(HEAD_RANK))
         return problem
 
     def _fit_coordinates(
@@ -100,6 +100,7 @@ class RegressorDependency(CoordinateModel):
         """Fit the regressor on all pairs and without each fold; return the left-out points."""
 
         def predict(seen: np.ndarray, out: np.ndarray) -> np.ndarray:
+            """Return predictions of the rows `out` by a regressor fitted on the rows `seen`."""
             fitted = _fit_regressor(self.regressor, A[seen], V[seen], weights[seen])
             return _predict_rows(fitted, A[out])
 
@@ -122,7 +123,7 @@ class RegressorDependency(CoordinateModel):
         return self
 
     def calibrate(self, predicted: Array, y: Items) -> RegressorDependency:
-        """Calibrate the decoder on coordinates that a model trained elsewhere predicts.
+        """Calibrate the decoder on coordinates predicted by a model that is trained elsewhere.
 
         Parameters
         ----------
@@ -136,7 +137,13 @@ class RegressorDependency(CoordinateModel):
         return self
 
     def decode(self, predicted: Array) -> Items:
-        """Decode predicted coordinates to outputs."""
+        """Decode predicted coordinates to outputs.
+
+        Parameters
+        ----------
+        predicted
+            One row of coordinates for each output, from any model.
+        """
         return self._restored(self.decoder_.decode(self.points_from(predicted)))
 
 
@@ -161,7 +168,7 @@ class RegressorMap(FeatureMap):
 
 
 def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.ndarray) -> Any:
-    """Fit a clone of a regressor, with sample weights if it takes them and they are not all 1."""
+    """Fit a clone of a regressor from features A to coordinates V; return it."""
     fresh, single = clone(regressor), V[:, 0] if V.shape[1] == 1 else V
     if (weights != 1.0).any() and has_fit_parameter(fresh, "sample_weight"):
         return fresh.fit(A, single, sample_weight=weights)
@@ -169,6 +176,6 @@ def _fit_regressor(regressor: Any, A: np.ndarray, V: np.ndarray, weights: np.nda
 
 
 def _predict_rows(regressor: Any, A: np.ndarray) -> np.ndarray:
-    """Return the regressor's predictions as a 2-D array, also for a single target."""
+    """Return predictions of a regressor as a 2-D array, also for a single target."""
     found = np.asarray(regressor.predict(A), dtype=float)
     return found if found.ndim == 2 else found[:, None]

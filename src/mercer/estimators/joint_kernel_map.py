@@ -19,18 +19,18 @@ from ..kernels.base import as_output_kernel
 from ..operators import Identity, JointKernel, OperatorKernel, Separable, as_operator_kernel
 from ..problem import Problem, Side
 from ..solvers import Cache
-from ..solvers.margins import SMALL, JointMargins, PointMargins, margin_ascent
+from ..solvers.margins import JOINT_PAIRS, JointMargins, PointMargins, margin_ascent
 from ..solvers.weights import CoupledMap, LeastWeights
 from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .joint_scores import CandidateFrame, ScoreMap, all_pairs
 
 Ascent = Callable[..., Any]
-"""`margin_ascent` with its parameters."""
+"""The function `margin_ascent` with its parameters filled in."""
 
 
 @parameters
 class JointKernelMap(StructuredEstimator):
-    r"""Max-margin model: the true output's score exceeds every other output's by a margin.
+    r"""Max-margin model: true outputs score higher than all other outputs by a margin.
 
     Minimises :math:`\tfrac12 \lVert h \rVert^2 + C \sum_i \xi_i` over functions :math:`h` of the
     operator-valued kernel, such that for every training output :math:`y`
@@ -135,7 +135,7 @@ class JointKernelMap(StructuredEstimator):
             Inputs and as many outputs; the distinct ones among them are the candidates of the
             constraints.
         """
-        ascent = self._solver()
+        ascent = self._ascent()
         chosen, output_kernel = self._kernels()
         output_kernel = clone(output_kernel)
         kernel = clone(chosen.inputs)
@@ -154,7 +154,7 @@ class JointKernelMap(StructuredEstimator):
     def _fit_points(
         self, ascent: Ascent, chosen: OperatorKernel, kernel: Kernel, X: Items, y: Items
     ) -> None:
-        """Fit with an operator-valued kernel, in coordinates of the outputs."""
+        """Fit the map from inputs to points of the output space, for an operator-valued kernel."""
         sides = Side(kernel, X), Side(self.output_kernel_, y)
         V = Cache().outputs(Problem(*sides, chosen, intercept=True))
         self.kernel_ = clone(chosen).fit(X, V.rows)
@@ -171,14 +171,14 @@ class JointKernelMap(StructuredEstimator):
     def _fit_scores(
         self, ascent: Ascent, joint: Kernel | Callable[..., Array], X: Items, y: Items
     ) -> None:
-        """Fit with any joint kernel J((x, y), (x', y')), by its Gram matrix over all pairs."""
+        """Fit the scores of all candidates, for any joint kernel J((x, y), (x', y'))."""
         positions, own = self.output_kernel_.space.unique(y)
         candidates = take(y, positions)
         n, m = count(X), count(candidates)
-        if n * m > SMALL:
+        if n * m > JOINT_PAIRS:
             raise ValueError(
                 f"joint= takes the joint kernel of all {n} inputs with all {m} outputs, up to "
-                f"{SMALL} pairs: give an operator-valued kernel, or fewer examples."
+                f"{JOINT_PAIRS} pairs: give an operator-valued kernel, or fewer examples."
             )
         pairs = all_pairs(X, candidates)
         self.joint_ = clone(as_kernel(joint)).fit(pairs)
@@ -194,7 +194,11 @@ class JointKernelMap(StructuredEstimator):
     def _dual_weights(
         self, ascent: Ascent, margins: Any, inner: np.ndarray, own: np.ndarray, y: Items
     ) -> np.ndarray:
-        """Return the dual weights (n, m) of examples on candidates y; `inner` is ⟨Φ(y_i), Φ(y)⟩."""
+        """Compute and store the dual weights (n, m) of examples on candidates y; return them.
+
+        `inner` has the inner products ⟨Φ(y_i), Φ(y)⟩ of outputs and candidates, and `own` the
+        number of the candidate that is the output of each example.
+        """
         losses = inner[np.arange(len(own)), own][:, None] - inner
         weights, objective, gap, passes = ascent(margins, losses, own)
         if gap > self.tol * abs(objective):
@@ -207,7 +211,7 @@ class JointKernelMap(StructuredEstimator):
         self.objective_, self.dual_gap_, self.n_iter_ = objective, gap, passes
         return weights
 
-    def _solver(self) -> Ascent:
+    def _ascent(self) -> Ascent:
         """Return the function `margin_ascent` with the model's parameters filled in."""
         C, tol = positive(self.C, "C"), positive(self.tol, "tol")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -215,7 +219,7 @@ class JointKernelMap(StructuredEstimator):
         return partial(margin_ascent, C=C, tol=tol, max_iter=most, seed=seed)
 
     def _kernels(self) -> tuple[OperatorKernel, Kernel]:
-        """Return the operator-valued kernel and the output kernel; raise an error if ambiguous."""
+        """Return the operator-valued kernel and the output kernel; refuse ambiguous parameters."""
         if self.joint is not None and self.kernel is not None:
             raise ValueError("give kernel= or joint=, not both: each says how pairs compare.")
         if self.joint is not None:
@@ -231,7 +235,7 @@ class JointKernelMap(StructuredEstimator):
         return kernel, as_output_kernel(self.kernel.output_kernel)
 
     def _decoder(self, output_kernel: Kernel) -> Decoder:
-        """Return the decoder; refuse one that must be calibrated on left-out predictions."""
+        """Return an unfitted decoder; refuse one that is calibrated on left-out predictions."""
         if self.decoder is not None:
             if self.decoder.calibrates:
                 raise ValueError(
@@ -244,12 +248,12 @@ class JointKernelMap(StructuredEstimator):
         return natural(output_kernel) if points else Candidates()
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the input kernel, as a list."""
+        """Return the unfitted scalar input kernel, as a list of one."""
         return [self._kernels()[0].inputs]
 
 
 def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
-    """Return the margins of inputs X and candidates V under a kernel; as one table if small."""
+    """Return the updatable scores of candidates V at inputs X; as one table if small."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
-    small = count(X) * count(V) <= SMALL
+    small = count(X) * count(V) <= JOINT_PAIRS
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

@@ -1,4 +1,4 @@
-"""Scores of candidates under a joint kernel that need not come from an operator-valued one."""
+"""Scores of candidates under any joint kernel over pairs (input, output)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from ..kernels import Kernel
 
 @dataclass(frozen=True)
 class CandidateFrame(Frame):
-    """Coordinate system with one score for each candidate; other outputs are refused."""
+    """Coordinate system in which a point has one score for each candidate.
+
+    Outputs that are no candidates are refused.
+    """
 
     kernel: Kernel
     candidates: Items
 
     def evaluate(self, Y: Items) -> np.ndarray:
-        """Return 1 where an output equals a candidate, else 0, (outputs, candidates)."""
+        """Return one-hot coordinates of outputs, (outputs, candidates): 1 at the same candidate."""
         keys = self.kernel.space.keys
         known = {key: number for number, key in enumerate(keys(self.candidates))}
         found = [known.get(key) for key in keys(Y)]
@@ -34,24 +37,27 @@ class CandidateFrame(Frame):
         return np.eye(len(known))[np.array(found, dtype=np.intp)]
 
     def sqnorms(self, Y: Items) -> Array:
-        """Return ‖Φ(y)‖² of each output, the diagonal of the output kernel."""
+        """Return ‖Φ(y)‖² for each output y, the diagonal of the output kernel."""
         return self.kernel.diag(Y)
 
     def points_sqnorm(self, C: Array) -> Array:
-        """Raise an error: a joint kernel has scores but no points with norms."""
+        """Raise an error: under a joint kernel, points have scores but no norms."""
         raise ValueError(
             "a joint kernel that is given as such has scores but no predicted points: use a "
             "metric of predictions in place of score, or an operator-valued kernel."
         )
 
     def points_inner(self, C: Array, D: Array) -> Array:
-        """Raise an error: a joint kernel has scores but no points with inner products."""
+        """Raise an error: under a joint kernel, points have scores but no inner products."""
         return self.points_sqnorm(C)
 
 
 @parameters
 class ScoreMap(FeatureMap):
-    """The scores Σ_p weight_p J((x, y), pair_p) of an input x with every candidate y."""
+    """Feature map from an input to the scores of all candidates under a joint kernel.
+
+    The score of candidate y at input x is Σ_p weight_p J((x, y), pair_p).
+    """
 
     joint: Kernel
     candidates: Items
@@ -59,7 +65,7 @@ class ScoreMap(FeatureMap):
     weights: np.ndarray
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the scores, (inputs, candidates)."""
+        """Return the scores of all candidates at inputs A, (inputs, candidates)."""
         scores = self.joint(all_pairs(A, self.candidates), self.pairs) @ self.weights
         return scores.reshape(count(A), count(self.candidates))
 

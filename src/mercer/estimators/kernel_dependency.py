@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from sklearn.utils.metaestimators import available_if
 
-from .._base.arrays import Array, Items, own_copy
+from .._base.arrays import Array, Items, copy_arrays
 from .._base.from_file import guarded
 from .._base.parameters import parameters
 from ..decoders import Decoder
@@ -151,7 +151,7 @@ class KernelDependency(RidgeEstimator):
         return self
 
     def _choices(self) -> Choices:
-        """Return the model's parameters as lists of one choice each."""
+        """Return the parameters of the model as lists of one entry."""
         return Choices(
             [as_operator_kernel(self.kernel)],
             [as_output_kernel(self.output_kernel)],
@@ -161,12 +161,12 @@ class KernelDependency(RidgeEstimator):
         )
 
     def _want(self, choices: Choices) -> Want:
-        """Return the solver's task: the solution at one ridge."""
+        """Return what the solver has to compute: the solution at one ridge."""
         left_out = self._needs_left_out or self.symmetries is not None
         return Want(choices.alphas, left_out, solver=self.solver)
 
     def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
-        """Return the only candidate, at the ridge `alpha`."""
+        """Return the only candidate with its decoder, at the ridge `alpha`."""
         (only,) = candidates
         return Trial(only.factorization, only.decoders[0], {"alpha": choices.alphas[0]})
 
@@ -190,7 +190,7 @@ class KernelDependency(RidgeEstimator):
         sample_weight
             How much each of them counts.
         """
-        X, y, sample_weight = map(own_copy, (X, y, sample_weight))
+        X, y, sample_weight = map(copy_arrays, (X, y, sample_weight))
         block = (X, y) if sample_weight is None else (X, y, sample_weight)
         choices = self._choices()
         self._refuse_in_streams(choices, None, None)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._base.arrays import Array, Items, count, take
+from .._base.folds import FOLDS
 from .._base.parameters import parameters, same
 from ..decoders import Decoder
 from ..features import FeatureMap
@@ -17,7 +18,6 @@ from ..losses import Loss
 from ..operators import OperatorKernel, as_operator_kernel
 from ..problem import Want
 from ..solvers import BlockConjugateGradient
-from ..solvers.refit import FOLDS
 from ..sources import Stream
 from .base import on_fresh_state
 from .choice import LIKELIHOODS, Candidate, Choices, Trial, some_rows
@@ -26,7 +26,7 @@ from .default_kernels import default_kernels
 from .gathered import check_stream_choice
 from .pairs import GivenData, TrainingPairs, split_unlabelled
 from .ridge import RidgeEstimator
-from .scoring import AUTO
+from .scoring import AUTO_SCORING
 from .selection import Selection, nested_score
 
 CHOSEN_ON = 1000
@@ -35,7 +35,7 @@ CHOSEN_ON = 1000
 
 @parameters
 class KernelDependencyCV(RidgeEstimator):
-    r"""`KernelDependency` that chooses its parameters by closed-form leave-one-out.
+    r"""`KernelDependency` that chooses its parameters by leave-one-out in closed form.
 
     One eigendecomposition for each distinct scalar kernel (and for each dense operator) gives the
     left-out prediction of every training example for every alpha; with `groups` at fit, of every
@@ -149,7 +149,7 @@ class KernelDependencyCV(RidgeEstimator):
     kernel: OperatorKernel | Kernel | str | Sequence[OperatorKernel | Kernel | str] | None = None
     output_kernel: Kernel | str | Sequence[Kernel | str] | None = None
     alphas: Sequence[float] | Array | str = "auto"
-    scoring: str | Callable[..., float] | None = AUTO
+    scoring: str | Callable[..., float] | None = AUTO_SCORING
     criterion: str = "loo"
     decoder: Decoder | Sequence[Decoder | None] | None = None
     features: FeatureMap | None = None
@@ -211,7 +211,7 @@ class KernelDependencyCV(RidgeEstimator):
         return Choices.of(self)
 
     def _want(self, choices: Choices) -> Want:
-        """Return the solver's task: left-out predictions at all ridges."""
+        """Return what the solver has to compute: left-out predictions at all ridges."""
         return Want(
             choices.alphas,
             left_out=True,
@@ -228,7 +228,7 @@ class KernelDependencyCV(RidgeEstimator):
         return self.kernel is None and self.search == "grid"
 
     def _pairs(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
-        """Return the choices with default or learnt kernels filled in, and the checked pairs."""
+        """Return checked pairs, and the choices with default or learnt kernels filled in."""
         if self._uses_default_kernels:
             kernels = [as_operator_kernel(kernel) for kernel in default_kernels(given.X)]
             choices = replace(choices, kernels=kernels)
@@ -242,7 +242,7 @@ class KernelDependencyCV(RidgeEstimator):
         return choices, pairs
 
     def _learnt_kernels(self, choices: Choices, pairs: TrainingPairs) -> list[OperatorKernel]:
-        """Return the kernels with parameters learnt by gradient, for each output kernel."""
+        """Return all kernels with parameters learnt by gradient, for each output kernel."""
         from .tune import learnt_kernel
 
         criterion = "auto" if self.criterion == "loo" else "evidence"
@@ -258,7 +258,7 @@ class KernelDependencyCV(RidgeEstimator):
     def _choose_kernel_on_subset(
         self, kernels: list[OperatorKernel], pairs: TrainingPairs
     ) -> OperatorKernel:
-        """Return the kernel that is best on a random subset of the pairs."""
+        """Return the kernel with the best left-out predictions of a random subset of pairs."""
         labels = np.arange(count(pairs.y)) if pairs.labels is None else pairs.labels
         rows = some_rows(labels, CHOSEN_ON)
         some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
@@ -269,7 +269,7 @@ class KernelDependencyCV(RidgeEstimator):
         return next(kernel for kernel in kernels if same(kernel, some.kernel_))
 
     def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
-        """Return the trial with the best left-out predictions, and store the results of all."""
+        """Return the trial with the best left-out predictions, and store the scores of all."""
         selection = Selection(self, choices)
         trials = (trial for one in candidates for trial in selection.trials(one, want))
         best, rows = selection.best(trials)
@@ -283,7 +283,7 @@ class KernelDependencyCV(RidgeEstimator):
         return best
 
     def _most_steps(self) -> int:
-        """Return the number of parameter combinations; 0 if the parameters are invalid."""
+        """Return the number of combinations of parameters; 0 if the parameters are invalid."""
         try:
             choices = Choices.of(self)
             kernels = len(choices.kernels) * len(choices.output_kernels)
@@ -304,6 +304,6 @@ class KernelDependencyCV(RidgeEstimator):
     def _refuse_in_streams(
         self, choices: Choices, unlabelled: Items | None, validation: Any
     ) -> None:
-        """Raise an error for choices that need all pairs in memory."""
+        """Raise an error for choices that cannot be made on a stream."""
         super()._refuse_in_streams(choices, unlabelled, validation)
         check_stream_choice(self, choices, validation)

@@ -1,4 +1,4 @@
-"""Outputs with missing values: which targets are known, and how the others are filled in."""
+"""Outputs with missing values: masks of known values, and values to fill in."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..kernels import Kernel
 from ..spaces import Records
 from ..spaces.records import filled, known_fields
 
-FEWEST = 4
+FEWEST_KNOWN = 4
 """The smallest number of rows in which a target must be known."""
 
 
-def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
-    """Return y with missing values filled in, and a mask that is True where a value is known.
+def fill_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
+    """Return y with missing values filled in, and a mask that is True where values are known.
 
     Missing values are replaced by other known values of their target, so that units are those of
     the known values. The second array has a column for each target or field.
@@ -45,24 +45,24 @@ def split_missing(y: Items, kernel: Kernel) -> tuple[Items, np.ndarray]:
 
 
 def _filled_column(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return a column whose missing values are replaced by its known values, cycled in order."""
+    """Return a column with its missing values replaced by its known values, in turn."""
     found = values.copy()
     found[~known] = np.resize(values[known], int((~known).sum()))
     return found
 
 
 def _require_known_rows(known: np.ndarray, names: list[Any]) -> None:
-    """Raise an error if a target (column) is known in fewer than `FEWEST` rows."""
-    few = np.flatnonzero(known.sum(axis=0) < FEWEST)
+    """Raise an error if a target (column) is known in fewer than `FEWEST_KNOWN` rows."""
+    few = np.flatnonzero(known.sum(axis=0) < FEWEST_KNOWN)
     if len(few):
         raise ValueError(
-            f"target {names[few[0]]!r} must be known in at least {FEWEST} rows, got "
+            f"target {names[few[0]]!r} must be known in at least {FEWEST_KNOWN} rows, got "
             f"{int(known[:, few[0]].sum())}: leave it out."
         )
 
 
 def known_coordinates(kernel: Kernel, y: Items, known: np.ndarray) -> np.ndarray:
-    """Return the mask of known output coordinates, given the mask of known targets or fields."""
+    """Return a mask of known output coordinates, given a mask of known targets or fields."""
     if kernel.features is None:
         raise ValueError(
             f"targets cannot be missing under {kernel}, which has no finite features: use "
@@ -78,7 +78,7 @@ def known_coordinates(kernel: Kernel, y: Items, known: np.ndarray) -> np.ndarray
 
 
 def _require_columnwise(kernel: Kernel, y: Items) -> None:
-    """Raise an error if the features of the kernel mix the targets (columns) of y."""
+    """Raise an error unless each target (column) of y has its own feature."""
     base = host(y)[:1].reshape(1, -1)
     shifted = (base + np.vstack([0.0 * base, np.eye(base.shape[1])])).reshape(
         -1, *host(y).shape[1:]
@@ -92,7 +92,7 @@ def _require_columnwise(kernel: Kernel, y: Items) -> None:
 
 
 def columns_by_pattern(known: np.ndarray) -> list[np.ndarray]:
-    """Group the columns of a mask that are equal; return the column numbers of each group."""
+    """Return the numbers of the columns that are equal, for each distinct column of a mask."""
     _, first, number = np.unique(known, axis=1, return_index=True, return_inverse=True)
     number = number.reshape(-1)
     return [np.flatnonzero(number == number[j]) for j in np.sort(first)]

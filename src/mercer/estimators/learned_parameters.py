@@ -29,12 +29,12 @@ from ..solvers.outputs import OutputRows
 from ..solvers.parameter_slopes import parameter_slopes
 from .parameter_vector import ParameterVector
 
-CRITERIA = ("auto", "evidence", "loo")
-RIDGES = tuple(np.logspace(-8, 2, 21))
+GRADIENT_CRITERIA = ("auto", "evidence", "loo")
+START_RIDGES = tuple(np.logspace(-8, 2, 21))
 """The ridges that a search starts from, in units of the data."""
-PENALTY = 5.0
+FEATURE_PENALTY = 5.0
 """The weight of the penalty on differences between parameters of single features, in nats."""
-STEPS = 50
+SEARCH_STEPS = 50
 """The default number of steps of a search."""
 SPREAD = 1.0
 """The standard deviation of the starts of a search, in logarithms."""
@@ -69,7 +69,7 @@ class Learnt:
 
 
 class ParameterSearch:
-    """Search for kernel parameters and ridge that minimise a penalised ridge objective.
+    """Search for kernel parameters and ridge that minimise a penalised objective.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class ParameterSearch:
         The price of the spread of parameters that every feature has one of (see `tune`).
     """
 
-    def __init__(self, problem: Problem, criterion: str = "auto", penalty: float = PENALTY):
+    def __init__(self, problem: Problem, criterion: str = "auto", penalty: float = FEATURE_PENALTY):
         _refuse_without_gradient(problem)
         self.criterion, self.penalty = _resolved_criterion(problem, criterion), penalty
         self.problem = replace(problem, inputs=_with_fixed_landmarks(problem.inputs))
@@ -95,11 +95,11 @@ class ParameterSearch:
 
     @property
     def _by_component(self) -> bool:
-        """Whether every output component has its own kernel."""
+        """Whether every output component has its own scalar kernel."""
         return not self.problem.separable
 
     def _kernel_gradient(self) -> ParameterGradient:
-        """Return the kernel's parameters, their bounds and derivatives."""
+        """Return the parameters of the kernel with their bounds and derivatives."""
         if self._by_component:
             kernel: Any = fitted_kernel(self.problem, self.cache.outputs(self.problem))
             return kernel.component_gradient
@@ -133,21 +133,21 @@ class ParameterSearch:
             return with_parameters(self.problem.kernel, values)
         return Separable(with_parameters(self._scalar, values), self.problem.kernel.operator)
 
-    def _factorization(self, problem: Problem) -> Factorization:
-        """Factor the Gram matrices of a problem, and count the evaluation."""
+    def _factor(self, problem: Problem) -> Factorization:
+        """Return the factorisation of a problem, and count it."""
         build = spectral if problem.inputs.features is None else low_rank
         build = by_direction if self._by_component else build
         self.n_evaluations += 1
         return build(problem, Want(left_out=True, moves=True), self.cache)
 
     def __call__(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the penalised objective and its gradient.
+        """Return the penalised objective and its gradient at a vector of log parameters.
 
         In nats: minus the log evidence, or half the number of residuals times the logarithm of the
         left-out error, which is comparable with it.
         """
         problem, alpha = self.problem_at(vector)
-        value, slopes = self._slopes(problem, alpha)
+        value, slopes = self._value_and_slopes(problem, alpha)
         gradient = self.vector.gradient_of(slopes, vector)
         if self.criterion == "loo":
             half, value = 0.5 * problem.n, max(value, 1e-300)
@@ -155,8 +155,8 @@ class ParameterSearch:
         price, pull = self.vector.spread(vector)
         return value + self.penalty * price, gradient + self.penalty * pull
 
-    def _slopes(self, problem: Problem, alpha: float) -> tuple[float, dict[str, Any]]:
-        """Return the objective and its derivatives by name, by Cholesky factor or eigenvalues."""
+    def _value_and_slopes(self, problem: Problem, alpha: float) -> tuple[float, dict[str, Any]]:
+        """Return the unpenalised objective, and its derivatives by parameter name."""
         if uses_inverse(problem):
             try:
                 self.n_evaluations += 1
@@ -164,12 +164,12 @@ class ParameterSearch:
             except np.linalg.LinAlgError:  # the ridge is lost in the rounding of the Gram matrix
                 if self._by_component:
                     raise
-        return parameter_slopes(self._factorization(problem), alpha, self.criterion)
+        return parameter_slopes(self._factor(problem), alpha, self.criterion)
 
     def _first_ridge(self) -> float:
-        """Return the best of several ridges at the starting kernel parameters."""
-        parts = self._factorization(self.problem)
-        alphas = [float(a) * parts.scale for a in RIDGES]
+        """Return the ridge, among several, that is best at the starting kernel parameters."""
+        parts = self._factor(self.problem)
+        alphas = [float(a) * parts.scale for a in START_RIDGES]
         if self.criterion == "evidence":
             return alphas[int(np.argmax([parts.evidence(alpha) for alpha in alphas]))]
         risks = [left.risk(self.problem.weights) for left in parts.left_out(alphas)]
@@ -177,8 +177,8 @@ class ParameterSearch:
 
     # -- searching ----------------------------------------------------------------------------
 
-    def run(self, restarts: int = 0, max_iter: int = STEPS, random_state: Any = 0) -> Learnt:
-        """Minimise by L-BFGS from the start and from `restarts` random points; return the best."""
+    def run(self, restarts: int = 0, max_iter: int = SEARCH_STEPS, random_state: Any = 0) -> Learnt:
+        """Minimise from the start and from `restarts` random points; return the best result."""
         random, bounds = np.random.default_rng(random_state), self.vector.bounds
         best, trace = None, []
         for number in range(restarts + 1):
@@ -238,8 +238,8 @@ def _refuse_without_gradient(problem: Problem) -> None:
 
 def _resolved_criterion(problem: Problem, criterion: str) -> str:
     """Return the criterion to minimise; "auto" is replaced by one that suits the problem."""
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {CRITERIA}, got {criterion!r}.")
+    if criterion not in GRADIENT_CRITERIA:
+        raise ValueError(f"criterion must be one of {GRADIENT_CRITERIA}, got {criterion!r}.")
     finite = problem.outputs.kernel.features is not None or problem.outputs.features is not None
     if criterion == "auto":
         return "evidence" if finite and problem.groups is None else "loo"
@@ -247,7 +247,7 @@ def _resolved_criterion(problem: Problem, criterion: str) -> str:
 
 
 def _standardized_outputs(problem: Problem) -> OutputRows:
-    """Return output coordinates; columns of plain vectors are scaled to equal deviation.
+    """Return output coordinates, with columns of vectors scaled to equal deviation.
 
     Under the identity operator each column is a separate problem, and without scaling the columns
     in small units would have no influence on the parameters.
@@ -263,7 +263,7 @@ def _standardized_outputs(problem: Problem) -> OutputRows:
 
 
 def _with_fixed_landmarks(side: Side) -> Side:
-    """Return the inputs with a Nystroem map on the landmarks that were chosen."""
+    """Return the input side with a Nystroem map on its chosen landmarks."""
     if side.features is None or isinstance(side.features, Explicit):
         return Side(side.kernel, side.items, side.features)
     map: Any = side.coordinates[0]

@@ -16,7 +16,7 @@ from .probabilities import Probabilities, has_classes, sorted_classes
 
 
 class LeftOutPoints(StructuredEstimator):
-    """Base class of models with left-out points, and class probabilities calibrated on them.
+    """Base class of models with left-out points, on which class probabilities are calibrated.
 
     `fit` stores the left-out points in `left_out_`: out-of-bag, out of folds, or blended.
     """
@@ -40,7 +40,7 @@ class LeftOutPoints(StructuredEstimator):
         return self._restored(self.decoder_.decode(points))
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
-        """Return left-out points by given folds; by the model's own if there is no closed form."""
+        """Return points with `folds` left out; without closed form, the usual left-out points."""
         return self.loo_embed()
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
@@ -51,26 +51,26 @@ class LeftOutPoints(StructuredEstimator):
         return self.points_(X)
 
     def _own_folds(self) -> np.ndarray | None:
-        """Return the fold of each training example; None if the model does not use folds."""
+        """Return the fold in which each training example was left out; None without folds."""
         return None
 
     def _known_coordinates(self) -> np.ndarray | None:
-        """Return a mask of known output coordinates, by training example; None if all are known."""
+        """Return a mask of the known coordinates of training outputs; None if all are known."""
         return None
 
     def _calibration_weights(self) -> np.ndarray | None:
-        """Return the weight of each training example in calibrations; None if all are equal."""
+        """Return the weights of training examples in calibrations; None if all are equal."""
         return None
 
     @property
     def classes_(self) -> np.ndarray:
-        """The classes or labels, the columns of `predict_proba`."""
+        """The classes or labels, in the order of the columns of `predict_proba`."""
         if not has_classes(self):
             raise AttributeError("only models of classes and label sets have classes_.")
         return sorted_classes(self.output_kernel_.multiple.kernel.classes_)
 
     def _probabilities(self) -> Probabilities:
-        """Return the probability model, calibrated on left-out points at the first call."""
+        """Return the model of class probabilities, which is fitted on the first call."""
         if "probabilities_" not in vars(self):
             made = Probabilities(self.output_kernel_)
             weights = self._calibration_weights()
@@ -96,7 +96,7 @@ class LeftOutPoints(StructuredEstimator):
         return self._predict_proba(X)
 
     def _predict_proba(self, X: Items) -> np.ndarray:
-        """Return the probabilities of all inputs, computed a few thousand inputs at a time."""
+        """Return class probabilities, computed for a few thousand inputs at a time."""
         made = self._probabilities()
         return np.concatenate([made.predict(points) for points in self._points_in_parts(X)])
 

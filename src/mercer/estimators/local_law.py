@@ -38,13 +38,13 @@ from .base import StructuredEstimator, on_fresh_state, warn_if_constant
 from .choice import ridges_of
 from .pairs import group_labels
 
-RIDGES = tuple(np.logspace(-10, -3, 8))
+WINDOW_RIDGES = tuple(np.logspace(-10, -3, 8))
 """The ridges to choose from, divided by the number of windows."""
-SCORED, CHECKED = 40, 200
+FIELDS_SCORED, FIELDS_CHECKED = 40, 200
 """The numbers of left-out fields for the choice of a ridge, and for the reported errors."""
 BEYOND = 2.0
 """Solutions farther from the mean than BEYOND times the farthest training field are damped."""
-LOST, FAR = 1.0, 0.5
+LARGEST_ERROR, WRONG_ERROR = 1.0, 0.5
 """The largest error of a field that counts in a choice, and the error of a field that is wrong."""
 SCALE = 3.0
 """The default length scale of windows, in units of their median distance."""
@@ -177,7 +177,7 @@ class LocalLaw(StructuredEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        """Raise an error for parameters of the wrong type."""
+        """Raise an error for invalid `alphas`, `fields` or `fit_intercept`."""
         ridges_of(self)
         if not isinstance(self.fields, Fields | None):
             raise ValueError(
@@ -187,11 +187,11 @@ class LocalLaw(StructuredEstimator):
         boolean(self.fit_intercept, "fit_intercept")
 
     def _grid(self, X: Array) -> Grid:
-        """Return the grid that the input fields are on."""
+        """Return the grid of the input fields X."""
         return (self.fields or Fields()).grid(tuple(X.shape[1:]))
 
     def _output_rows(self, X: Array, y: Array) -> Array:
-        """Return the output fields as rows; raise an error unless they are on the inputs' grid."""
+        """Return the output fields as rows; refuse fields on another grid than the inputs."""
         grid = self._grid(X)
         if tuple(y.shape[1:]) != grid.shape or grid.points is not None:
             raise ValueError(
@@ -202,7 +202,7 @@ class LocalLaw(StructuredEstimator):
         return namespace(y).reshape(y, (y.shape[0], -1))
 
     def _drawn_fields(self, labels: np.ndarray, points: int, random: Any) -> np.ndarray:
-        """Draw the training fields to learn from, of at least two groups; return their rows."""
+        """Draw training fields of at least two groups to learn from; return their indices."""
         n, most = len(labels), max(2, integer(self.n_windows, "n_windows") // points)
         if n <= most:
             return np.arange(n)
@@ -221,7 +221,7 @@ class LocalLaw(StructuredEstimator):
         return torch.asarray(A, device=self.device)
 
     def _stencil(self, X: Array, grid: Grid) -> Stencil:
-        """Return the windows and neighbours of each grid point, with the scale of each channel."""
+        """Return the windows and the neighbours of each grid point, with units of all channels."""
         step = float(max(grid.spacing))
         radius = 1.5 * step if self.radius is None else positive(self.radius, "radius")
         reach = step if self.reach is None else positive(self.reach, "reach")
@@ -237,7 +237,7 @@ class LocalLaw(StructuredEstimator):
         return Stencil(self.fields or Fields(), shape, radius, reach, shift, spread)
 
     def _features(self, stencil: Stencil, X: Array, random: Any) -> FeatureMap:
-        """Draw landmark windows, and return the Nystroem features of windows on them."""
+        """Draw landmark windows, and return a fitted Nystroem map of windows."""
         points, rank = stencil.points, integer(self.rank, "rank")
         drawn = random.choice(count(X) * points, min(rank, count(X) * points), replace=False)
         fields, number = np.unique(drawn // points, return_inverse=True)
@@ -246,23 +246,25 @@ class LocalLaw(StructuredEstimator):
         return Nystroem(landmarks=landmarks).fit(self._kernel(landmarks), landmarks)
 
     def _kernel(self, windows: Array) -> Kernel:
-        """Return the kernel on windows, fitted on the given windows."""
+        """Return the kernel on windows, fitted on some windows."""
         if self.kernel is not None:
             return clone(as_kernel(self.kernel)).fit(windows)
         median = Matern(nu=3.5).fit(windows).length_scale_
         return Matern(SCALE * median, nu=3.5).fit(windows)
 
     def _choose_ridge(self, regression: LawRegression, random: Any) -> tuple[Law, float]:
-        """Choose the ridge by left-out errors; return the law of all fields, and its damping."""
+        """Choose the ridge by left-out errors; return the law of all fields and its damping."""
         drawn = random.permutation(count(regression.X))
         alphas = self._ridges(len(drawn) * regression.stencil.points)
-        errors, _ = regression.left_out_errors(np.sort(drawn[:SCORED]), alphas)
-        self.errors_ = np.minimum(errors, LOST).mean(axis=0)
+        errors, _ = regression.left_out_errors(np.sort(drawn[:FIELDS_SCORED]), alphas)
+        self.errors_ = np.minimum(errors, LARGEST_ERROR).mean(axis=0)
         self._require_finite(bool(np.isfinite(errors).all(axis=0).any()))
         self.alpha_ = alphas[int(np.argmin(self.errors_))]
-        errors, violations = regression.left_out_errors(np.sort(drawn[:CHECKED]), [self.alpha_])
+        errors, violations = regression.left_out_errors(
+            np.sort(drawn[:FIELDS_CHECKED]), [self.alpha_]
+        )
         self.left_out_errors_ = errors[:, 0]
-        self.far_off_ = float(np.mean(self.left_out_errors_ > FAR))
+        self.far_off_ = float(np.mean(self.left_out_errors_ > WRONG_ERROR))
         law = regression.law(reduce(add, regression.by_fold), self.alpha_)
         self._require_finite(bool(np.isfinite(host(law.weights)).all()))
         errors, _ = regression.evaluate(np.arange(1), [law])
@@ -272,11 +274,11 @@ class LocalLaw(StructuredEstimator):
     def _ridges(self, windows: int) -> list[float]:
         """Return the ridges to choose from, given the number of windows."""
         if isinstance(self.alphas, str):
-            return [float(alpha) * windows for alpha in RIDGES]
+            return [float(alpha) * windows for alpha in WINDOW_RIDGES]
         return list(ridges_of(self))
 
     def _require_finite(self, finite: bool) -> None:
-        """Raise an error unless `finite`: at no ridge are all predicted fields finite."""
+        """Raise an error unless `finite`, whether predicted fields are finite, is True."""
         if not finite:
             raise ValueError(
                 f"no law has finite fields with alphas={self.alphas!r}: small ridges are lost in "
@@ -284,12 +286,12 @@ class LocalLaw(StructuredEstimator):
             )
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the input kernel, as a list of one."""
+        """Return the unfitted scalar input kernel, as a list of one."""
         return [FieldL2(self.fields)]
 
 
 def _solver(stencil: Stencil, Y: np.ndarray) -> FieldSolver:
-    """Return a solver that damps fields much farther from the mean than all outputs Y."""
+    """Return a solver that damps solutions much farther from the mean than the outputs Y."""
     centre = Y.mean(axis=0)
     farthest = float(np.linalg.norm(Y - centre, axis=1).max())
     return FieldSolver(stencil, centre, BEYOND * (farthest or float(np.linalg.norm(centre)) or 1.0))

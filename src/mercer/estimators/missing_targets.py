@@ -15,10 +15,11 @@ from ..features import Explicit, FeatureMap
 from ..kernels import Kernel, Linear
 from ..kernels.base import as_output_kernel
 from .base import on_fresh_state
-from .choice import AUTO, calibrated
-from .known_targets import columns_by_pattern, known_coordinates, split_missing
+from .choice import calibrated
+from .known_targets import columns_by_pattern, fill_missing, known_coordinates
 from .left_out_points import LeftOutPoints
 from .pairs import drop_zero_weights, group_labels, rows_of
+from .scoring import AUTO_SCORING
 
 
 @parameters
@@ -89,7 +90,7 @@ class MissingTargets(LeftOutPoints):
             The weight of each pair.
         """
         kernel = _output_kernel(self.estimator)
-        y, known = split_missing(y, kernel)
+        y, known = fill_missing(y, kernel)
         _, weights, groups, (known, X, y) = drop_zero_weights(sample_weight, groups, known, X, y)
         self.output_kernel_ = clone(kernel).fit(kernel.as_outputs(y))
         self.outputs_ = self.output_kernel_.as_outputs(y)
@@ -104,7 +105,7 @@ class MissingTargets(LeftOutPoints):
     def _fit_patterns(
         self, X: Items, y: Items, labels: np.ndarray, weights: np.ndarray | None, frame: Frame
     ) -> None:
-        """Fit one copy of the estimator per pattern of missing values, and join the predictions."""
+        """Fit a copy of the estimator for each pattern of missing values, and join them."""
         V, C = host(frame.evaluate(self.outputs_)), np.empty(self.known_.shape)
         self.columns_ = columns_by_pattern(self.known_)
         rows = [np.flatnonzero(self.known_[:, own[0]]) for own in self.columns_]
@@ -128,14 +129,14 @@ class MissingTargets(LeftOutPoints):
         labels: np.ndarray,
         weights: np.ndarray | None,
     ) -> Any:
-        """Fit a copy of the estimator to the coordinates V of the given rows."""
+        """Return a copy of the estimator, fitted to coordinates V of the given rows."""
         model = clone(self.estimator).set_params(output_kernel=Linear(), decoder=None)
         groups = labels[rows] if int(labels.max()) + 1 < len(labels) else None
         weights = None if weights is None else weights[rows]
         return model.fit(rows_of(X, rows), V[rows], groups=groups, sample_weight=weights)
 
     def _calibrated_decoder(self) -> Decoder:
-        """Return the decoder, calibrated on left-out points of rows with known outputs."""
+        """Return the decoder, calibrated on left-out points of rows with known values."""
         if not isinstance(self.decoder_, PerField):
             return calibrated(self.decoder_, self.left_out_, self.outputs_)
         for name, field in self.decoder_.fields_.items():
@@ -147,7 +148,7 @@ class MissingTargets(LeftOutPoints):
         return self.decoder_
 
     def _known_coordinates(self) -> np.ndarray | None:
-        """Return a mask that is True where an output coordinate of a training row is known."""
+        """Return a mask that is True where an output coordinate of a training example is known."""
         return self.known_
 
     def without_training_data(self) -> Any:
@@ -170,7 +171,7 @@ class MissingTargets(LeftOutPoints):
         It is :math:`1 - \sum (g(x) - \Phi(y))^2 / \sum (\Phi(y) - \bar\Phi)^2`.
         """
         check_is_fitted(self)
-        y, known = split_missing(y, self.output_kernel_)
+        y, known = fill_missing(y, self.output_kernel_)
         outputs = self.output_kernel_.as_outputs(y)
         V = host(self.points_.frame.evaluate(outputs))
         w = np.ones(len(V)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -180,12 +181,12 @@ class MissingTargets(LeftOutPoints):
         return 1.0 - float(errors / (W * (V - means) ** 2).sum())
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the input kernels of the estimator."""
+        """Return the unfitted scalar input kernels of the estimator."""
         return self.estimator._scalar_kernels()
 
 
 class PatternMap(FeatureMap):
-    """Feature map that joins the coordinates of several models, each predicting some of them.
+    """Feature map that joins the output coordinates predicted by several models.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ class PatternMap(FeatureMap):
 
     @classmethod
     def of(cls, models: list[Any], columns: list[np.ndarray]) -> PatternMap:
-        """Return the map of fitted models; models[i] predicts the coordinates columns[i]."""
+        """Return the joined map of fitted models; models[i] predicts coordinates columns[i]."""
         maps = [replace(model.points_, training_weights=None) for model in models]
         return cls([model.input_kernel_ for model in models], maps, columns)
 
@@ -216,7 +217,7 @@ class PatternMap(FeatureMap):
         return found
 
     def weights(self, X: Items, C: Array) -> Array:
-        """Raise an error, because each target has its own weights on its own training rows."""
+        """Raise an error: targets known in different rows have different training weights."""
         raise ValueError(
             "targets that are known in different rows have no common weights on the training "
             "outputs: ask the models of MissingTargets.models_."
@@ -228,11 +229,11 @@ class PatternMap(FeatureMap):
 
 
 def _output_kernel(estimator: Any) -> Kernel:
-    """Return the output kernel of an estimator; raise an error for several, or with scoring."""
+    """Return the output kernel of an estimator; refuse several kernels, and scoring."""
     parameters = estimator.get_params(deep=False)
     if isinstance(parameters.get("output_kernel"), list | tuple):
         raise ValueError("MissingTargets takes an estimator with one output kernel, got several.")
-    if parameters.get("scoring") not in (None, AUTO):
+    if parameters.get("scoring") not in (None, AUTO_SCORING):
         raise ValueError(
             "scoring must be None where targets are missing: each copy of the estimator is "
             "chosen by the left-out errors of its own targets."
@@ -241,7 +242,7 @@ def _output_kernel(estimator: Any) -> Kernel:
 
 
 def _pass_through_kernel(kernel: Kernel) -> Kernel:
-    """Return a kernel that checks inputs like `kernel` but does not compare them."""
+    """Return a kernel that checks inputs like `kernel`, but computes no values."""
     given = Kernel()
     given.space = kernel.space
     return given
@@ -253,7 +254,7 @@ def _feature_coordinates(points: Embedding) -> np.ndarray:
 
 
 def _left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return predicted coordinates of all rows of X, each without the row's group.
+    """Return predicted coordinates of all rows of X, each without its group.
 
     Rows that the model was not fitted on are predicted by the model without the others of their
     group, where it has closed-form left-out models; by the model itself otherwise.
@@ -269,7 +270,7 @@ def _left_out_coordinates(model: Any, X: Items, rows: np.ndarray, labels: np.nda
 
 
 def _predict_unseen(model: Any, X: Items, groups: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return predicted coordinates of new rows X without the training rows of their group."""
+    """Return predicted coordinates of new rows X, each without the training rows of its group."""
     sets = [np.flatnonzero(seen == group) for group in groups]
     found = model._points_without(X, sets) if any(map(len, sets)) else model.points_(X)
     return _feature_coordinates(found)

@@ -47,12 +47,12 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
 
 
 def _fields_of_shape(shape: tuple[int, ...]) -> Fields:
-    """Return a space of fields with grid spacing 1; the last of four axes holds channels."""
+    """Return a space of fields with grid spacing 1; the last of four axes has the channels."""
     return Fields(channels=int(shape[-1]) if len(shape) > 3 else 1)
 
 
 def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) -> Array:
-    """Evaluate on another grid the fields of a model whose kernel all grid points share."""
+    """Return fields on another grid, predicted by a `Shared` kernel evaluated there."""
     kernel = map.kernel
     X = X if is_array(X) else np.asarray(X, dtype=float)
     inputs, sizes = kernel.input_grid, {}
@@ -69,7 +69,7 @@ def _evaluate_shared(model: Any, map: LandmarkFieldMap, X: Items, grid: Fields) 
 
 
 def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
-    """Return the grid of inputs of array shape `shape` that lie on the new grid."""
+    """Return the grid of inputs of array shape `shape`, given the new grid of outputs."""
     known, every = kernel.input_grid, grid.grid_axes(len(kernel.output_grid.axes))
     axes = [axis for axis in every if axis in known.axes]
     if list(known.axes) != axes:
@@ -87,7 +87,7 @@ def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
-    """Return the new output grid; missing sizes are those of X or of the `known` grid."""
+    """Return the new output grid; unknown sizes are those of X or of the `known` grid."""
     asked = clone(grid).set_params(
         axes=known.axes if grid.axes is None else grid.axes,
         channels=known.channels,
@@ -122,5 +122,5 @@ def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:
 
 
 def _as_fields(values: Array, grid: Grid) -> Array:
-    """Reshape values at grid points to arrays of the grid's shape; masked points are zero."""
+    """Reshape values at grid points to arrays in the shape of the grid; zero if masked."""
     return namespace(values).reshape(grid.fill(values), (values.shape[0], *grid.array_shape))

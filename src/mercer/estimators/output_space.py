@@ -12,7 +12,7 @@ from .._base.parameters import integer
 from ..embedding import Embedding, Frame
 from ..solvers.weights import LeastWeights
 
-BLOCK = 1024
+WEIGHT_ROWS = 1024
 """The number of inputs whose weights are in memory at once."""
 
 
@@ -37,7 +37,7 @@ class OutputSpaceMethods:
         return self.points_.map.coefficients
 
     def targets(self, y: Items) -> Array:
-        """Return the coordinates of outputs y in feature space, as targets for another regressor.
+        """Return the coordinates of outputs y in feature space, targets for another regressor.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class OutputSpaceMethods:
         return self._coordinate_frame().evaluate(self.output_kernel_.as_outputs(y))
 
     def points_from(self, predicted: Array, inputs: Items | None = None) -> Embedding:
-        """Return coordinates that another model predicted for `targets` as points, to be decoded.
+        """Return coordinates predicted by another model as points, which can be decoded.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class OutputSpaceMethods:
         return Embedding(P, frame, inputs=inputs, weigh=lambda: weights.weights(None, P))
 
     def _coordinate_frame(self) -> Frame:
-        """Return the points' coordinate system; raise an error if it is not finite."""
+        """Return the coordinate system of points; raise an error unless it is finite."""
         check_is_fitted(self)
         frame = self._point_frame()
         if not frame.compact:
@@ -80,7 +80,7 @@ class OutputSpaceMethods:
         return frame
 
     def _point_frame(self) -> Frame:
-        """Return the coordinate system of the points that the model predicts."""
+        """Return the coordinate system of the predicted points."""
         return self.points_.frame
 
     def link_scores(self, X: Items, X2: Items | None = None) -> Array:
@@ -132,7 +132,7 @@ class OutputSpaceMethods:
         outputs = self.outputs_  # says so where a saved model does without
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []
-        for rows in blocks(count(checked), BLOCK):
+        for rows in blocks(count(checked), WEIGHT_ROWS):
             W = host(self.points_(part(checked, rows)).weights)
             best = np.argsort(-np.abs(W), axis=1, kind="stable")[:, :k]
             named += [

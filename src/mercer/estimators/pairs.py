@@ -1,4 +1,4 @@
-"""Training pairs in memory: known outputs, groups and weights, checked; kernels fitted on them."""
+"""Training pairs in memory: checked outputs, groups and weights, and kernels fitted on them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..spaces.records import known_fields
 
 @dataclass(frozen=True)
 class TrainingPairs:
-    """Checked training pairs in memory; for a stream, its sample of pairs.
+    """Checked training pairs in memory, or the sample of pairs of a stream.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TrainingPairs:
     sample: np.ndarray | None = None
 
     def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
-        """Fit a clone of the kernel on the sample of items, and return it with items and features.
+        """Fit a clone of the kernel on sampled items; return it with the items and features.
 
         Items are repeated in proportion to their sample weights, as in a stream. A kernel is fitted
         on all items if its features are a vocabulary (labels, n-grams), or if it refuses items
@@ -80,7 +80,7 @@ class TrainingPairs:
 
 
 class GivenData(NamedTuple):
-    """The arguments of `fit`, as the user gave them."""
+    """The arguments of `fit`, as given by the user."""
 
     X: Items
     y: Items
@@ -90,7 +90,7 @@ class GivenData(NamedTuple):
 
 
 def split_unlabelled(given: GivenData) -> GivenData:
-    """Move the inputs whose output is None to the unlabelled inputs."""
+    """Move inputs whose output is None from the pairs to the unlabelled inputs."""
     X, y, groups, unlabelled, weights = given
     if not isinstance(y, list | tuple) and dtype_name(y) != "object":
         return given
@@ -119,7 +119,7 @@ def rows_of(items: Items, index: np.ndarray) -> Items:
 
 
 def _join_batches(more: Items, unlabelled: Items | None) -> Items:
-    """Return both batches of unlabelled inputs as one; the second may be None."""
+    """Return both batches of unlabelled inputs as one batch; the second may be None."""
     if unlabelled is None:
         return more
     if isinstance(more, list):
@@ -180,7 +180,7 @@ def refuse_missing(y: Items, kernel: Kernel) -> None:
 def drop_zero_weights(
     weights: Any, groups: Items | None, *items: Items
 ) -> tuple[np.ndarray | None, np.ndarray | None, Items | None, list[Items]]:
-    """Check sample weights, and drop the pairs of weight zero from groups and items.
+    """Check sample weights, and drop the pairs of weight zero from weights, groups and items.
 
     Parameters
     ----------

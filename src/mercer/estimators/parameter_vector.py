@@ -18,7 +18,7 @@ RANGE = log(1e6)
 
 @dataclass(frozen=True)
 class ParameterVector:
-    """All parameters of a search, concatenated in one vector of logarithms.
+    """The positive parameters of a search, as one vector of their logarithms.
 
     Attributes
     ----------
@@ -32,14 +32,14 @@ class ParameterVector:
     starts: Mapping[str, np.ndarray]
     most: Mapping[str, float]
 
-    def _parts(self, vector: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield the name of every parameter with its slice of the vector."""
+    def _entries_by_name(self, vector: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield the name and the entries of each parameter in the vector."""
         ends = np.cumsum([start.size for start in self.starts.values()])
         return zip(self.starts, np.split(vector, ends[:-1]), strict=True)
 
     @property
     def start(self) -> np.ndarray:
-        """The logarithms of all parameters at the start of a search."""
+        """The vector of log parameters at the start of a search."""
         return np.concatenate([np.ravel(np.log(start)) for start in self.starts.values()])
 
     @property
@@ -48,32 +48,33 @@ class ParameterVector:
         start = self.start
         most = [
             np.full(entries.size, self.most.get(name, np.inf))
-            for name, entries in self._parts(start)
+            for name, entries in self._entries_by_name(start)
         ]
         return Bounds(start - RANGE, np.minimum(start + RANGE, np.log(np.concatenate(most))))
 
     def values(self, vector: np.ndarray) -> dict[str, Any]:
-        """Return the value of each parameter, by name, from the vector of their logarithms."""
+        """Return the values of the parameters by name, given a vector of log parameters."""
         found: dict[str, Any] = {}
-        for name, entries in self._parts(vector):
+        for name, entries in self._entries_by_name(vector):
             most = self.most.get(name, np.inf)
             value = np.minimum(np.exp(entries), most).reshape(self.starts[name].shape)
             found[name] = value if value.ndim else float(value)
         return found
 
     def gradient_of(self, slopes: Mapping[str, Any], vector: np.ndarray) -> np.ndarray:
-        """Convert derivatives by parameter name to one gradient in the log parameters."""
+        """Convert derivatives `slopes` by parameter name to a gradient in the log parameters."""
         parts = [np.ravel(host(slopes[name])).astype(float) for name in self.starts]
         return np.concatenate(parts) * np.exp(vector)
 
     def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return ½ Σ_p (δ_p - mean δ)² and its gradient; δ_p is the log change of entry p.
+        """Return the penalty ½ Σ_p (δ_p - mean δ)² of log changes δ, and its gradient.
 
-        The sum is over parameters that have one entry for each feature.
+        The changes are those from the start. The sum is over the entries of parameters that have
+        one entry for each feature.
         """
         moves = [
             move - move.mean() if self.starts[name].ndim == 1 else np.zeros_like(move)
-            for name, move in self._parts(vector - self.start)
+            for name, move in self._entries_by_name(vector - self.start)
         ]
         gradient = np.concatenate(moves)
         return 0.5 * float(gradient @ gradient), gradient

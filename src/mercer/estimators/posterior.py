@@ -1,4 +1,4 @@
-"""The Gaussian-process view of a fitted ridge: variances and draws of g(x)."""
+"""The posterior of a fitted ridge as a Gaussian process: variances and draws of g(x)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..solvers import Factorization, factor
 if TYPE_CHECKING:
     from .fitted import Fitted
 
-KINDS = ("outputs", "directions", "total")
+VARIANCE_KINDS = ("outputs", "directions", "total")
 NOISES = ("evidence", "left out")
 SAVED = ("unit", "noise", "noises", "squares", "infinite", "shape")
 """The names of the attributes that are saved with a posterior."""
@@ -58,14 +58,14 @@ class Posterior:
     known: dict[str, Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict:
-        """Return everything that variances need, and no training outputs."""
+        """Return all values that variances need, without the training outputs."""
         values = {name: getattr(self, name) for name in SAVED}
         if self.fitted is not None:
             values["unit"] = self.factorization.variances(self.fitted.alpha)
         return {"fitted": None, "flat": self.flat, "known": values}
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return `make()`, computed on the first call and stored under a name."""
+        """Return the value stored under a name; `make()` computes it on the first call."""
         if name not in self.known:
             self.known[name] = make()
         return self.known[name]
@@ -74,18 +74,21 @@ class Posterior:
 
     @property
     def _fitted_model(self) -> Fitted:
-        """The fitted model; a saved posterior, which is without a model, raises an error."""
+        """The fitted model; raises an error for a saved posterior, which has none."""
         if self.fitted is None:
             raise ValueError("a saved model gives variances but no draws: draw before it is saved.")
         return self.fitted
 
     @property
     def factorization(self) -> Factorization:
-        """The factorisation for variances, with vector outputs in all of their finite features."""
+        """The factorisation of the ridge problem from which variances are computed.
+
+        Vector outputs have all of their finite features in it.
+        """
         return self._cached("factorization", self._factorization)
 
     def _factorization(self) -> Factorization:
-        """Return the model's factorisation if it is suitable for variances, else compute one."""
+        """Return the model's factorisation if it is suitable for variances, else a new one."""
         fitted, outputs = self._fitted_model, self._fitted_model.problem.outputs
         vectors = outputs.features is None and outputs.kernel.on_vectors
         whole = vectors and outputs.width is not None
@@ -100,7 +103,7 @@ class Posterior:
 
     @property
     def unit(self) -> Callable[[Items], Array]:
-        """A function from inputs to variances along the output directions, for unit noise."""
+        """A function from inputs to variances along all output directions, for noise variance 1."""
         if "unit" in self.known:
             return self.known["unit"]
         return partial(self.factorization.variance, alpha=self._fitted_model.alpha)
@@ -112,7 +115,7 @@ class Posterior:
 
     @property
     def noises(self) -> np.ndarray | str:
-        """The noise variance along each direction, from left-out residuals, or an error message."""
+        """The noise variance along each output direction, or why it is not known."""
         return self._cached(
             "noises",
             lambda: value_or_reason(self.factorization.left_out_noises, self._fitted_model.alpha),
@@ -120,16 +123,16 @@ class Posterior:
 
     @property
     def squares(self) -> np.ndarray | str:
-        """The squared entries of the output directions, one row each, or an error message."""
+        """The squared entries of the output directions, as rows, or why there are none."""
         return self._cached("squares", lambda: value_or_reason(lambda: self.to_outputs() ** 2))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of an output."""
+        """The array shape of one output; () if outputs are numbers."""
         return self._cached("shape", self._shape)
 
     def _shape(self) -> tuple[int, ...]:
-        """Return the shape of one training output."""
+        """Return the array shape of one training output; () if outputs are numbers."""
         items = self._fitted_model.problem.outputs.items
         return () if self.flat or isinstance(items, list) else tuple(items.shape[1:])
 
@@ -155,11 +158,14 @@ class Posterior:
 
     @property
     def linear(self) -> bool:
-        """Whether outputs are a linear function of the points."""
+        """Whether outputs are a linear function of points in the output feature space."""
         return self._fitted_model.problem.outputs.kernel.predicts_directly
 
     def to_outputs(self) -> np.ndarray:
-        """Return the change of an output per unit along each direction, one row per direction."""
+        """Return the matrix from coordinates along the directions to output values.
+
+        It has one row for each direction.
+        """
         problem, found = self._fitted_model.problem, self.factorization
         if not self.linear:
             raise ValueError(
@@ -177,12 +183,12 @@ class Posterior:
     # -- at some inputs ---------------------------------------------------------------------------
 
     def at(self, X: Items) -> PosteriorAt:
-        """Return the posterior at checked inputs X."""
+        """Return the posterior at checked inputs X, which an `Embedding` refers to."""
         return PosteriorAt(self, X)
 
     def variance(self, X: Items, kind: str, observed: bool, noise: str) -> Array:
-        """Return the variance of g(x), or if `observed` that of a new output at x."""
-        for name, value, allowed in (("kind", kind, KINDS), ("noise", noise, NOISES)):
+        """Return the variance of g(x), or if `observed` that of new outputs, at inputs X."""
+        for name, value, allowed in (("kind", kind, VARIANCE_KINDS), ("noise", noise, NOISES)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, got {value!r}.")
         squares = require_value(self.squares) if kind == "outputs" else None
@@ -218,7 +224,7 @@ class Posterior:
         return namespace(outputs).reshape(outputs, (n, len(mean), *self.shape))
 
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
-        """Return a matrix root of the posterior covariance along each direction, for unit noise."""
+        """Return roots of the posterior covariance at X along each direction, for unit noise."""
         inputs, alpha = part.inputs, self._fitted_model.alpha
         K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
         roots = []
@@ -231,7 +237,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class PosteriorAt:
-    """The posterior at given inputs, which an `Embedding` refers to."""
+    """The posterior of g at given inputs."""
 
     posterior: Posterior
     X: Items
@@ -244,7 +250,7 @@ class PosteriorAt:
     def variance(
         self, kind: str = "outputs", observed: bool = False, noise: str = "evidence"
     ) -> Array:
-        """Return the variance of g(x), or if `observed` that of a new output at x."""
+        """Return the variance of g(x), or if `observed` that of new outputs."""
         return self.posterior.variance(self.X, kind, observed, noise)
 
     def sample(self, n: int, random_state: Any = None) -> Any:
@@ -253,13 +259,13 @@ class PosteriorAt:
 
 
 def _lacks_explicit_features(found: Factorization) -> bool:
-    """Return whether output coordinates are not the explicit features of the output kernel."""
+    """Return whether output coordinates differ from the explicit features of the kernel."""
     frame = found.outputs.frame
     return not (isinstance(frame, OrthonormalFrame) and isinstance(frame.map, Explicit))
 
 
 def value_or_reason(compute: Callable[..., Any], *args: Any) -> Any:
-    """Return `compute(*args)`, or the error message if it raises an error."""
+    """Return `compute(*args)`, or the message of the ValueError that it raises."""
     try:
         return compute(*args)
     except ValueError as refusal:
@@ -267,21 +273,21 @@ def value_or_reason(compute: Callable[..., Any], *args: Any) -> Any:
 
 
 def require_value(value: np.ndarray | str) -> np.ndarray:
-    """Return an array unchanged; raise an error if it is a message instead."""
+    """Return a value unchanged; raise an error if it is the reason for a missing value."""
     if isinstance(value, str):
         raise NotSupported(value)
     return value
 
 
 def is_zero_outside_span(operator: Operator) -> bool:
-    """Return whether an operator maps directions that no training output has to zero."""
+    """Return whether an operator is zero along directions that no training output has."""
     draw = np.random.default_rng(0).normal
     B = matrix_at(operator, draw(size=(8, 2)), draw(size=(8, 3)) * [1.0, 1.0, 0.0])
     return B is not None and bool(abs(B[2, 2]) < 1e-14)
 
 
 def matrix_at(operator: Operator, U: np.ndarray, V: np.ndarray) -> np.ndarray | None:
-    """Return the operator's matrix for input features U and outputs V; None if it refuses them."""
+    """Return the matrix of an operator for input features U and outputs V; None on errors."""
     try:
         return host(full(operator.matrix(Moments.of(U, V))))
     except (TypeError, ValueError):

@@ -20,7 +20,7 @@ EDGE = 0.01
 
 
 class Probabilities(BaseEstimator):
-    """Probabilities of classes or labels from their scores, by Platt's method.
+    """Model of the probabilities of classes or labels, given their scores (Platt scaling).
 
     With s_c = ⟨g(x), Φ(c)⟩ / ‖Φ(c)‖², z_c = a s_c + b log(s_c / (1 - s_c)) + d + e_c is the
     log-odds of a label, or of classes up to a constant; a, b, d and e maximise the likelihood of
@@ -57,11 +57,11 @@ class Probabilities(BaseEstimator):
 
     @property
     def multilabel(self) -> bool:
-        """Whether an output is a set of labels, not one class."""
+        """Whether an output is a set of labels, rather than one class."""
         return isinstance(self.kernel.space, LabelSets)
 
     def fit(self, points: Embedding, y: Items, weights: np.ndarray | None = None) -> Probabilities:
-        """Calibrate on the left-out points of the outputs y, with sample weights."""
+        """Fit the calibration on left-out points of outputs y, with sample weights."""
         self.classes_ = sorted_classes(self.kernel.multiple.kernel.classes_)
         F = self._features(points)
         T = self._indicators(y)
@@ -73,6 +73,7 @@ class Probabilities(BaseEstimator):
         T = (n * T + (1.0 - T) / (1 if self.multilabel else max(k - 1, 1))) / (n + 1.0)
 
         def loss(p: np.ndarray) -> tuple[float, np.ndarray]:
+            """Return the penalised negative log-likelihood at parameters p, and its gradient."""
             Z, own = np.tensordot(p[:3], F, 1) + p[3:], p[3:]
             if self.multilabel:
                 value, P = (w * (np.logaddexp(0.0, Z) - T * Z)).sum(), expit(Z)
@@ -87,7 +88,7 @@ class Probabilities(BaseEstimator):
         return self
 
     def predict(self, points: Embedding) -> np.ndarray:
-        """Return probabilities (points, classes); rows sum to one unless outputs are label sets."""
+        """Return probabilities (points, classes); rows sum to one if outputs are classes."""
         Z = np.tensordot(self.weights_[:3], self._features(points), 1) + self.weights_[3:]
         return expit(Z) if self.multilabel else softmax(Z, axis=1)
 
@@ -98,7 +99,7 @@ class Probabilities(BaseEstimator):
         return np.stack([S, logit(np.clip(S, EDGE, 1.0 - EDGE)), np.ones(S.shape)])
 
     def _indicators(self, y: Items) -> np.ndarray:
-        """Return 1 where an output is or contains the class, else 0, (outputs, classes)."""
+        """Return 1 if an output is or contains a class, else 0, (outputs, classes)."""
         own = self.kernel.multiple.kernel
         if not self.multilabel:
             return (own(y, self.classes_) > 0) + 0.0
@@ -107,7 +108,7 @@ class Probabilities(BaseEstimator):
 
 
 def sorted_classes(classes: np.ndarray) -> np.ndarray:
-    """Return classes as an array, sorted if they are comparable, as scikit-learn expects."""
+    """Return classes as an array, sorted if they can be compared."""
     plain = classes.tolist()
     with suppress(TypeError):
         plain = sorted(plain)
@@ -122,6 +123,6 @@ def has_classes(model: Any) -> bool:
 
 
 def names_classes(kernel: Kernel) -> bool:
-    """Return whether a fitted output kernel compares classes or label sets that it can name."""
+    """Return whether a fitted output kernel is on classes or label sets whose names it knows."""
     named = "classes_" in vars(kernel.multiple.kernel)
     return named and isinstance(kernel.space, Classes | LabelSets)

@@ -1,4 +1,4 @@
-"""Symmetries of fields, and the refusal of symmetries that the data contradict."""
+"""Symmetries of fields, and a test that refuses symmetries that the data contradict."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
 from .choice import absolute_ridges, some_rows
 
-PAIRS = 300
+TESTED_PAIRS = 300
 """The number of pairs on which symmetries are tested."""
 LEVEL = 0.01
 """A symmetry is refused if it raises the left-out error with a p-value below this."""
 
 
 def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items) -> Group | None:
-    """Return the group of the symmetries `names` on input and output fields; None if empty."""
+    """Return the group of symmetries `names` of input and output fields; None for no names."""
     if names is None or (isinstance(names, tuple | list) and not names):
         return None
     if not (is_array(given) and is_array(outputs.items)):
@@ -39,12 +39,12 @@ def symmetry_of(names: Any, kernel: OperatorKernel, outputs: Side, given: Items)
 
 
 def _fields_of(kernel: Kernel) -> Fields:
-    """Return the space of a kernel on fields; for other kernels, fields with grid spacing 1."""
+    """Return the space of fields of a kernel; grids of spacing 1 if it has none."""
     return kernel.space if isinstance(kernel.space, Fields) else Fields()
 
 
 def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> None:
-    """Raise an error if symmetries raise the left-out error, by a paired test on a subset."""
+    """Raise an error if symmetries raise left-out errors significantly, on some pairs."""
     group: Any = factorization.problem.symmetry
     some = _subsample_pairs(factorization.problem)
     if some is not factorization.problem:
@@ -68,7 +68,11 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
 
 
 def _subsample_pairs(problem: Problem) -> Problem:
-    """Return the problem on at most `PAIRS` random pairs; unchanged if it is fast to solve."""
-    if problem.n <= PAIRS or problem.kernel.over_windows or problem.inputs.features is not None:
+    """Return the problem on a random subset of pairs; unchanged if it is fast to solve."""
+    if (
+        problem.n <= TESTED_PAIRS
+        or problem.kernel.over_windows
+        or problem.inputs.features is not None
+    ):
         return problem
-    return problem.subset(some_rows(problem.left_out_labels, PAIRS))
+    return problem.subset(some_rows(problem.left_out_labels, TESTED_PAIRS))

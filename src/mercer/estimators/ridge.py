@@ -1,4 +1,4 @@
-"""The path of a fit: pairs, kernels fitted on them, ridge problems, a solution."""
+"""Fits of ridge estimators: check pairs, fit kernels, factor problems, store the solution."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RidgeEstimator(RidgePredictions):
     """Base class of estimators that solve ridge problems, in memory or from a stream."""
 
     chooses: ClassVar[bool] = False
-    """Whether it chooses between several ridges."""
+    """Whether the estimator chooses between several ridges."""
 
     features: FeatureMap | None
     output_features: FeatureMap | None
@@ -48,7 +48,7 @@ class RidgeEstimator(RidgePredictions):
 
     @property
     def selected(self) -> str | None:
-        """A sentence on what was selected by the data; None if everything was given."""
+        """A sentence on what was chosen by the data; None if all parameters were given."""
         return None
 
     def _choices(self) -> Choices:
@@ -56,11 +56,11 @@ class RidgeEstimator(RidgePredictions):
         raise NotImplementedError
 
     def _want(self, choices: Choices) -> Want:
-        """Return the solver's task: the ridges, and whether left-out predictions are needed."""
+        """Return what the solver has to compute: the ridges, and whether examples are left out."""
         raise NotImplementedError
 
     def _scalar_kernels(self) -> list[Kernel]:
-        """Return the scalar input kernels of all choices."""
+        """Return the unfitted scalar input kernels of all choices."""
         return [kernel.inputs for kernel in self._choices().kernels]
 
     def _check_parameters(self) -> None:
@@ -76,7 +76,7 @@ class RidgeEstimator(RidgePredictions):
     # -- the path of a fit --------------------------------------------------------------------
 
     def _fit(self, choices: Choices, given: GivenData, validation: Any = None) -> None:
-        """Fit the model: factor all choices, select one, solve and store it."""
+        """Fit the model: factor the problems of all choices, select one, and store its solution."""
         source = self._as_source(given, validation)
         if source is not None:
             self._refuse_in_streams(choices, given.unlabelled, validation)
@@ -94,20 +94,20 @@ class RidgeEstimator(RidgePredictions):
         source: Source | None = None,
         validation: Any = None,
     ) -> None:
-        """Fit the model to the moments of a stream; a choice may read the source once more."""
+        """Fit the model to moments of a stream; a choice may read the source once more."""
         want, again = self._want(choices), source if self.chooses else None
         self._store_stream(gathered)
         candidates = stream_candidates(self, choices, gathered, want, again, validation)
         self._store(self._select(candidates, choices, want), want)
 
     def _select(self, candidates: Iterable[Candidate], choices: Choices, want: Want) -> Trial:
-        """Return the candidate to fit, with its decoder and ridge."""
+        """Return the trial whose solution is stored, with its decoder and ridge."""
         raise NotImplementedError
 
     def _candidates(
         self, choices: Choices, pairs: TrainingPairs, want: Want
     ) -> Iterator[Candidate]:
-        """Yield each problem of the choices, factored, with the decoders to try."""
+        """Yield the factored ridge problem of each choice, with the decoders to try."""
         for output in choices.output_kernels:
             side, cache = pairs.side(output, pairs.y, self.output_features), Cache()
             decoders = [
@@ -119,7 +119,7 @@ class RidgeEstimator(RidgePredictions):
                 yield Candidate(factorization, decoders)
 
     def _first_problem(self, *given: Any) -> tuple[Problem, Want]:
-        """Return the ridge problem of the first choice of kernels, and the solver's task.
+        """Return the ridge problem of the first choices, and what the solver has to compute.
 
         The arguments are those of `GivenData`.
         """
@@ -130,7 +130,7 @@ class RidgeEstimator(RidgePredictions):
     # -- pairs in memory ----------------------------------------------------------------------
 
     def _pairs(self, choices: Choices, given: GivenData) -> tuple[Choices, TrainingPairs]:
-        """Return checked pairs, and the choices adapted to the device and to unlabelled inputs."""
+        """Return checked pairs, and choices adapted to the device and to unlabelled inputs."""
         items, groups, weights = given.X, given.groups, given.weights
         if given.unlabelled is not None:
             choices = choices.with_unlabelled(given.unlabelled)
@@ -171,7 +171,7 @@ class RidgeEstimator(RidgePredictions):
         loss: Loss | None,
         inputs: Side | None = None,
     ) -> Problem:
-        """Return the ridge problem of one kernel; `inputs` holds its scalar kernel if fitted."""
+        """Return the ridge problem of one kernel; `inputs` has its scalar kernel if fitted."""
         if not kernel.separable:
             inputs = Side(kernel.inputs, pairs.X, self.features, pairs.sample)
         else:
@@ -197,7 +197,7 @@ class RidgeEstimator(RidgePredictions):
     # -- streams ------------------------------------------------------------------------------
 
     def _as_source(self, given: GivenData, validation: Any = None) -> Source | None:
-        """Return the pairs as a source of blocks if X is streamed, else None.
+        """Return the pairs as a source of blocks if they are read in blocks, else None.
 
         Arrays on disk are read in blocks, unless the fit of a kernel is exact. Pairs that are
         judged by other pairs (`validation`) are a stream of one block.
@@ -228,7 +228,7 @@ class RidgeEstimator(RidgePredictions):
             )
 
     def _gathered(self, source: Source, choices: Choices) -> Gathered:
-        """Read a source, and return its moments under the scalar kernels of all choices."""
+        """Read a source; return its moments under the scalar kernels of all choices."""
         self._check_parameters()
         operator_valued = self.features is not None and self.features.operator_valued
         kernels = choices.kernels if operator_valued else [*map(as_separable, choices.kernels)]
@@ -238,7 +238,7 @@ class RidgeEstimator(RidgePredictions):
     # -- solutions ----------------------------------------------------------------------------
 
     def _store(self, trial: Trial, want: Want) -> None:
-        """Solve at the ridge of a trial, store the solution, and calibrate its decoder."""
+        """Solve at the ridge of a trial, store the fitted attributes, and calibrate the decoder."""
         factorization, alpha = trial.factorization, trial.row["alpha"]
         problem = factorization.problem
         if problem.symmetry is not None:
@@ -261,7 +261,7 @@ class RidgeEstimator(RidgePredictions):
             self.decoder_ = calibrated(trial.decoder, self.loo_embed(), self.outputs_)
 
     def _store_stream(self, gathered: Gathered) -> None:
-        """Fit the decoder on a stream's sample, and store sample, moments and output kernel."""
+        """Store sample, moments and output kernel of a stream; fit the decoder on the sample."""
         expected, self.outputs_ = gathered.expected, gathered.sample.y
         self.output_kernel_ = expected.output_kernel
         if expected.y is not None:
@@ -288,7 +288,7 @@ class RidgeEstimator(RidgePredictions):
         X: Items = None,
         y: Items = None,
     ) -> Plan:
-        """Return the memory and the multiplications that each way to fit the model needs.
+        """Return the memory and the multiplications that each solver needs to fit the model.
 
         Parameters
         ----------

@@ -34,20 +34,20 @@ class RidgePredictions(LeftOutPoints):
     # -- points -------------------------------------------------------------------------------
 
     def _posterior(self, X: Items) -> Any:
-        """Return the posterior distribution of g at X; for a saved model, the saved posterior."""
+        """Return the posterior distribution of g at inputs X; of a saved model, the saved one."""
         fitted, saved = vars(self).get("fitted_"), vars(self).get("posterior_")
         if fitted is not None:
             return fitted.posterior().at(X)
         return None if saved is None else saved.at(X)
 
     def keep_posterior(self) -> None:
-        """Mark the model so that its posterior variance is saved with it."""
+        """Store the posterior as a fitted attribute, so that it is saved with the model."""
         self.posterior_ = self.fitted_.posterior()
 
     # -- what was left out --------------------------------------------------------------------
 
     def loo_embed(self) -> Embedding:
-        """Return the left-out point of each training example (of a stream, of each sampled pair).
+        """Return the left-out point of each training example; of a stream, of each sampled pair.
 
         The operator, landmarks and length scales are those of all data; with groups at `fit`,
         whole groups are left out.
@@ -56,7 +56,7 @@ class RidgePredictions(LeftOutPoints):
         return self.fitted_.left_out_points()
 
     def _left_out_by(self, folds: np.ndarray) -> Embedding:
-        """Return the left-out points of the training examples; each fold is left out as a whole."""
+        """Return the left-out points of training examples, with whole folds left out."""
         return self.fitted_.with_folds(folds).left_out_points()
 
     def _points_without(self, X: Items, sets: list[np.ndarray]) -> Embedding:
@@ -112,7 +112,7 @@ class RidgePredictions(LeftOutPoints):
             with the noise that left-out predictions show.
         """
         if return_std:
-            return self._with_deviations(X, candidates, grid)
+            return self._predict_with_deviations(X, candidates, grid)
         if grid is not None:
             check_is_fitted(self)
             return predict_on(self, X, grid)
@@ -130,7 +130,7 @@ class RidgePredictions(LeftOutPoints):
         light.__dict__.pop("stream_", None)  # which only further learning needs
         return mapped(light.predict, X, shape, dtype)
 
-    def _with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
+    def _predict_with_deviations(self, X: Items, candidates: Any, grid: Any) -> tuple[Items, Items]:
         """Return the predictions, and the standard deviations of new outputs."""
         check_is_fitted(self)
         if candidates is not None or grid is not None or is_dask(X):
@@ -148,7 +148,7 @@ class RidgePredictions(LeftOutPoints):
 
 
 def with_posterior(model: Any) -> Any:
-    """Return a copy of a fitted model whose posterior variance is saved with it."""
+    """Return a copy of a fitted model that is saved with its posterior variance."""
     if not isinstance(model, RidgePredictions) or "fitted_" not in vars(model):
         raise TypeError(
             "variance=True is for a KernelDependency or KernelDependencyCV that was fitted here, "

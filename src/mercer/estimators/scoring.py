@@ -14,7 +14,7 @@ from ..defaults import evaluate
 from ..kernels import Kernel
 from ..spaces import LabelSets, Rankings
 
-AUTO = "auto"
+AUTO_SCORING = "auto"
 """The default of `scoring`: the metric of the outputs' space where that is not the risk."""
 ClassProbabilities = Callable[[], tuple[np.ndarray, np.ndarray]]
 """A function that returns the classes and their probabilities."""
@@ -26,7 +26,7 @@ def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
     With scoring="auto", only label sets and rankings are decoded: for other outputs the squared
     error in feature space is as informative. To choose between decoders, all outputs are decoded.
     """
-    if scoring != AUTO:
+    if scoring != AUTO_SCORING:
         return scoring is not None
     return decoders > 1 or isinstance(kernel.space, LabelSets | Rankings)
 
@@ -34,21 +34,21 @@ def scores_decoded(scoring: Any, kernel: Kernel, decoders: int = 1) -> bool:
 def space_score(
     kernel: Kernel, truth: Items, predicted: Items, weights: np.ndarray | None
 ) -> float:
-    """Return the default metric of the output space, negated if it is a loss."""
+    """Return the mean of the default metric of the output space, negated if it is a loss."""
     values = evaluate(kernel.space, truth, predicted, average=False)
     sign = 1.0 if kernel.space.greater_is_better else -1.0
     return sign * float(np.average(values, weights=weights))
 
 
 def exceeds_standard_error(gains: np.ndarray, weights: np.ndarray | None = None) -> bool:
-    """Return whether the mean gain of the rows exceeds its standard error."""
+    """Return whether the weighted mean of the gains of rows exceeds its standard error."""
     mean = np.average(gains, weights=weights)
     spread = np.sqrt(np.average((gains - mean) ** 2, weights=weights))
     return bool(mean > spread / np.sqrt(len(gains)))
 
 
 class FixedPredictions(BaseEstimator):
-    """Stub with fixed predictions, for scikit-learn's scorers.
+    """Estimator stub that returns fixed predictions, to be passed to scorers of scikit-learn.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ class FixedPredictions(BaseEstimator):
         self.class_probabilities = class_probabilities
 
     def fit(self, X: Items, y: Items) -> FixedPredictions:
-        """Return the stub unchanged."""
+        """Return the stub itself, unchanged."""
         return self
 
     def predict(self, X: Items) -> Items:
-        """Return the fixed predictions."""
+        """Return the fixed predictions; X is ignored."""
         return host(self.predictions)
 
     @property
@@ -80,7 +80,7 @@ class FixedPredictions(BaseEstimator):
 
     @available_if(lambda self: self.class_probabilities is not None)
     def predict_proba(self, X: Items) -> np.ndarray:
-        """Return the fixed class probabilities."""
+        """Return the fixed class probabilities; X is ignored."""
         return self.class_probabilities()[1]  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -99,7 +99,7 @@ def scikit_learn_score(
     X: Items = None,
     weights: np.ndarray | None = None,
 ) -> float:
-    """Return the score that a scorer of scikit-learn gives to fixed predictions."""
+    """Return the score that a scorer of scikit-learn gives to the predictions of a stub."""
     from sklearn.metrics import check_scoring  # slow to import, not always needed
 
     more = {} if weights is None else {"sample_weight": weights}

@@ -22,7 +22,7 @@ from ..solvers.weights import with_training_weights
 from .choice import LIKELIHOODS, Candidate, Choices, Trial, absolute_ridges, calibrated
 from .pairs import GivenData, group_labels, rows_of
 from .scoring import (
-    AUTO,
+    AUTO_SCORING,
     FixedPredictions,
     exceeds_standard_error,
     scikit_learn_score,
@@ -30,14 +30,14 @@ from .scoring import (
     space_score,
 )
 
-PLAIN = {"each": 0.03, "common": 0.1}
+LINEAR_MARGIN = {"each": 0.03, "common": 0.1}
 """A linear default kernel is chosen unless the risk of another is smaller by more than this
 fraction (larger for curves) and by more than the standard error of the difference."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The search for the best combination of kernels, decoder, loss and ridge.
+    """Search for the best combination of kernels, decoder, loss and ridge.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Selection:
     choices: Choices
 
     def trials(self, candidate: Candidate, want: Want) -> Iterator[Trial]:
-        """Yield a trial of one factored problem for every ridge and decoder."""
+        """Yield a trial for every ridge and decoder of one factored problem."""
         factorization, decoders, risks = candidate
         problem, alphas = factorization.problem, absolute_ridges(factorization, want)
         kernels = {"kernel": str(problem.kernel), "output_kernel": str(problem.outputs.kernel)}
@@ -70,7 +70,7 @@ class Selection:
                 yield Trial(factorization, decoder, names | found)
 
     def _likelihood(self, factorization: Factorization, alpha: float) -> float:
-        """Return the log evidence or density if it is the criterion, else NaN."""
+        """Return the log evidence or density at a ridge if that is the criterion, else NaN."""
         if self.model.criterion not in LIKELIHOODS:
             return np.nan
         if self.model.criterion == "evidence":
@@ -78,26 +78,31 @@ class Selection:
         return factorization.density(alpha)
 
     def _scores_decoded(self, problem: Problem) -> bool:
-        """Return whether trials are scored by decoded predictions; never for streams."""
+        """Return whether trials are scored by decoded predictions, not by squared errors.
+
+        With scoring="auto", streams are never decoded.
+        """
         scoring = self.model.scoring
-        if scoring == AUTO and (problem.gathered is not None or self.model.criterion != "loo"):
+        if scoring == AUTO_SCORING and (
+            problem.gathered is not None or self.model.criterion != "loo"
+        ):
             return False
         return scores_decoded(scoring, problem.outputs.kernel, len(self.choices.decoders))
 
     def _risk(self, left_out: LeftOut, problem: Problem) -> float:
-        """Return the mean squared left-out error; a robust scale estimate if a loss is robust."""
+        """Return the mean squared left-out error; a robust estimate if a loss is robust."""
         robust = self.choices.robust
         return tau_risk(left_out.sqlengths) if robust else left_out.risk(problem.weights)
 
     def _score_of(self, decoder: Decoder, points: Embedding, problem: Problem) -> float:
-        """Return the score of the left-out points, decoded by a decoder."""
+        """Return the score of left-out points that a decoder has decoded."""
         outputs, weights, model = problem.outputs, problem.weights, self.model
         decoder = calibrated(copy.copy(decoder), points, outputs.items)  # decoding leaves traces
         known = vars(decoder).get("calibration_")
-        if model.scoring == AUTO and weights is None and known is not None:
+        if model.scoring == AUTO_SCORING and weights is None and known is not None:
             return float(known)
         pair = outputs.items, decoder.decode(points)
-        if model.scoring == AUTO:
+        if model.scoring == AUTO_SCORING:
             return space_score(outputs.kernel, *pair, weights)
         truth, predicted = (model._restored(items) for items in pair)
         return scikit_learn_score(
@@ -105,7 +110,7 @@ class Selection:
         )
 
     def best(self, trials: Iterable[Trial]) -> tuple[Trial, list[dict]]:
-        """Return the best trial (the first of equals), and a row of the results table for each.
+        """Return the best trial (the first of equals), and a row of results for each trial.
 
         Among the default kernels a linear one is preferred to others that are better by no more
         than one standard error.
@@ -138,20 +143,20 @@ class Selection:
         return best, rows
 
     def _sort_key(self, trial: Trial) -> tuple[float, float]:
-        """Return the criterion to maximise, and the negative squared error as a tie-breaker."""
+        """Return the criterion to maximise, and the negative risk to decide between equals."""
         row = trial.row
         if self.model.criterion in LIKELIHOODS:
             return row["evidence"], 0.0
-        scored = self.model.scoring not in (None, AUTO) or not np.isnan(row["score"])
+        scored = self.model.scoring not in (None, AUTO_SCORING) or not np.isnan(row["score"])
         return (row["score"] if scored else -row["risk"]), -row["risk"]
 
 
 def _within_standard_error(one: Trial, best: Trial) -> bool:
-    """Return whether a trial's left-out error is within one standard error of the best one's."""
+    """Return whether the risk of a trial is within one standard error of the best risk."""
     problem = one.factorization.problem
     kernel = problem.inputs.kernel
     units = kernel.units if isinstance(kernel, Standardized) else ""
-    share = PLAIN.get(units, 0.0) if isinstance(units, str) else 0.0
+    share = LINEAR_MARGIN.get(units, 0.0) if isinstance(units, str) else 0.0
     if one is best or not one.row["risk"] <= (1.0 + share) * best.row["risk"]:
         return one is best
     lost = [
@@ -162,7 +167,7 @@ def _within_standard_error(one: Trial, best: Trial) -> bool:
 
 
 def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float]:
-    """Return left-out error and score over outer folds, choosing parameters within each.
+    """Return risk and score on outer folds, with parameters chosen within each training part.
 
     Parameters
     ----------
@@ -194,16 +199,16 @@ def nested_score(model: Any, given: GivenData, folds: int) -> tuple[float, float
         X_new, y_new = rows_of(X, rows), rows_of(y, rows)
         errors = host(inner.embed(X_new).sqdistances_to(y_new))
         risks.append(float(np.average(errors, weights=new)))
-        scores.append(_score(inner, X_new, y_new, new))
+        scores.append(_decoded_score(inner, X_new, y_new, new))
         sizes.append(len(rows) if new is None else new.sum())
     return float(np.average(risks, weights=sizes)), float(np.average(scores, weights=sizes))
 
 
-def _score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
-    """Return the score of the model's decoded predictions of X against y."""
+def _decoded_score(model: Any, X: Items, y: Items, weights: np.ndarray | None) -> float:
+    """Return the score of decoded predictions of X against y; NaN without scoring."""
     if not scores_decoded(model.scoring, model.output_kernel_):
         return float("nan")
     predicted = model.predict(X)
-    if model.scoring == AUTO:
+    if model.scoring == AUTO_SCORING:
         return space_score(model.output_kernel_, y, predicted, weights)
     return scikit_learn_score(FixedPredictions(predicted), model.scoring, y, X, weights)

@@ -17,7 +17,7 @@ from ..kernels import Kernel
 
 @dataclass(frozen=True)
 class ExpectedQuality:
-    """The expected quality of each prediction, learnt from left-out predictions.
+    """Model of the expected quality of single predictions, learnt from left-out ones.
 
     Attributes
     ----------
@@ -39,23 +39,23 @@ class ExpectedQuality:
     quality: np.ndarray
 
     def of(self, X: Items) -> np.ndarray:
-        """Return the expected quality of the prediction for each input; greater is better."""
+        """Return the expected quality of the prediction for each input, greater being better."""
         if self.sizes is not None:
             return self.curve.predict(host(self.sizes.predict(X)))
         return self.curve.predict(negative_distances(self.model, self.model.embed(X)))
 
     def left_out(self, folds: int = 5) -> np.ndarray:
-        """Return the expected quality of each left-out prediction, calibrated on other folds."""
+        """Return the expected quality of each left-out prediction, calibrated without its fold."""
         labels = self.model.fitted_.problem.left_out_labels
         found = np.empty(len(self.quality))
         for rest, rows in fold_rows(fold_numbers(labels, folds)):
-            curve = _isotonic(self.certainty[rest], self.quality[rest])
+            curve = _fit_isotonic(self.certainty[rest], self.quality[rest])
             found[rows] = curve.predict(self.certainty[rows])
         return found
 
 
 def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
-    """Learn the expected quality of a fitted model's predictions from the left-out ones.
+    """Return a model of the quality of single predictions, learnt from left-out predictions.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
     """
     points = model.loo_embed()
     quality = _left_out_quality(model, points, metric)
-    sizes = _quality_model(model, quality) if model.output_kernel_.predicts_directly else None
+    sizes = _fit_quality_model(model, quality) if model.output_kernel_.predicts_directly else None
     certainty = negative_distances(model, points) if sizes is None else host(sizes.loo_predict())
-    return ExpectedQuality(model, sizes, _isotonic(certainty, quality), certainty, quality)
+    return ExpectedQuality(model, sizes, _fit_isotonic(certainty, quality), certainty, quality)
 
 
 def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
-    """Return the quality of every left-out prediction by a metric, greater is better."""
+    """Return the quality of every left-out prediction by a metric, greater being better."""
     outputs, kernel = model.outputs_, model.output_kernel_
     predicted = model.decoder_.decode(points)
     if metric is not None:
@@ -86,8 +86,8 @@ def _left_out_quality(model: Any, points: Embedding, metric: Any) -> np.ndarray:
     return sign * np.asarray(evaluate(kernel.space, outputs, predicted, average=False))
 
 
-def _quality_model(model: Any, quality: np.ndarray) -> Any:
-    """Fit a ridge model that predicts the quality of left-out predictions from the inputs."""
+def _fit_quality_model(model: Any, quality: np.ndarray) -> Any:
+    """Fit a ridge model from inputs to the quality of their left-out predictions."""
     problem = model.fitted_.problem
     inputs = problem.inputs
     if inputs.kernel.pairwise:
@@ -99,7 +99,7 @@ def _quality_model(model: Any, quality: np.ndarray) -> Any:
 
 
 def fit_size_model(kernel: Kernel | None, X: Items, sizes: np.ndarray, labels: np.ndarray) -> Any:
-    """Fit a ridge model that predicts one number, `sizes`, from each input.
+    """Fit a ridge model that predicts a number for each input, given as `sizes`.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def negative_distances(model: Any, points: Embedding) -> np.ndarray:
 
 
 def risk_coverage(confidence: np.ndarray, quality: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fraction of predictions kept, most confident first, and their mean 1 - quality.
+    """Return the risk-coverage curve: fractions of most confident predictions, and their risk.
 
-    Predictions of equal confidence are kept together.
+    Risk is the mean of 1 - quality. Predictions of equal confidence are kept together.
     """
     order = np.argsort(-confidence, kind="stable")
     kept = np.arange(1, len(order) + 1)
@@ -139,7 +139,7 @@ def _explained_variance(y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.maximum(1.0 - ((y - predicted) ** 2).sum(axis=1) / (spread or 1.0), 0.0)
 
 
-def _isotonic(certainty: np.ndarray, quality: np.ndarray) -> Any:
+def _fit_isotonic(certainty: np.ndarray, quality: np.ndarray) -> Any:
     """Fit an isotonic regression of quality on certainty."""
     from sklearn.isotonic import IsotonicRegression
 

@@ -10,9 +10,9 @@ from scipy.optimize import nnls
 from .._base.arrays import host
 from ..embedding import Frame
 
-HUBER, STEPS = 1.345, 8
-"""Rows with errors above HUBER medians have smaller weights, by STEPS rounds of reweighting."""
-FACTORS, NEAR = np.linspace(0.0, 1.0, 21), 0.95
+HUBER, HUBER_ROUNDS = 1.345, 8
+"""Rows with errors above HUBER medians get smaller weights, in HUBER_ROUNDS rounds."""
+FACTORS, NEAR_BEST = np.linspace(0.0, 1.0, 21), 0.95
 """The factors of a blend that are tried, and the fraction of the best certain gain to reach."""
 
 
@@ -37,7 +37,7 @@ class Squares:
     def of(
         cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame, folds: np.ndarray
     ) -> Squares:
-        """Return the problem of fitting V by the points G[k] of model k, with row weights w.
+        """Return the problem of fitting points V by points G[k] of models k, with row weights w.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Squares:
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return the model weights c ≥ 0 with the least squared error or, if robust, Huber loss.
+        """Return the weights c ≥ 0 of the models that minimise the squared error or the Huber loss.
 
         Parameters
         ----------
@@ -73,17 +73,19 @@ class Squares:
         ridge : float, default=0
             How strongly, in units of the mean squared length of the points.
         """
-        c = self._minimum(np.ones(len(self.v)), prior, ridge)
-        for _ in range(STEPS if robust else 0):
+        c = self._least_squares(np.ones(len(self.v)), prior, ridge)
+        for _ in range(HUBER_ROUNDS if robust else 0):
             lost = np.sqrt(np.maximum(self.losses(c), 0.0))
             level = HUBER * float(np.median(lost))
             if level <= 0.0:
                 break
-            c = self._minimum(level / np.maximum(lost, level), prior, ridge)
+            c = self._least_squares(level / np.maximum(lost, level), prior, ridge)
         return c
 
-    def _minimum(self, counts: np.ndarray, prior: np.ndarray | None, ridge: float) -> np.ndarray:
-        """Return the weights c ≥ 0 of least squares, row i counted `counts[i]` times."""
+    def _least_squares(
+        self, counts: np.ndarray, prior: np.ndarray | None, ridge: float
+    ) -> np.ndarray:
+        """Return the weights c ≥ 0 of least squares if row i is counted `counts[i]` times."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)
@@ -93,7 +95,7 @@ class Squares:
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return for each row the model weights c ≥ 0 fitted on the rows of other folds."""
+        """Return for each row the weights c ≥ 0 of models, fitted without its fold."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
@@ -102,24 +104,24 @@ class Squares:
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """Return the weighted squared error of each row for model weights C, common or by row."""
+        """Return the weighted squared error of each row; C has one row of model weights, or all."""
         C = np.broadcast_to(C, self.r.shape)
         gained, size = self._products(C)
         return self.v - 2.0 * gained + size
 
     def safe_fraction(self, C: np.ndarray) -> float:
-        """Return the largest factor of C whose gain minus one standard error is near the best.
+        """Return the largest factor of C whose gain less a standard error is nearly the best.
 
-        Near means at least `NEAR` times the best. The fraction is 1 if the models predict well,
-        and 0 if they may be no better than the mean.
+        C has the model weights. Nearly the best means at least `NEAR_BEST` times the best. The
+        factor is 1 if the models predict well, and 0 if they may be no better than the mean.
         """
         gained, size = self._products(C)
         gains = 2.0 * FACTORS[:, None] * gained - FACTORS[:, None] ** 2 * size
         sure = gains.mean(axis=1) - gains.std(axis=1) / np.sqrt(len(self.v))
-        return float(FACTORS[np.flatnonzero(sure >= NEAR * sure.max())[-1]])
+        return float(FACTORS[np.flatnonzero(sure >= NEAR_BEST * sure.max())[-1]])
 
     def _products(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rᵀc and cᵀQc of each row, with c the row of C."""
+        """Return rᵀc and cᵀQc for each row, where c is the row of model weights C."""
         return (self.r * C).sum(axis=1), np.einsum("nk,nkl,nl->n", C, self.Q, C)
 
 
@@ -136,7 +138,7 @@ def _nonnegative_minimum(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def _inner_products(frame: Frame, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the inner product of row i of A with row i of B, as points of the frame."""
+    """Return the inner product of each row of A with the same row of B, as points of a frame."""
     if frame.compact:
         return (A * B).sum(axis=1)
     L = frame.evaluate(frame.outputs)  # type: ignore[attr-defined]

@@ -21,7 +21,7 @@ from ..solvers.inverse_slopes import left_out_error, trace
 from .kernel_dependency import KernelDependency
 from .kernel_dependency_cv import KernelDependencyCV
 
-SAMPLE = 1000
+NETWORK_SAMPLE = 1000
 """The number of items on which the kernel after the network is fitted."""
 
 
@@ -40,7 +40,7 @@ def train_network(
     random_state: int = 0,
     verbose: bool = False,
 ) -> KernelDependency:
-    """Train the network of a model whose kernel is ``Mapped(network, kernel)``, and fit the model.
+    """Train the network of a model with the kernel ``Mapped(network, kernel)``; fit the model.
 
     On every minibatch the ridge equation is solved, and the gradient of its leave-one-out error in
     the output feature space goes through the kernel into the network: the last layer is solved,
@@ -108,7 +108,7 @@ def train_network(
 
 
 class _Trainer:
-    """Training loop for a copy of the network, through the kernel on its features."""
+    """Training loop for a copy of a network, through the kernel on its features."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class _Trainer:
         self.y = output.as_outputs(y)
         self.output = clone(output).fit(self.y)
         self.size, self.device, self.augment = min(batch_size, count(self.y)), device, augment
-        sample = np.linspace(0, len(self.X) - 1, min(len(self.X), SAMPLE)).astype(int)
+        sample = np.linspace(0, len(self.X) - 1, min(len(self.X), NETWORK_SAMPLE)).astype(int)
         dtype = next(self.module.parameters()).dtype
         some = torch.as_tensor(self.X[sample], dtype=dtype, device=device)
         with torch.no_grad():  # as in training: layers that normalise have seen nothing yet
@@ -171,7 +171,7 @@ class _Trainer:
         return errors
 
     def _backward(self, rows: np.ndarray, random: np.random.Generator) -> float:
-        """Compute a minibatch's left-out error and its gradients; return the error."""
+        """Compute the left-out error of a minibatch and its gradients; return the error."""
         import torch
 
         X, y = self.X[rows], take(self.y, rows)
@@ -191,7 +191,7 @@ class _Trainer:
 
 
 def _gram_root(L: Array, intercept: bool) -> Array:
-    """Return T with TTᵀ = L, where L is first centred if there is an intercept."""
+    """Return a matrix root T, TTᵀ = L, of an output Gram matrix L; an intercept centres L."""
     xp = namespace(L)
     if intercept:
         L = L - xp.mean(L, axis=0)[None, :]
@@ -203,7 +203,7 @@ def _gram_root(L: Array, intercept: bool) -> Array:
 def _left_out_error(
     K: Array, T: Array, relative: float, intercept: bool
 ) -> tuple[float, float, Array]:
-    """Return the mean squared left-out residual, and its derivatives in the log ridge and in K.
+    """Return the mean squared left-out error, and its derivatives in log ridge and Gram matrix K.
 
     The ridge is `relative` hundredths of the mean diagonal of K, which is held fixed.
     """

@@ -20,7 +20,7 @@ from ..kernels import Kernel
 if TYPE_CHECKING:
     from sklearn.tree import BaseDecisionTree
 
-BITS = 20
+ROUNDED_BITS = 20
 """Binary places that inputs and targets of trees are rounded to, in units of their spread.
 
 Sums of such targets are exact, so that changing units cannot change which of two equally good
@@ -28,7 +28,7 @@ splits is taken.
 """
 
 
-BLOCK = 2**17
+ROWS_TIMES_TREES = 2**17
 """The largest number of rows times trees that are evaluated at once."""
 
 
@@ -53,8 +53,8 @@ class Scaling:
         return cls(mean, np.where(varies, spread, 1.0))
 
     def __call__(self, A: np.ndarray) -> np.ndarray:
-        """Standardise the columns, and round them to multiples of 2^-BITS."""
-        return np.round((A - self.mean) / self.spread * 2.0**BITS) / 2.0**BITS
+        """Standardise the columns, and round them to multiples of 2^-ROUNDED_BITS."""
+        return np.round((A - self.mean) / self.spread * 2.0**ROUNDED_BITS) / 2.0**ROUNDED_BITS
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class TreeNodes:
         left: np.ndarray,
         right: np.ndarray,
     ) -> TreeNodes:
-        """Return trees of given sizes; `left` and `right` number the nodes within each tree."""
+        """Return the nodes of trees of given sizes; `left` and `right` count within each tree."""
         roots = np.cumsum([0, *sizes])[:-1]
         shift = np.repeat(roots, sizes)
         return cls(roots, feature, threshold, left + shift, right + shift)
 
     @classmethod
-    def grown_by(cls, regressors: list[BaseDecisionTree]) -> TreeNodes:
-        """Copy the nodes of fitted scikit-learn trees."""
+    def of_fitted_trees(cls, regressors: list[BaseDecisionTree]) -> TreeNodes:
+        """Return the nodes of fitted scikit-learn trees."""
         trees = [regressor.tree_ for regressor in regressors]
         return cls.of(
             [tree.node_count for tree in trees],
@@ -111,7 +111,7 @@ class TreeNodes:
         return TreeNodes(*(np.concatenate(both) for both in zip(own, shifted, strict=True)))
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check a loaded file: node numbers exist, and children come after their parents."""
+        """Check loaded trees: node numbers exist, and children come after their parents."""
         n = self.n_nodes
         indices(self.roots, "roots", 0, n)
         indices(self.feature, "feature", -1, limits.size, n)
@@ -123,22 +123,22 @@ class TreeNodes:
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes of all trees."""
+        """The number of nodes in all trees together."""
         return len(self.feature)
 
     def leaves(self, A: Array, precision: Any = np.float32) -> np.ndarray:
-        """Return the number of the leaf that each row of A reaches in each tree, (rows, trees).
+        """Return the number of the leaf of each row of A in each tree, (rows, trees).
 
         scikit-learn's forests compare inputs in single precision, its boosted trees in double.
         """
         A = np.asarray(A, dtype=precision)
         found = np.tile(self.roots, (len(A), 1))
-        for rows in blocks(len(A), max(1, BLOCK // len(self.roots))):
+        for rows in blocks(len(A), max(1, ROWS_TIMES_TREES // len(self.roots))):
             self._descend(A[rows], found[rows])
         return found
 
     def _descend(self, A: np.ndarray, nodes: np.ndarray) -> None:
-        """Move each row of A from its current nodes down to leaves; overwrite `nodes`.
+        """Move rows of A from their current nodes down to leaves, by changing `nodes` in place.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class TreeNodes:
 
 @dataclass(frozen=True)
 class Forest:
-    """Fitted trees with the leaves of the training rows.
+    """Fitted trees, with the leaf of each training row in each tree.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Forest:
         mass: np.ndarray,
         seeds: Iterable[int],
     ) -> Forest:
-        """Fit one tree from inputs A to targets T for each column of sample weights `mass`."""
+        """Grow a tree from inputs A to targets T for each column of sample weights `mass`."""
         rounded, T = A.astype(np.float32), np.ascontiguousarray(T, dtype=float)
         tree._validate_params()
         parameters, grown = tree.get_params(), []
@@ -194,27 +194,27 @@ class Forest:
                 w = None if (weights[rows] == 1.0).all() else weights[rows]
                 one = type(tree)(**parameters | {"random_state": int(seed)})
                 grown.append(one.fit(rounded[rows], T[rows], w, check_input=False))
-        trees = TreeNodes.grown_by(grown)
+        trees = TreeNodes.of_fitted_trees(grown)
         return cls(trees, trees.leaves(A), mass)
 
     def joined(self, other: Forest) -> Forest:
-        """Return a forest with the trees of both; they were grown on the same rows."""
+        """Return a forest with the trees of both forests, which were grown on the same rows."""
         leaves = np.hstack([self.leaves, other.leaves + self.trees.n_nodes])
         return Forest(self.trees.joined(other.trees), leaves, np.hstack([self.mass, other.mass]))
 
     @cached_property
     def leaf_fractions(self) -> csc_array:
-        """The fraction of each leaf's weight that a training row has, (rows, leaves), sparse."""
+        """The fraction of the weight of each leaf that each training row has, (rows, nodes)."""
         P = memberships(self.leaves, self.mass, self.trees.n_nodes)
         totals = np.asarray(P.sum(axis=0)).ravel()
         return csc_array(P @ diags_array(1.0 / np.where(totals > 0, totals, 1.0)))
 
     def leaf_means(self, V: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of the rows of V in each leaf, one row for each leaf."""
+        """Return the weighted mean of the rows of V in each leaf, (nodes, columns of V)."""
         return self.leaf_fractions.T @ V
 
     def out_of_bag(self, V: np.ndarray) -> np.ndarray:
-        """Return for each row the mean prediction of V by trees that were not grown on it."""
+        """Return predictions of V for each row, the mean over the trees not grown on it."""
         unseen = (self.mass == 0).astype(float)
         unseen[~unseen.any(axis=1)] = 1.0  # a row that all trees saw: as good as it gets
         M = memberships(self.leaves, unseen, self.trees.n_nodes)
@@ -234,7 +234,7 @@ def memberships(leaves: np.ndarray, values: np.ndarray | None, n_nodes: int) -> 
 
 @parameters
 class LeafMeans(FeatureMap):
-    """Feature map: the mean over trees of the values in an input's leaves.
+    """Feature map from an input to the mean of the values of its leaves, over all trees.
 
     Parameters
     ----------
@@ -254,21 +254,21 @@ class LeafMeans(FeatureMap):
     values: Array
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the mean of the leaves' values over trees, one row for each input."""
+        """Return for each input the mean over trees of the values of its leaves."""
         leaves = self.trees.leaves(self.scaling(features_of(self.kernel, A)))
         found = memberships(leaves, None, self.trees.n_nodes) @ self.values
         return (found.toarray() if issparse(found) else found) / leaves.shape[1]
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
-        """Return the weights on the training outputs, if `values` holds them; `C` is unused."""
+        """Return the weights of the training outputs in predictions; `C` is ignored."""
         return self.transform(X)
 
     def without_training_data(self, map: FeatureMap) -> Any:
-        """Return this object if the model keeps it as its `map` anyway, else None."""
+        """Return this map if it is also the `map` of the model, else None."""
         return self if map is self else None
 
 
 def features_of(kernel: Kernel, A: Items) -> np.ndarray:
-    """Return the finite-dimensional features of items A, a dense array, one row per item."""
+    """Return the finite features of items A as a dense array, one row for each item."""
     features: Any = kernel.features
     return host(dense(features(A)))

@@ -10,7 +10,7 @@ from ..kernels import RBF
 from ..operators import OperatorKernel
 from ..problem import Problem
 from .kernel_dependency import KernelDependency
-from .learned_parameters import PENALTY, STEPS, Learnt, ParameterSearch
+from .learned_parameters import FEATURE_PENALTY, SEARCH_STEPS, Learnt, ParameterSearch
 
 
 def tune(
@@ -22,9 +22,9 @@ def tune(
     unlabelled: Items | None = None,
     *,
     criterion: str = "auto",
-    penalty: float = PENALTY,
+    penalty: float = FEATURE_PENALTY,
     restarts: int = 0,
-    max_iter: int = STEPS,
+    max_iter: int = SEARCH_STEPS,
     random_state: int | np.random.RandomState | None = 0,
 ) -> KernelDependency:
     r"""Learn the ridge and all continuous kernel parameters by gradient, and fit the model.
@@ -94,7 +94,7 @@ def tune(
 
 
 def learnt_kernel(problem: Problem, criterion: str, restarts: int) -> OperatorKernel:
-    """Return the problem's kernel with learnt parameters; unchanged if it has no gradient."""
+    """Return the kernel of a problem with learnt parameters; unchanged if it has no gradient."""
     if not problem.separable or problem.loss is not None or problem.kernel.operator.learnt:
         return problem.kernel
     found: Learnt = ParameterSearch(problem, criterion).run(restarts)

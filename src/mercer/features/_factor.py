@@ -59,8 +59,8 @@ class Factor:
 
     def residual_block(self, index: Any) -> Array:
         """Return the rows and columns of the residual K - UUᵀ at the items `index`."""
-        some, rows = take(self.A, index), take(self.rows, index)
-        left = self.kernel.finite_values(self.kernel._gram(some, some))
+        chosen, rows = take(self.A, index), take(self.rows, index)
+        left = self.kernel.finite_values(self.kernel._gram(chosen, chosen))
         return left - rows @ rows.T
 
     def columns(self, index: Any) -> Array:
@@ -100,7 +100,7 @@ class Factor:
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))
-            G = G - self.U[rows, :m] @ known.T  # a kernel may keep what it returned
+            G = G - self.U[rows, :m] @ known.T  # not in place: the kernel may cache G
             new = solve(L, G.T).T
             self.U[rows, m : m + len(L)] = new
             left = self.residual[rows] - np.einsum("ij,ij->i", new, new)
@@ -135,6 +135,6 @@ class Factor:
         nearly always among the items with the largest residuals now.
         """
         order = host(namespace(self.residual).argsort(self.residual))
-        some = [i, *(int(j) for j in order[-AHEAD:] if j != i)]
-        self.fetched, self.since = self.columns(some), len(self.pivots)
-        self.place = {j: at for at, j in enumerate(some)}
+        chosen = [i, *(int(j) for j in order[-AHEAD:] if j != i)]
+        self.fetched, self.since = self.columns(chosen), len(self.pivots)
+        self.place = {j: at for at, j in enumerate(chosen)}

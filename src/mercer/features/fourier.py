@@ -203,12 +203,12 @@ class RandomOperatorFourier(FeatureMap):
         """
         N = PositiveDefinite.of(add_ridge(self.normal(uu), alpha))
         theta = N.solve(self.right_side(vu)[:, None])
-        gather = (
+        summation = (
             like(self._summation_matrix().toarray(), vu)
             if is_foreign(vu)
             else self._summation_matrix()
         )
-        return gather @ (theta * like(self.along_, vu))
+        return summation @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
         r"""Return :math:`\sum_i \Psi_i \Psi_i^\top` of the features, given uu = U.T @ U."""

@@ -124,7 +124,7 @@ class KernelPCA(LandmarkMap):
         if not count(s):
             same = "the same for" if self.center else "zero on"
             raise ValueError(f"{kernel} is {same} all items: there is no component to keep.")
-        if self.center:  # next to a tiny eigenvalue rounding mixes the constant in
+        if self.center:  # rounding mixes constants into small components
             P -= roots * (roots.T @ P / float(w.sum()))
         top = slice(-min(self.rank or count(A), count(s)), None)
         self.kernel_, self.landmarks_ = kernel, kernel.check(A, "A")

@@ -129,6 +129,6 @@ def inverse_root(K: Array) -> Array:
         if float(xp.min(squares)) > CONDITION * K.shape[0] * EPS * largest:
             return triangular_inverse(L).T
     except np.linalg.LinAlgError:
-        pass  # landmarks repeat
+        pass  # K is singular, because landmarks repeat
     s, P = eigh(K, "Gram matrix of the landmarks")
     return P / xp.sqrt(s)

@@ -83,10 +83,10 @@ class IncompleteCholesky(LandmarkMap):
 
     def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:
         """Add a pivot to the factor; return False if all residuals are rounding errors."""
-        worst = int(namespace(factor.residual).argmax(factor.residual))
-        if float(factor.residual[worst]) <= factor.noise:
+        largest = int(namespace(factor.residual).argmax(factor.residual))
+        if float(factor.residual[largest]) <= factor.noise:
             return False
-        factor.grow_by_one(worst)
+        factor.grow_by_one(largest)
         return True
 
 
@@ -147,14 +147,14 @@ class RandomPivotedCholesky(IncompleteCholesky):
 
     def _grow(self, factor: Factor, random: np.random.RandomState) -> bool:
         """Draw pivots in proportion to residuals and add them; return False if none is accepted."""
-        few = max(1, min(PROPOSALS, factor.rank // 4))
-        block = few if self.block is None else integer(self.block, "block")
+        default_block = max(1, min(PROPOSALS, factor.rank // 4))
+        block = default_block if self.block is None else integer(self.block, "block")
         index = _draw_positions(factor.residual, random.uniform(size=block))
         H = np.array(host(factor.residual_block(index)))
-        kept = _accept_proposals(H, random.uniform(size=block), factor.noise)
-        if kept:
-            factor.grow(index[kept][: factor.rank - len(factor.pivots)])
-        return bool(kept)
+        accepted = _accept_proposals(H, random.uniform(size=block), factor.noise)
+        if accepted:
+            factor.grow(index[accepted][: factor.rank - len(factor.pivots)])
+        return bool(accepted)
 
 
 def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:
@@ -167,10 +167,10 @@ def _draw_positions(weights: Array, chances: np.ndarray) -> np.ndarray:
 
 def _accept_proposals(H: np.ndarray, chances: np.ndarray, noise: float) -> list[int]:
     """Return the proposals accepted by rejection sampling, and overwrite their residuals H."""
-    before, kept = H.diagonal().copy(), []
+    before, accepted = H.diagonal().copy(), []
     for i, chance in enumerate(chances):
         if H[i, i] > max(noise, chance * before[i]):
             column = H[i + 1 :, i] / np.sqrt(H[i, i])
             H[i + 1 :, i + 1 :] -= np.outer(column, column)
-            kept.append(i)
-    return kept
+            accepted.append(i)
+    return accepted

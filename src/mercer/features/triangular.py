@@ -99,7 +99,7 @@ def cholesky_or_pivoted(K: Array) -> tuple[Array, np.ndarray]:
         if smallest > TRUSTED * n * EPS * float(namespace(K).max(namespace(K).abs(K))):
             return (V if is_foreign(V) else np.tril(V)), np.arange(n)
     except np.linalg.LinAlgError:
-        pass  # rank-deficient: pivots find what there is
+        pass  # rank-deficient: a pivoted factor is computed below
     dense = np.array(host(K), order="F")
     factor, order, rank, _ = lapack.dpstrf(dense, lower=1)
     pivots = order[:rank] - 1
@@ -111,9 +111,9 @@ def cholesky_or_pivoted(K: Array) -> tuple[Array, np.ndarray]:
 
 def _refuse_indefinite(K: np.ndarray, V: np.ndarray) -> None:
     """Raise an error if VVᵀ differs from K in sampled columns, as for an indefinite K."""
-    some = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(int))
+    sampled = np.unique(np.linspace(0, len(K) - 1, PROBED).astype(int))
     scale = float(np.abs(K).max())
-    missed = np.abs(K[:, some] - V @ V[some].T).max()
-    lost = np.abs(K.diagonal() - np.einsum("ij,ij->i", V, V)).max()
-    if max(missed, lost) > INDEFINITE * scale * len(K):
+    column_error = np.abs(K[:, sampled] - V @ V[sampled].T).max()
+    diagonal_error = np.abs(K.diagonal() - np.einsum("ij,ij->i", V, V)).max()
+    if max(column_error, diagonal_error) > INDEFINITE * scale * len(K):
         eigh(K, "Gram matrix")  # raises, with the eigenvalues in its message

@@ -46,7 +46,8 @@ class Bags:
         sizes = [len(keys) for keys, _ in pairs]
         key = np.concatenate([keys for keys, _ in pairs]).astype(np.uint64, copy=False)
         value = np.concatenate([counts for _, counts in pairs])
-        kind = np.complex128 if np.iscomplexobj(value) else np.float64  # for a derivative
+        # Values are complex for derivatives by complex steps.
+        kind = np.complex128 if np.iscomplexobj(value) else np.float64
         value = value.astype(kind, copy=False)
         return cls(np.repeat(np.arange(len(pairs)), sizes), key, value, len(pairs))
 

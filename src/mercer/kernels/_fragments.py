@@ -54,7 +54,8 @@ def subset_tree_gram(
     If `symmetric`, the batches are the same and half of the pairs is computed.
     """
     largest = int(np.diff(b_start).max(initial=0))
-    K = np.full((len(a_start) - 1, len(b_start) - 1), 0.0 * decay)  # complex for a derivative
+    # The decay is complex for derivatives by complex steps.
+    K = np.full((len(a_start) - 1, len(b_start) - 1), 0.0 * decay)
     _fill_gram(
         a_start,
         a_production,

@@ -21,8 +21,8 @@ class JointItem:
 
 def are_joint(A: Items) -> bool:
     """Return whether all items of a batch are `JointItem` objects."""
-    things = isinstance(A, np.ndarray) and A.dtype == object
-    return things and all(isinstance(item, JointItem) for item in A)
+    is_object_array = isinstance(A, np.ndarray) and A.dtype == object
+    return is_object_array and all(isinstance(item, JointItem) for item in A)
 
 
 def join_items(left: Items, right: Items) -> np.ndarray:

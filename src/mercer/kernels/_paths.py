@@ -56,8 +56,8 @@ def path_features(start, pointer, target, edge):
     first, last = np.zeros_like(owner), np.zeros_like(owner)
     paths = np.zeros(offset[-1], dtype=np.uint64)
     _fill_path_features(start, pointer, target, edge, owner, first, last, paths, offset[:-1])
-    kept = owner >= 0
-    return owner[kept], first[kept], last[kept], paths[kept]
+    written = owner >= 0
+    return owner[written], first[written], last[written], paths[written]
 
 
 @parallel

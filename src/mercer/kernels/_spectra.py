@@ -13,7 +13,7 @@ def overlap(a_mass, a_weight, i, i_end, b_mass, b_weight, j, j_end, width, slope
     first spectrum has the sorted masses a_mass[i:i_end] and the weights a_weight[i:i_end], the
     second one b_mass[j:j_end] and b_weight[j:j_end].
     """
-    total = 0.0 * slope  # complex for a derivative
+    total = 0.0 * slope  # complex for a complex-step derivative
     for p in range(i, i_end):
         while j < j_end and b_mass[j] <= a_mass[p] - width:
             j += 1

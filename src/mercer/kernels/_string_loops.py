@@ -86,11 +86,11 @@ def _subsequence_kernel(s, t, n, decay, first):
 
     before[m, j] is K'_m of Lodhi et al. (2002) for the symbols of s so far and t[:j].
     """
-    totals = np.full(n + 1, 0.0 * decay)  # complex for a derivative
+    totals = np.full(n + 1, 0.0 * decay)  # complex for a complex-step derivative
     before = np.full((n, len(t) + 1), 0.0 * decay)
     before[0], square = 1.0, decay * decay
     for i in range(len(s)):
-        for m in range(min(n, i + 1), 0, -1):  # each length builds on the one below, before s[i]
+        for m in range(min(n, i + 1), 0, -1):  # length m needs m - 1 as it was before s[i]
             along, total, symbol = 0.0 * decay, totals[m], s[i]
             for j in range(len(t)):
                 along *= decay

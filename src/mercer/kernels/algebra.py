@@ -151,11 +151,11 @@ class Sum(Pair):
         both = self._combine_abilities(lambda k: k.features, self._concatenated)
         if both is None:
             return None
-        alone = self.multiple
-        if alone.kernel is self or alone.kernel.features.inverse is None:
+        as_multiple = self.multiple
+        if as_multiple.kernel is self or as_multiple.kernel.features.inverse is None:
             return both
-        undo = alone.kernel.features.inverse
-        return Features(both.transform, both.sparse, lambda F: undo(alone.read(F)))
+        undo = as_multiple.kernel.features.inverse
+        return Features(both.transform, both.sparse, lambda F: undo(as_multiple.read(F)))
 
     def _concatenated(self, left: Features, right: Features) -> Features:
         """Return the concatenation of both features, each applied to the items of its kernel."""

@@ -68,7 +68,7 @@ class Kernel(BaseEstimator):
     unit_norm = False
     """Whether every output that its natural decoder returns has k(y, y) = 1."""
 
-    frozen_: bool | None = None  # None, not False: a file may not set an attribute that is a bool
+    frozen_: bool | None = None  # None, because files may not set bool attributes
     """Whether further fits and clones leave the kernel unchanged."""
     __array_ufunc__ = None  # or numpy would spread `array * kernel` over the array's entries
 
@@ -154,7 +154,7 @@ class Kernel(BaseEstimator):
             return namespace(F).sum(F * F, axis=1)
         rows = [self._gram(take(A, [i]), take(A, [i])) for i in range(count(A))]
         if rows and (type(rows[0]) is not np.ndarray or rows[0].shape != (1, 1)):
-            self.checked_gram(take(A, [0]))  # refuses what is not a matrix
+            self.checked_gram(take(A, [0]))  # raises an error if it is not a matrix
         return namespace(*rows).concat([row[:, 0] for row in rows])
 
     # -- optional abilities: an object, or None -------------------------------------------------
@@ -197,8 +197,10 @@ class Kernel(BaseEstimator):
         """Return the Gram matrix of A after checking its type, shape and values."""
         A = self.check(A, "A")
         K, n = self._gram(A, A), count(A)
-        plain = isinstance(K, np.ndarray) and not isinstance(K, np.matrix | np.ma.MaskedArray)
-        if not plain and not is_foreign(K):
+        is_plain_array = isinstance(K, np.ndarray) and not isinstance(
+            K, np.matrix | np.ma.MaskedArray
+        )
+        if not is_plain_array and not is_foreign(K):
             raise TypeError(
                 f"{self} gave a {type(K).__name__}: its _gram(A, B) must return a plain array of "
                 "numbers, with a row for each item of A and a column for each of B."
@@ -214,8 +216,8 @@ class Kernel(BaseEstimator):
         """
         xp = namespace(K)
         K = xp.asarray(K)
-        kept = K.dtype == "float64" or (is_foreign(K) and xp.isdtype(K.dtype, "real floating"))
-        K = K if kept else xp.astype(K, xp.float64)
+        is_float = K.dtype == "float64" or (is_foreign(K) and xp.isdtype(K.dtype, "real floating"))
+        K = K if is_float else xp.astype(K, xp.float64)
         if not bool(xp.all(xp.isfinite(K))):
             raise ValueError(
                 f"{self} gave NaN or infinite values: the items are too large or too small for "

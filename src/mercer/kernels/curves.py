@@ -48,7 +48,7 @@ class CurveKernel(InnerProduct):
         grid = self.space.grid
         return np.linspace(0.0, 1.0, width) if grid is None else as_grid(grid)
 
-    # Smoothing cannot be inverted.
+    # The features after smoothing have no inverse.
     invertible = property(lambda self: not self.smoothing)
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:

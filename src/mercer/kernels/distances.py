@@ -68,14 +68,14 @@ def squared_distances(A: Array, B: Array) -> Array:
     most = right[None, :] if is_foreign(D2) else right.max()  # a bound is cheaper to compare with
 
     def recompute_cancelled(rows: slice) -> Array:
-        some = D2 if is_foreign(D2) else D2[rows]
-        near = some < CANCELLED_DISTANCE * (left[rows, None] + most)
-        if same and not is_foreign(D2):  # the diagonal is known
-            own = np.arange(rows.start, rows.stop)
-            some[own - rows.start, own] = 0.0
-            near[own - rows.start, own] = False
+        block = D2 if is_foreign(D2) else D2[rows]
+        near = block < CANCELLED_DISTANCE * (left[rows, None] + most)
+        if same and not is_foreign(D2):  # the diagonal is zero
+            diagonal = np.arange(rows.start, rows.stop)
+            block[diagonal - rows.start, diagonal] = 0.0
+            near[diagonal - rows.start, diagonal] = False
         elif same and is_torch_array(D2):
-            some.fill_diagonal_(0.0)
+            block.fill_diagonal_(0.0)
             near.fill_diagonal_(False)
         if bool(namespace(near).any(near)):
             return _recompute_near_pairs(D2, near, A, B, (left, right), rows.start)
@@ -102,9 +102,9 @@ def _squared_by_product(A: Array, B: Array, left: Array, right: Array) -> Array:
 
 def typical_row(B: Array) -> Array:
     """Return the median of each column over a sample of rows, a centre robust to outliers."""
-    some = take(B, np.linspace(0, count(B) - 1, min(count(B), TYPICAL_ROWS)).astype(int))
-    ordered = namespace(some).sort(some, axis=0)
-    return ordered[some.shape[0] // 2, :][None, :]
+    sample = take(B, np.linspace(0, count(B) - 1, min(count(B), TYPICAL_ROWS)).astype(int))
+    ordered = namespace(sample).sort(sample, axis=0)
+    return ordered[sample.shape[0] // 2, :][None, :]
 
 
 def _recompute_near_pairs(
@@ -120,15 +120,15 @@ def _recompute_near_pairs(
     else:
         i, j = np.divmod(np.flatnonzero(near), near.shape[1])  # numpy's nonzero is slow
         i += start
-        lost = D2[i, j] < CANCELLED_DISTANCE * (squares[0][i] + squares[1][j])
-        i, j = i[lost], j[lost]
-    for some in blocks(len(i), max(1, RECOMPUTED_ENTRIES // int(A.shape[1]))):
-        row, column = i[some], j[some]
+        cancelled = D2[i, j] < CANCELLED_DISTANCE * (squares[0][i] + squares[1][j])
+        i, j = i[cancelled], j[cancelled]
+    for block in blocks(len(i), max(1, RECOMPUTED_ENTRIES // int(A.shape[1]))):
+        row, column = i[block], j[block]
         values = sqnorms(take(A, row) - take(B, column))
         if not is_foreign(D2) or is_torch_array(D2) or is_cupy_array(D2):
             at = [row, column] if not is_foreign(D2) else [_as_index(v, D2) for v in (row, column)]
             D2[at[0], at[1]] = values
-        else:  # the standard has no such assignment
+        else:  # the array API standard has no assignment by index arrays
             flat = put(namespace(D2).reshape(D2, (-1,)), row * D2.shape[1] + column, values)
             D2 = namespace(D2).reshape(flat, D2.shape)
     return D2
@@ -162,9 +162,9 @@ def scaled_exp(A: Array, factor: float = 1.0) -> Array:
         return namespace(A).exp(A) if is_foreign(A) else np.exp(A, out=A)
 
     def exponentiate(rows: slice) -> None:
-        some = A[rows]
-        some *= factor
-        np.exp(some, out=some)
+        block = A[rows]
+        block *= factor
+        np.exp(block, out=block)
 
     run_in_cache_blocks(exponentiate, *A.shape)
     return A

@@ -215,10 +215,10 @@ def _implied_hydrogens(mol: Any) -> list[int]:
     """Return for each atom the number of hydrogens that its bonds imply."""
     from rdkit import Chem
 
-    plain = Chem.RWMol(mol)
-    for atom in plain.GetAtoms():
+    implied = Chem.RWMol(mol)
+    for atom in implied.GetAtoms():
         atom.SetNoImplicit(False)
         atom.SetNumExplicitHs(0)
         atom.SetNumRadicalElectrons(0)
-    plain.UpdatePropertyCache(strict=False)
-    return [atom.GetTotalNumHs() for atom in plain.GetAtoms()]
+    implied.UpdatePropertyCache(strict=False)
+    return [atom.GetTotalNumHs() for atom in implied.GetAtoms()]

@@ -151,9 +151,9 @@ def squares_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:
     xp = namespace(A)
     shift = xp.mean(B, axis=0)[None, :]
     A, B = A - shift, B - shift
-    crossed = xp.sum(A * (M @ B), axis=0)
+    cross_terms = xp.sum(A * (M @ B), axis=0)
     squares = xp.sum(M, axis=1) @ (A * A) + xp.sum(M, axis=0) @ (B * B)
-    return host(squares - 2.0 * crossed)
+    return host(squares - 2.0 * cross_terms)
 
 
 def absolutes_by_feature(A: Array, B: Array, M: Array) -> np.ndarray:

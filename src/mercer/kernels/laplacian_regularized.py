@@ -144,7 +144,7 @@ class LaplacianRegularized(Wrapper):
         left = self.inner._gram(A, self.known_)
         right = left if A is B else self.inner._gram(B, self.known_)
         G = (left @ self.correction_) @ right.T
-        if A is B:  # symmetric to the last digit, as factorisations want it
+        if A is B:  # exactly symmetric, as factorisations require
             G = (G + G.T) / 2.0
         return K - G
 
@@ -179,8 +179,10 @@ class LaplacianRegularized(Wrapper):
             derivatives = added(
                 derivatives, inner.vjp(known, known, left_times_B.T @ C @ right_times_B)
             )
-            rough = (left - left_times_B @ K) @ L
-            return derivatives | {"gamma": -total((rough.T @ C) * (right - right_times_B @ K).T)}
+            left_rest_times_L = (left - left_times_B @ K) @ L
+            return derivatives | {
+                "gamma": -total((left_rest_times_L.T @ C) * (right - right_times_B @ K).T)
+            }
 
         def diag_vjp(A: Items, c: Array) -> Values:
             left = self.inner._gram(A, known)

@@ -106,8 +106,8 @@ def _pair(item: Any, i: int, name: str) -> tuple[Any, int]:
     if not isinstance(item, tuple | list) or len(item) != 2 or not hasattr(item[0], "__len__"):
         raise ValueError(f"{name}[{i}] must be a pair (sequence, position), got {described(item)}.")
     sequence, position = item
-    whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
-    if not whole or not 0 <= position < len(sequence):
+    is_integer = isinstance(position, int | np.integer) and not isinstance(position, bool)
+    if not is_integer or not 0 <= position < len(sequence):
         raise ValueError(
             f"{name}[{i}] asks for position {position!r} of a sequence of {len(sequence)} symbols: "
             "positions count from 0."

@@ -54,7 +54,7 @@ class OnTransformed(Wrapper):
         return f"what {type(self).__name__} made of the items"
 
     accepts_sparse = False
-    check, as_outputs = Kernel.check, Kernel.as_outputs  # of items before the transformation
+    check, as_outputs = Kernel.check, Kernel.as_outputs  # checks apply before the transformation
 
     def fit(self, A: Items) -> Kernel:
         """Fit the inner kernel on transformed items."""
@@ -62,13 +62,13 @@ class OnTransformed(Wrapper):
 
     def _transformed(self, A: Items) -> Items:
         """Return the transformed items after a check by the inner kernel."""
-        made = self._apply(A)
-        if count(made) != count(A):
+        transformed = self._apply(A)
+        if count(transformed) != count(A):
             raise ValueError(
-                f"the function of {type(self).__name__} made {count(made)} items of {count(A)}: "
+                f"the function of {type(self).__name__} made {count(transformed)} items of {count(A)}: "
                 "it gets a batch and must return as many."
             )
-        return self.inner.check(made, self._message_name())
+        return self.inner.check(transformed, self._message_name())
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return the matrix of the inner kernel on transformed items."""
@@ -148,7 +148,7 @@ class Mapped(OnTransformed, Reducible):
 
     @function.setter
     def function(self, function: Any) -> None:
-        self.__dict__["function"] = function  # as given: clones and parameters see it untouched
+        self.__dict__["function"] = function  # unchanged, for clones and parameters
 
     @property
     def space(self) -> Space:
@@ -193,11 +193,11 @@ class Mapped(OnTransformed, Reducible):
 
     def without_training_data(self) -> Any:
         """Return a copy with the transformer as an `ArrayTransformer`, for files."""
-        bare = super().without_training_data()
-        for name in {"function", "function_"} & vars(bare).keys():
-            bare.__dict__[name] = _as_array_transformer(bare.__dict__[name])
-        bare.__dict__.pop("network_", None)
-        return bare
+        reduced = super().without_training_data()
+        for name in {"function", "function_"} & vars(reduced).keys():
+            reduced.__dict__[name] = _as_array_transformer(reduced.__dict__[name])
+        reduced.__dict__.pop("network_", None)
+        return reduced
 
 
 class ArrayTransformer:
@@ -212,7 +212,7 @@ class ArrayTransformer:
         must(isinstance(self.state, dict), "state must be a dictionary")
         for name in {"max_iter", "sample_steps"} & self.state.keys():
             bounded(self.state[name], name, 0, limits.steps // 10)
-        if "_max_degree" in self.state:  # of fitted PolynomialFeatures
+        if "_max_degree" in self.state:  # an attribute of fitted PolynomialFeatures
             degree = bounded(self.state["_max_degree"], "degree", 0, limits.steps // 100)
             inputs = bounded(self.state.get("n_features_in_"), "n_features_in_", 0, limits.size)
             columns = math.comb(inputs + degree, degree)

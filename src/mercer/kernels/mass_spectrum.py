@@ -85,7 +85,7 @@ class MassSpectrum(Kernel):
 
         return self_overlaps(*self._masses_and_weights(A), np.real(self.width), 1.0 / self.width)
 
-    # The derivative by the width holds the set of matching peaks fixed.
+    # The derivative with respect to the width is that for fixed pairs of matching peaks.
     parameter_gradient = property(lambda self: analytic_gradient(self, "width", "power"))
 
     def _masses_and_weights(self, A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

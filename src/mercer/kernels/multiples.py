@@ -74,12 +74,12 @@ class Scaled(OfValues):
         inner, scale = super().parameter_gradient, self._factor()
         if scale == 0:
             return inner
-        own = ParameterGradient.of_grams(
+        scale_gradient = ParameterGradient.of_grams(
             {"scale": scale},
             lambda A, B: {"scale": self.inner._gram(A, B)},
             lambda A: {"scale": self.inner._diag(A)},
         )
-        return own.plus(inner)
+        return scale_gradient.plus(inner)
 
     @property
     def multiple(self) -> Multiple:

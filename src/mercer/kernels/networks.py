@@ -37,7 +37,9 @@ class Network:
         module = self.module.to(device=T.device)
         dtype = next((p.dtype for p in module.parameters()), torch.float64)
         with torch.no_grad():
-            parts = [module(some).to(torch.float64) for some in T.to(dtype).split(ITEMS_PER_BATCH)]
+            parts = [
+                module(batch).to(torch.float64) for batch in T.to(dtype).split(ITEMS_PER_BATCH)
+            ]
         F = torch.cat(parts).flatten(1)
         return F if foreign else F.numpy()
 

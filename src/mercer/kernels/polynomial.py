@@ -72,7 +72,6 @@ class Polynomial(VectorKernel):
 
     item_gradient = property(lambda self: ItemGradient(self._vjp, self._diag_vjp))
 
-    # Of gamma and coef0.
     parameter_gradient = property(lambda self: analytic_gradient(self, "gamma", "coef0"))
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
@@ -89,8 +88,8 @@ class Polynomial(VectorKernel):
 def warn_if_far(kernel: Kernel, A: Array, degree: int, constant: float = 0.0) -> None:
     """Warn if rounding hides the differences of rows a, b of A in (⟨a, b⟩ + constant)^degree."""
     size, spread = _size_and_spread(A)
-    near = spread / max(size + constant, np.finfo(float).tiny)
-    if spread > 0 and np.finfo(float).eps > DIGITS * near**degree:
+    relative_spread = spread / max(size + constant, np.finfo(float).tiny)
+    if spread > 0 and np.finfo(float).eps > DIGITS * relative_spread**degree:
         warnings.warn(
             f"{kernel} loses its digits: the items lie {np.sqrt(size / spread):.0e} times their "
             f"spread from zero. Subtract their mean, for example by Standardized({kernel}).",

@@ -99,9 +99,9 @@ class Positions(Kernel):
         codes = alphabet.encode(A)
         if len(codes.flat) and codes.flat.min() < 0:
             i = int(codes.rows[np.argmin(codes.flat)])
-            strange = next(symbol for symbol in A[i] if symbol not in alphabet.number)
+            unknown = next(symbol for symbol in A[i] if symbol not in alphabet.number)
             raise ValueError(
-                f"{name}[{i}] has the symbol {strange!r}, which is none of the "
+                f"{name}[{i}] has the symbol {unknown!r}, which is none of the "
                 f"{len(alphabet)} that were learnt from. Leave it out, or give all symbols: "
                 "Positions(letters=...)."
             )
@@ -170,12 +170,12 @@ class Positions(Kernel):
         inner = self.inner.parameter_gradient.under("kernel")
 
         def vjp(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> Values:
-            found: Values = {}
+            derivatives: Values = {}
             for p in range(min(max(map(len, A)), max(map(len, B)))):
                 i, j = (np.flatnonzero([len(item) > p for item in Z]) for Z in (A, B))
                 left, right = np.stack([A[k][p] for k in i]), np.stack([B[k][p] for k in j])
-                found = added(found, inner.vjp(left, right, C[np.ix_(i, j)]))
-            return found
+                derivatives = added(derivatives, inner.vjp(left, right, C[np.ix_(i, j)]))
+            return derivatives
 
         def diag_vjp(A: np.ndarray, c: np.ndarray) -> Values:
             filled = [item for item in A if len(item)]

@@ -86,8 +86,8 @@ def _variance(kernel: Kernel, A: Items) -> float:
     if kernel.features is not None and kernel.on_vectors:
         F = host(kernel.features(A))
         return float(((F - F.mean(axis=0)) ** 2).sum(axis=1).mean())
-    some = take(A, np.unique(np.linspace(0, count(A) - 1, SCALE_SAMPLE).astype(int)))
-    variance = float(host(kernel._diag(some)).mean() - host(kernel._gram(some, some)).mean())
+    sample = take(A, np.unique(np.linspace(0, count(A) - 1, SCALE_SAMPLE).astype(int)))
+    variance = float(host(kernel._diag(sample)).mean() - host(kernel._gram(sample, sample)).mean())
     return max(variance, 0.0)
 
 
@@ -105,24 +105,24 @@ def field_kernels(kernel: Kernel) -> dict[Any, Kernel] | None:
     if terms is None:
         return None
     found: dict[Any, list[Kernel]] = {}
-    for column, own in terms:
-        found.setdefault(column, []).append(own)
+    for column, field_kernel in terms:
+        found.setdefault(column, []).append(field_kernel)
     return {column: reduce(add, kernels) for column, kernels in found.items()}
 
 
 def field_widths(kernel: Kernel, record: Items) -> list[tuple[Any, int]]:
     """Return (field, number of features) of each term of a sum of kernels on fields, in order."""
     return [
-        (column, int(On(column, own).features(record).shape[1]))  # type: ignore[misc]
-        for column, own in _terms(kernel, 1.0) or []
+        (column, int(On(column, field_kernel).features(record).shape[1]))  # type: ignore[misc]
+        for column, field_kernel in _terms(kernel, 1.0) or []
     ]
 
 
 def _terms(kernel: Kernel, scale: float) -> list[tuple[Any, Kernel]] | None:
     """Return (column, scale · kernel) of each term of a sum of `On` kernels; None for others."""
     if isinstance(kernel, On):
-        own = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
-        return [(kernel.column, own)]
+        field_kernel = kernel.inner if scale == 1.0 else Scaled(kernel.inner, scale)
+        return [(kernel.column, field_kernel)]
     if type(kernel) is Scaled:
         return _terms(kernel.inner, scale * kernel._factor())
     if not isinstance(kernel, Sum):
@@ -147,6 +147,10 @@ def _with_unit_variance(kernel: Any) -> Kernel:
     if isinstance(kernel, Sum):
         return Sum(*map(_with_unit_variance, (kernel.left, kernel.right)))
     if isinstance(kernel, On):
-        own = kernel.kernel
-        return kernel if isinstance(own, UnitVariance) else On(kernel.column, UnitVariance(own))
+        field_kernel = kernel.kernel
+        return (
+            kernel
+            if isinstance(field_kernel, UnitVariance)
+            else On(kernel.column, UnitVariance(field_kernel))
+        )
     return Scaled(_with_unit_variance(kernel.kernel), kernel.scale)

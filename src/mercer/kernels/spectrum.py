@@ -99,7 +99,8 @@ class Spectrum(Kernel):
         if "ngrams_" in vars(self):
             bounded(self.ngrams_.n, "ngrams_.n", self.n, self.n)
             ngrams = sum(self.ngrams_.size(m) for m in self.lengths())
-            most = max(POSITIONS, limits.size // 16 // max(1, ngrams))  # features of one sequence
+            # Bounds the number of features of one sequence.
+            most = max(POSITIONS, limits.size // 16 // max(1, ngrams))
             bounded(self.longest_ + (self.width or 0), "longest_", 0, most)
 
     # -- n-grams ------------------------------------------------------------------------------
@@ -139,7 +140,8 @@ class Spectrum(Kernel):
 
     def _gram(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the weighted number of shared n-grams, at near positions if `width` is given."""
-        ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))  # others are not shared
+        # The smaller batch has all n-grams that can be shared.
+        ngrams = NGrams(min(A, B, key=len), integer(self.n, "n"))
         if self.width is not None:
             return self._gram_by_position(ngrams, A, B)
         left = self._bags(ngrams, A)
@@ -212,8 +214,10 @@ class Spectrum(Kernel):
             return ParameterGradient()
 
         def for_each_length(function: Callable[[Spectrum], np.ndarray]) -> Values:
-            alone = (Spectrum(self.n, self.blended, self.width, w) for w in np.eye(len(weights)))
-            return {"weights": np.array([function(kernel) for kernel in alone])}
+            single_length_kernels = (
+                Spectrum(self.n, self.blended, self.width, w) for w in np.eye(len(weights))
+            )
+            return {"weights": np.array([function(kernel) for kernel in single_length_kernels])}
 
         return ParameterGradient(
             {"weights": weights},

@@ -74,8 +74,10 @@ class Standardized(OnTransformed):
         self.spread_ = self._column_units(spread)
         if self.slopes:
             Z = (host(dense(A)) - self.mean_) / self.spread_
-            apart = np.diff(Z, axis=1).var(axis=0).sum()
-            self.steepness_ = float(np.sqrt(apart / Z.var(axis=0).sum())) if apart > 0 else 1.0
+            slope_variance = np.diff(Z, axis=1).var(axis=0).sum()
+            self.steepness_ = (
+                float(np.sqrt(slope_variance / Z.var(axis=0).sum())) if slope_variance > 0 else 1.0
+            )
         self.kernel_ = clone(self._unfitted_inner()).fit(
             A if self._centres_products(A) else self._apply(A)
         )
@@ -120,13 +122,13 @@ class Standardized(OnTransformed):
 
         Not for columns whose mean is many spreads from zero: products would lose digits.
         """
-        near = (np.abs(self.mean_) <= CORRECTED_MEAN * self.spread_).all()
+        means_are_small = (np.abs(self.mean_) <= CORRECTED_MEAN * self.spread_).all()
         linear = isinstance(self.inner.multiple.kernel, Linear) and not self.slopes
-        return issparse(A) and near and linear
+        return issparse(A) and means_are_small and linear
 
     def _gram(self, A: Array, B: Array) -> Array:
         """Return the matrix of the inner kernel on standardised rows."""
-        if issparse(A) != issparse(B):  # or only one of them would be shifted
+        if issparse(A) != issparse(B):  # otherwise only one of them would be centred
             A, B = dense(A), dense(B)
         if not self._centres_products(A):
             return super()._gram(A, B)
@@ -273,8 +275,8 @@ class Smoothed(OnTransformed):
         def diag_vjp(A: Array, c: Array) -> dict:
             return {"width": total(items.diag_vjp(self._apply(A), c) * blur_derivative(A))}
 
-        own = ParameterGradient({"width": sigma}, vjp, diag_vjp)
-        return own.plus(inside)
+        width_gradient = ParameterGradient({"width": sigma}, vjp, diag_vjp)
+        return width_gradient.plus(inside)
 
 
 def _image_blur(height: int, width: int, sigma: complex) -> np.ndarray:

@@ -107,8 +107,8 @@ class Stationary(VectorKernel):
     @property
     def item_gradient(self) -> ItemGradient | None:
         """Derivatives with respect to the items; None if the kernel has a kink at a = b."""
-        known = self._radial_of_scaled is not None
-        return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if known else None
+        smooth = self._radial_of_scaled is not None
+        return ItemGradient(self._vjp, lambda A, c: zeros_like(A)) if smooth else None
 
     def _vjp(self, A: Array, B: Array, C: Array) -> Array:
         """Return the gradient of Σ_ij C_ij k(a_i, b_j) with respect to each a_i."""
@@ -188,9 +188,9 @@ class Stationary(VectorKernel):
         That is a multiple of the Matérn function of nu - order, since (r^ν K_ν)' = -r^ν K_(ν-1).
         """
         scale, nu = self._distance_factor(), self.nu
-        found = _matern(namespace(D2).sqrt(D2) * scale, nu - order)
+        values = _matern(namespace(D2).sqrt(D2) * scale, nu - order)
         factor = prod(scale**2 / (4.0 * (nu - k)) for k in range(1, order + 1))
-        return factor * found if order else found
+        return factor * values if order else values
 
     def _distance_factor(self) -> float:
         """Return √(2 nu) / ℓ, the factor of the distance in the Matérn function."""
@@ -252,7 +252,8 @@ def _matern(r: Array, nu: float) -> Array:
     p = round(nu - 0.5)
     polynomial: Array = None
     for k in reversed(range(p)):
-        ratio = 2.0 * (p - k) / ((k + 1) * (2 * p - k))  # of the coefficients of r^(k+1) and r^k
+        # The ratio of the coefficients of r^(k+1) and r^k.
+        ratio = 2.0 * (p - k) / ((k + 1) * (2 * p - k))
         polynomial = ratio * r if polynomial is None else (ratio * r) * polynomial
         polynomial += 1.0
     decay = namespace(r).exp(-r)

@@ -75,8 +75,8 @@ class TfIdf(Kernel):
         if (documents > 1).any():  # a piece of a single text says nothing about others
             self.idf_[documents < 2] = 0.0
         if self.rank is not None:
-            some = np.random.RandomState(0).permutation(C.shape[0])[:COMPONENT_TEXTS]
-            F = self._tf_idf_of_counts(csr_array(C[np.sort(some)]))
+            sample = np.random.RandomState(0).permutation(C.shape[0])[:COMPONENT_TEXTS]
+            F = self._tf_idf_of_counts(csr_array(C[np.sort(sample)]))
             self.columns_ = np.unique(F.indices)
             self.directions_ = leading_right_singular_vectors(
                 csr_array(F[:, self.columns_]), integer(self.rank, "rank")

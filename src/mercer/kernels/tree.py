@@ -185,11 +185,11 @@ def _flat_batch(A: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
         hashes = tree.productions()
         inside = np.diff(tree.pointer) > 0
         number = np.cumsum(inside) - 1 + start[-1]
-        kept = inside[tree.child]
-        degree = np.add.reduceat(np.append(kept, 0), tree.pointer[:-1]) * inside
+        is_inner_child = inside[tree.child]
+        degree = np.add.reduceat(np.append(is_inner_child, 0), tree.pointer[:-1]) * inside
         production.append(hashes[inside])
         degrees.append(degree[inside])
-        child.append(number[tree.child[kept]])
+        child.append(number[tree.child[is_inner_child]])
         start.append(start[-1] + int(inside.sum()))
     pointer = np.cumsum(np.concatenate(degrees))
     return np.array(start), np.concatenate(production), pointer, np.concatenate(child)

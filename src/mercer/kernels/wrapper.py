@@ -72,7 +72,7 @@ class OfValues(Wrapper):
 
     def _diag_value_vjp(self, A: Items, c: Array) -> Array:
         """Return the derivatives of Σ_i c_i k(a_i, a_i) with respect to inner kernel values."""
-        return 0.0 * c  # of a diagonal of ones
+        return 0.0 * c  # by default, the diagonal is constant
 
     @property
     def item_gradient(self) -> ItemGradient | None:
@@ -83,8 +83,8 @@ class OfValues(Wrapper):
 
         def vjp(A: Array, B: Array, C: Array) -> Array:
             M, left, _ = self._value_vjp(A, B, C)
-            found = inner.vjp(A, B, M)
-            return found if left is None else found + inner.diag_vjp(A, left)
+            derivatives = inner.vjp(A, B, M)
+            return derivatives if left is None else derivatives + inner.diag_vjp(A, left)
 
         return ItemGradient(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
 
@@ -95,10 +95,10 @@ class OfValues(Wrapper):
 
         def vjp(A: Items, B: Items, C: Array) -> Values:
             M, left, right = self._value_vjp(A, B, C)
-            found = inner.vjp(A, B, M)
+            derivatives = inner.vjp(A, B, M)
             if left is None or right is None:
-                return found
-            return added(added(found, inner.diag_vjp(A, left)), inner.diag_vjp(B, right))
+                return derivatives
+            return added(added(derivatives, inner.diag_vjp(A, left)), inner.diag_vjp(B, right))
 
         return inner.with_functions(vjp, lambda A, c: inner.diag_vjp(A, self._diag_value_vjp(A, c)))
 

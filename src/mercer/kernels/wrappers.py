@@ -36,8 +36,8 @@ class Normalized(OfValues):
         """Return 1 / √k(a, a) for each item, 0 where k(a, a) is 0."""
         diagonal = self.inner._diag(A)
         xp = namespace(diagonal)
-        safe = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
-        return xp.where(diagonal > 0, 1.0 / xp.sqrt(safe), xp.zeros_like(diagonal))
+        positive = xp.where(diagonal > 0, diagonal, xp.ones_like(diagonal))
+        return xp.where(diagonal > 0, 1.0 / xp.sqrt(positive), xp.zeros_like(diagonal))
 
     def _gram(self, A: Items, B: Items) -> Array:
         """Return k(a, b) / √(k(a, a) k(b, b)) for all pairs."""
@@ -92,8 +92,12 @@ class Normalized(OfValues):
         """Return the derivatives of Σ_ij C_ij k(a_i, b_j) with respect to inner kernel values."""
         left, right = self._inverse_norms(A), self._inverse_norms(B)
         M, xp = C * left[:, None] * right[None, :], namespace(C)
-        pull = -0.5 * M * self.inner._gram(A, B)
-        return M, xp.sum(pull, axis=1) * left**2, xp.sum(pull, axis=0) * right**2
+        diagonal_weights = -0.5 * M * self.inner._gram(A, B)
+        return (
+            M,
+            xp.sum(diagonal_weights, axis=1) * left**2,
+            xp.sum(diagonal_weights, axis=0) * right**2,
+        )
 
 
 class Gaussian(OfValues):

@@ -69,7 +69,7 @@ class Operator(BaseEstimator):
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G.
+        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator.
 
         The terms are explained at `Terms`; by default there are none, and the derivative is zero.
         """
@@ -168,7 +168,7 @@ class WeightedSum(Operator):
         return weight * b, Q
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G."""
+        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator."""
         each = [one.gram_terms(moments, weight * G) for weight, one in self._checked_terms()]
         return [term for terms in each for term in terms]
 

@@ -105,7 +105,7 @@ class BlockGram:
 
 
 class DenseGram(BlockGram):
-    """A block Gram matrix that is stored as a dense matrix over slots.
+    """A block Gram matrix that is stored as a dense matrix, one row per slot.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class ComponentGram(BlockGram):
             yield np.flatnonzero(self.labels == label), self.scalar(label)
 
     def parts(self) -> Iterator[tuple[np.ndarray, Array]]:
-        """Yield the slots and the Gram matrix of each component; components do not couple."""
+        """Yield the numbers of the rows (slots) and the Gram matrix of each output component."""
         for components, K in self.by_scalar():
             for component in components:
                 # A copy: it is factored in place, and others share it.

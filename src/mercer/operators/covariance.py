@@ -106,7 +106,7 @@ class ConditionalCovariance(Operator):
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the derivative of ⟨G, B⟩ in the input Gram matrix, for a matrix G.
+        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator.
 
         It is :math:`-\varepsilon W G W^\top` with :math:`W = (K + n \varepsilon I)^{-1} V`, because
         :math:`B = \varepsilon V^\top (K + n \varepsilon I)^{-1} V`.

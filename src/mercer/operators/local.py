@@ -156,9 +156,7 @@ class Local(ComponentKernel):
             self.patches_ = [_with_channels(box, inputs.channels) for box in boxes]
             self.members_, labels = np.unique(member, axis=0, return_inverse=True)
         self.labels_ = np.repeat(labels.reshape(-1), outputs.channels)
-        self.kernel_ = clone(self._unfitted_inner()).fit(
-            self._neighbourhoods_to_fit(self._flat(X))
-        )
+        self.kernel_ = clone(self._unfitted_inner()).fit(self._neighbourhoods_to_fit(self._flat(X)))
         return self
 
     def _grids(self, X: Array) -> tuple[Grid, Grid]:

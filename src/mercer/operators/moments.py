@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .._base.arrays import Array, blocks, is_foreign, namespace
 from .._base.linalg import congruent, eigh
 from .._base.symmetric import add, full, trace
-from .._base.threads import striped
+from .._base.threads import map_row_blocks
 
 Terms = list[tuple[float, Array]]
 """Derivatives in the Gram matrix K of the inputs: (c, M) stands for W M Wᵀ, W = (K + cI)⁻¹V."""
@@ -16,10 +16,10 @@ Terms = list[tuple[float, Array]]
 
 @dataclass(frozen=True)
 class Moments:
-    r"""Sums over the data that are enough for the ridge equation and the operators.
+    r"""Second moments of input and output coordinates, summed over the training pairs.
 
-    The moments of several blocks of rows are added, on a stream or on a cluster. A row with sample
-    weight w counts w times.
+    They are enough for the ridge equation and the operators. The moments of several blocks of rows
+    are added, on a stream or on a cluster. A row with sample weight w counts w times.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ def moments_of_rows(
             rest = [a + b for a, b in zip(rest, more, strict=True)] if rest else more
         return [uu, *rest]
 
-    every = striped(total, n, step) if threads else [total(blocks(n, step))]
+    every = map_row_blocks(total, n, step) if threads else [total(blocks(n, step))]
     uu, vu, u, v, *vv = (sum(arrays[1:], arrays[0]) for arrays in zip(*every, strict=True))
     return Moments(n, uu, vu, vv[0] if squares else None, u, v)
 

@@ -175,7 +175,7 @@ class Positionwise(CoupledKernel):
 
 
 class PositionGram(BlockGram):
-    """The block Gram matrix of `Positionwise`, computed for slots of one position at a time."""
+    """The block Gram matrix of `Positionwise`, computed one position at a time."""
 
     direct = True
 
@@ -196,14 +196,14 @@ class PositionGram(BlockGram):
         return out
 
     def matrix(self) -> Array:
-        """Return the dense Gram matrix over slots."""
+        """Return the dense Gram matrix, one row per slot (position of a sequence)."""
         G = np.zeros((self.rows.size, self.columns.size))
         for rows, columns in self._strips():
             G[rows[:, None], columns] = self._values(rows, columns)
         return G
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the slots and the Gram matrix of each position, if positions are not coupled."""
+        """Return the rows (slots) and the matrix of each position, if positions are not coupled."""
         if self.shares:
             return super().parts()
         return ((own, self._values(own, own)) for own, _ in self._slots_by_position())

@@ -12,7 +12,7 @@ from .._base.arrays import Array, Items, count, namespace, take_columns
 from .._base.checks import Limits, bounded, must
 from .._base.parameters import parameters
 from ..kernels import Kernel, as_kernel
-from ..kernels.distances import SAMPLE
+from ..kernels.distances import SCALE_SAMPLE
 from ..kernels.fields import FieldL2
 from ..spaces import Fields
 from ..spaces.fields import Grid
@@ -27,7 +27,7 @@ SINGLE = 2**31
 
 Kernel values then have errors of about 1e-6 of the largest; moments are always sums in float64.
 """
-AUTO = "auto"
+OPEN = "auto"
 
 
 @parameters
@@ -99,10 +99,10 @@ class Shared(CoupledKernel):
     True
     """
 
-    window: Kernel | str = AUTO
-    position: Kernel | str | None = AUTO
-    width: float | str | None = AUTO
-    floor: float | str = AUTO
+    window: Kernel | str = OPEN
+    position: Kernel | str | None = OPEN
+    width: float | str | None = OPEN
+    floor: float | str = OPEN
     radius: float | None = None
     rank: int = 4000
     fields: Fields | None = None
@@ -158,7 +158,7 @@ class Shared(CoupledKernel):
         self._standardize(inputs.split(X), inputs)
         self.single_ = False
         on_grids = self.on_grids(inputs, outputs)
-        self.window_ = clone(as_kernel(self.window)).fit(on_grids.draw(X, SAMPLE, 1).rows)
+        self.window_ = clone(as_kernel(self.window)).fit(on_grids.draw(X, SCALE_SAMPLE, 1).rows)
         self.position_ = None
         if self.position is not None:
             self.position_ = clone(as_kernel(self.position)).fit(on_grids.positions)

@@ -120,7 +120,7 @@ class Windows:
         """Return the windows with these offsets around all output grid points, from a cache."""
         key = joblib_hash((astuple(inputs), astuple(outputs), offsets, relative))
         if key not in _LAST:
-            while len(_LAST) >= KEPT:
+            while len(_LAST) >= CACHED_WINDOWS:
                 _LAST.pop(next(iter(_LAST)))
             _LAST[key] = cls._computed(inputs, outputs, offsets, relative)
         return _LAST[key]
@@ -161,7 +161,7 @@ class Windows:
             yield at, interpolated(X, index[at], weight[at])
 
 
-KEPT = 4
+CACHED_WINDOWS = 4
 """The number of cached `Windows` objects: a choice of parameters uses the same ones often."""
 _LAST: dict[str, Windows] = {}
 

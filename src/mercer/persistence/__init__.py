@@ -18,12 +18,12 @@ from sklearn.base import BaseEstimator
 
 from .._base.checks import DamagedModel, Limits, must
 from .._base.files import replacing
-from .archive import FORMAT, TREE, Archive, RefusedModel, write_archive
+from .archive import FILE_FORMAT, TREE, Archive, RefusedModel, write_archive
 from .parts import part_name, register
 from .reader import Reader
 from .writer import Writer
 
-__all__ = ["FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
+__all__ = ["FILE_FORMAT", "TREE", "DamagedModel", "Limits", "load", "register", "save"]
 
 Module = Any
 """A `torch.nn.Module`; PyTorch is optional and is not imported here."""
@@ -88,7 +88,7 @@ def save(model: BaseEstimator, path: str | os.PathLike, *, variance: bool = Fals
 
 
 def _check_saved(draft: Path, path: Path, networks: list[Any]) -> None:
-    """Raise an error if the new file `draft`, which is to replace `path`, cannot be loaded."""
+    """Raise an error if the new file `draft`, written to replace `path`, cannot be loaded."""
     try:
         with Archive(draft, UNLIMITED) as archive:
             _read(archive, networks)
@@ -146,16 +146,16 @@ def load(
 
 
 def _read(archive: Archive, networks: list[Any]) -> Any:
-    """Return the model in an open archive; `networks` receive the saved weights."""
+    """Return the model in an open archive, and load saved weights into `networks`."""
     reader = Reader(archive.array, archive.limits, networks)
     root = reader.read(archive.root)
     must(part_name(type(root)), f"it holds {type(root).__name__}, which is not a model")
-    reader.mark(str(archive.path))
+    reader.store_file_name(str(archive.path))
     return root
 
 
 def _as_path(path: Any) -> Path:
-    """Return a path as a `Path`; raise an error if it is not a string or path."""
+    """Return a path as a `Path`; raise an error if it is neither a string nor a path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path must be a string or a path, got {type(path).__name__}: for an open file pass "

@@ -18,25 +18,25 @@ from .. import __version__
 from .._base.checks import DamagedModel, Limits, is_integer, must
 from .._base.memory import available
 
-FORMAT = 2
+FILE_FORMAT = 2
 """The only format that is read and written; raised when the meaning of a file changes."""
 TREE = "model.json"
-SMALL, RATIO = 2**28, 50
-"""A file may unpack to SMALL bytes, or to RATIO bytes for each byte on disk if that is more."""
+UNPACKED_BYTES, UNPACKED_RATIO = 2**28, 50
+"""A file may unpack to UNPACKED_BYTES bytes, or to UNPACKED_RATIO times its size if larger."""
 PER_BYTE = 4
 """A tree may have this many values for each byte on disk, in addition to the limit of values."""
 SIGNS = 4
 """The largest mean number of brackets and commas of a tree for each value."""
-TEXT = 64
+TREE_BYTES = 64
 """The largest mean number of bytes of a tree for each value."""
 
 
 class RefusedModel(DamagedModel):
-    """Error for an intact file that cannot be loaded here."""
+    """Error for an intact file that this version, or this call, cannot load."""
 
 
 class Archive:
-    """An open model file: a JSON tree of values, and numbered arrays.
+    """An open model file: a JSON tree of values, and arrays with numbers.
 
     Attributes
     ----------
@@ -50,24 +50,24 @@ class Archive:
         self.path = path
         self._file = zipfile.ZipFile(path)
         try:
-            self._open(limits)
+            self._read_tree(limits)
         except BaseException:
             self._file.close()
             raise
 
-    def _open(self, limits: Limits) -> None:
-        """Read the tree of values after checking its size."""
+    def _read_tree(self, limits: Limits) -> None:
+        """Read and check the tree of values and the digests of the arrays."""
         on_disk = self.path.stat().st_size
         self._check_memory(on_disk, limits)
         packed = self._file.getinfo(TREE).compress_size
         self.limits = replace(limits, nodes=limits.nodes + PER_BYTE * packed)
-        tree = json.loads(self._tree_text())
+        tree = json.loads(self._checked_tree_text())
         _check_format(tree)
         self.root, self._digests = tree["root"], tree["digests"]
 
     def _check_memory(self, on_disk: int, limits: Limits) -> None:
-        """Raise an error if the content of a file would take too much memory."""
-        usual = min(available() / 2, SMALL + RATIO * on_disk)
+        """Raise an error if the unpacked file would take more memory than allowed."""
+        usual = min(available() / 2, UNPACKED_BYTES + UNPACKED_RATIO * on_disk)
         most = usual if limits.memory is None else limits.memory
         members = self._file.infolist()
         packed = {info.compress_type for info in members}
@@ -77,22 +77,22 @@ class Archive:
         total = sum(info.file_size for info in members)
         must(total <= most, f"it claims {total:.3g} bytes, more than the allowed {most:.3g}")
 
-    def _tree_text(self) -> bytes:
+    def _checked_tree_text(self) -> bytes:
         """Return the JSON text of the tree; raise an error if it has too many values."""
         nodes = self.limits.nodes
         too_many = f"it holds more than {nodes} values"
-        must(self._file.getinfo(TREE).file_size <= TEXT * nodes, too_many)
+        must(self._file.getinfo(TREE).file_size <= TREE_BYTES * nodes, too_many)
         text = self._file.read(TREE)
         must(sum(text.count(sign) for sign in (b"{", b"[", b",")) <= SIGNS * nodes, too_many)
         return text
 
     def array(self, number: int) -> np.ndarray:
-        """Return the array with the given number, after checking its digest."""
+        """Return the array with the given number, after checking its SHA-256 digest."""
         name = f"arrays/{int(number)}.npy"
         data = self._file.read(name)
         digest = hashlib.sha256(data).hexdigest()
         must(digest == self._digests[name], f"the array {name} is not the one that was saved")
-        return _array_of(data, name)
+        return _read_array(data, name)
 
     def __enter__(self) -> Archive:
         return self
@@ -104,14 +104,16 @@ class Archive:
 def _check_format(tree: dict) -> None:
     """Raise an error unless the tree has the format version of this release."""
     number = tree["format"]
-    if not is_integer(number) or number != FORMAT:
-        newer = is_integer(number) and number > FORMAT
+    if not is_integer(number) or number != FILE_FORMAT:
+        newer = is_integer(number) and number > FILE_FORMAT
         way_out = "upgrade mercer" if newer else "fit the model again and save it"
-        raise RefusedModel(f"has the model format {number!s:.20}, expected {FORMAT}: {way_out}.")
+        raise RefusedModel(
+            f"has the model format {number!s:.20}, expected {FILE_FORMAT}: {way_out}."
+        )
 
 
-def _array_of(data: bytes, name: str) -> np.ndarray:
-    """Return the array of the NPY bytes `data`, after checking the size in the header."""
+def _read_array(data: bytes, name: str) -> np.ndarray:
+    """Return the array of the NPY bytes `data`, after checking its header."""
     buffer = io.BytesIO(data)
     major, minor = np.lib.format.read_magic(buffer)
     header = getattr(np.lib.format, f"read_array_header_{major}_{minor}")
@@ -128,10 +130,10 @@ def _array_of(data: bytes, name: str) -> np.ndarray:
 
 
 def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Write the tree of values `root` and its arrays to a model file."""
-    members = {f"arrays/{i}.npy": _npy(array) for i, array in enumerate(arrays)}
+    """Write a tree of values, `root`, and its arrays to a new model file."""
+    members = {f"arrays/{i}.npy": _npy_bytes(array) for i, array in enumerate(arrays)}
     tree = {
-        "format": FORMAT,
+        "format": FILE_FORMAT,
         "mercer": __version__,
         "root": root,
         "digests": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
@@ -143,7 +145,7 @@ def write_archive(path: Path, root: Any, arrays: Sequence[np.ndarray]) -> None:
             file.writestr(member, data, zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
-def _npy(array: np.ndarray) -> bytes:
+def _npy_bytes(array: np.ndarray) -> bytes:
     """Return an array as the bytes of an NPY file."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)

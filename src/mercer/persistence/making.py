@@ -1,4 +1,4 @@
-"""Creation of parts from the attributes in a file, without calling the code of the parts."""
+"""Creation of objects from the attributes in a file, without calling their code."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ UNBOUNDED = {
 
 @runtime_checkable
 class Checked(Protocol):
-    """A part that checks its own attributes after it is read from a file."""
+    """An object that checks its own attributes after it is read from a file."""
 
     def check_loaded(self, limits: Limits) -> None:
         """Raise `DamagedModel` if an attribute is invalid."""
 
 
-def make_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
-    """Create an object of class `kind` from its saved attributes, without calling `__init__`.
+def create_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
+    """Return an object of class `kind` with the saved attributes; `__init__` is not called.
 
     Of its methods only `check_loaded` is called.
 
     Attributes must have the types that the class states, and must not hide a method of it.
     Parameters that the file does not have get their defaults.
     """
-    parameters, hints = defaults(kind), _hints(kind)
+    parameters, hints = defaults(kind), _attribute_types(kind)
     for name, value in state.items():
         _check_name(kind, name)
         if is_integer(value) and name not in UNBOUNDED:
@@ -67,7 +67,7 @@ def make_part(kind: type, state: dict[str, Any], limits: Limits) -> Any:
 
 @lru_cache(4096)
 def _check_name(kind: type, name: str) -> None:
-    """Raise an error for an attribute that would hide a method, property or class constant."""
+    """Raise an error if an attribute would hide a method, property or class constant."""
     must(name.isidentifier() and not name.startswith("__"), f"{name!r:.40} is not an attribute")
     if name in slots(kind) or name in _parameters(kind) or _is_record(kind):
         own = _is_record(kind) and name not in {f.name for f in fields(kind)}
@@ -79,19 +79,19 @@ def _check_name(kind: type, name: str) -> None:
 
 
 def _required_names(kind: type) -> set[str]:
-    """Return the names of the parameters and fields of a class that have no default."""
+    """Return the names of the parameters or fields of a class that have no default."""
     if _is_record(kind):
         return {f.name for f in fields(kind) if f.default is MISSING}
     return _parameters(kind).keys() - defaults(kind).keys()
 
 
 def _is_record(kind: type) -> bool:
-    """Return whether a class is a dataclass and not an estimator."""
+    """Return whether a class is a dataclass but not an estimator."""
     return is_dataclass(kind) and not issubclass(kind, BaseEstimator)
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _attribute_types(kind: type) -> dict[str, Any]:
     """Return the annotated types of the attributes of a class, by name."""
     try:
         return get_type_hints(kind)
@@ -100,7 +100,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _has_type(value: Any, hint: Any) -> bool:
-    """Return whether a value has the annotated type `hint`; True if that cannot be decided."""
+    """Return whether a value has the annotated type `hint`; True if that is undecidable."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         return any(_has_type(value, choice) for choice in get_args(hint))
@@ -115,7 +115,7 @@ def _has_type(value: Any, hint: Any) -> bool:
 
 @cache
 def slots(kind: type) -> set[str]:
-    """Return the names in `__slots__` of a class and of its bases."""
+    """Return the names in `__slots__` of a class and of its base classes."""
     return {slot for c in kind.__mro__ for slot in c.__dict__.get("__slots__", ())}
 
 

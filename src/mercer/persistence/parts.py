@@ -60,7 +60,7 @@ def register(cls: type) -> type:
             f"register takes a class that derives from a kernel, operator, feature map, loss, "
             f"decoder or space of mercer's (or is a dataclass), got {cls!r:.80}."
         )
-    if _own_name(cls) is not None:
+    if _mercer_name(cls) is not None:
         raise ValueError(f"{cls.__name__} is mercer's own and needs no registration.")
     _REGISTERED[_registered_name(cls)] = cls
     return cls
@@ -72,13 +72,13 @@ def _registered_name(kind: type) -> str:
 
 
 def part_name(kind: type) -> str | None:
-    """Return the name of a class in saved files; None if the class cannot be saved."""
+    """Return the name of a class in model files; None if its objects cannot be saved."""
     name = _registered_name(kind)
-    return name if _REGISTERED.get(name) is kind else _own_name(kind)
+    return name if _REGISTERED.get(name) is kind else _mercer_name(kind)
 
 
-def _own_name(kind: type) -> str | None:
-    """Return "folder.name" of a class of mercer, without its module; None for other classes."""
+def _mercer_name(kind: type) -> str | None:
+    """Return "folder.ClassName" of a class of mercer; None for other classes."""
     package, _, module = kind.__module__.partition(".")
     folder = module.partition(".")[0]
     if package != "mercer" or folder not in FOLDERS or "." in kind.__qualname__:
@@ -87,7 +87,7 @@ def _own_name(kind: type) -> str | None:
 
 
 def part_type(name: Any) -> type:
-    """Return the class with a given name in a saved file; raise ValueError if unknown."""
+    """Return the class with the given name in a model file; raise an error if unknown."""
     if isinstance(name, str) and name.startswith("registered:"):
         must(
             name in _REGISTERED,
@@ -97,25 +97,25 @@ def part_type(name: Any) -> type:
         return _REGISTERED[name]
     if not isinstance(name, str) or not re.fullmatch(r"[a-z_]+\.[A-Za-z0-9_]+", name):
         raise ValueError(f"{name!r:.60} is not the name of a part")
-    folder, _, called = name.partition(".")
-    found = _class(folder, called) if folder in FOLDERS else None
+    folder, _, class_name = name.partition(".")
+    found = _find_class(folder, class_name) if folder in FOLDERS else None
     if found is None:
         raise ValueError(f"{name!r:.60} is an unknown type: this mercer has no such part")
     return found
 
 
 @lru_cache(4096)
-def _class(folder: str, called: str) -> type | None:
-    """Return the class called `called` that a module of a folder defines, or None."""
-    for module in _modules(folder):
-        found = vars(module).get(called)
+def _find_class(folder: str, class_name: str) -> type | None:
+    """Return the class of the given name that a module of a folder defines; None without one."""
+    for module in _import_modules(folder):
+        found = vars(module).get(class_name)
         if isinstance(found, type) and found.__module__ == module.__name__:
             return found
     return None
 
 
-def _modules(folder: str) -> Iterator[ModuleType]:
-    """Yield the modules of a folder, imported one by one; those with compiled loops last."""
+def _import_modules(folder: str) -> Iterator[ModuleType]:
+    """Import the modules of a folder one by one, those with compiled loops last, and yield them."""
     package = import_module(f"mercer.{folder}")
     yield package
     inside = pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}.")

@@ -15,17 +15,17 @@ from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
 from ..kernels.networks import with_arrays
 from .archive import RefusedModel
-from .making import make_part
+from .making import create_part
 from .parts import part_type
 
-BITS = 1024
+INTEGER_BITS = 1024
 """The largest number of bits of an integer in a file, such as a label that is a UUID."""
 WIDEST = 2**16
 """The largest number of bytes of one element of a dtype that a file names."""
 
 
 class Reader:
-    """A reader that converts a JSON tree and its arrays to a model.
+    """A reader that converts a JSON tree and its arrays into a model.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ class Reader:
         self._networks = list(networks)
         self._known: list[tuple[Any, int, int]] = []  # value, and what a reference to it counts
         self._depth = self._nodes = self._values = self._parts = 0
-        self._taken: set[int] = set()
+        self._used_arrays: set[int] = set()
 
     def read(self, node: Any) -> Any:
-        """Return the value that a node of the tree stands for."""
+        """Return the value that a node of the tree describes."""
         self._nodes += 1
         if self._nodes > self.limits.nodes:
             raise DamagedModel(f"it holds more than {self.limits.nodes} values")
         if not isinstance(node, dict):
-            if isinstance(node, list) or (type(node) is int and node.bit_length() > BITS):
+            if isinstance(node, list) or (type(node) is int and node.bit_length() > INTEGER_BITS):
                 raise DamagedModel("a node is a bare list, or an integer of too many digits")
             return node
         ((kind, content),) = node.items()
@@ -69,10 +69,10 @@ class Reader:
             return _plain_dtype(dtype).type(self.read(value))
         if kind not in _READERS:
             raise DamagedModel(f"{kind!r:.40} is not a kind of value that a model holds")
-        return self._new(kind, content)
+        return self._read_composite(kind, content)
 
-    def _new(self, kind: str, content: Any) -> Any:
-        """Return the composite value of a node, checked against the limits of depth and size."""
+    def _read_composite(self, kind: str, content: Any) -> Any:
+        """Return the container, array or object of a node, within the limits of depth and size."""
         if self._depth >= self.limits.depth:
             raise DamagedModel(f"it is nested deeper than {self.limits.depth}")
         values, parts = self._values, self._parts
@@ -83,14 +83,14 @@ class Reader:
         self._known.append((value, self._values - values, self._parts - parts))
         return value
 
-    def mark(self, file: str) -> None:
+    def store_file_name(self, file: str) -> None:
         """Store the name of the file in all estimators that were read."""
         for value, _, _ in self._known:
             if isinstance(value, FromFile):
                 vars(value)[MARK] = file
 
     def _reference(self, number: Any) -> Any:
-        """Return the value that was read before under a number; its size counts again."""
+        """Return the earlier value with the given number; its size counts again."""
         bounded(number, "a reference", 0, len(self._known) - 1)
         value, values, parts = self._known[number]
         self._count(values, parts)
@@ -106,14 +106,16 @@ class Reader:
             raise DamagedModel(f"it refers to more than {self.limits.parts} parts")
 
     def _items(self, nodes: list) -> list:
-        """Return the values of a list of nodes."""
+        """Return the list of the values of nodes."""
         return [self.read(node) for node in nodes]
 
     def _array(self, number: Any) -> np.ndarray:
-        """Return the array with the given number; a second use of a number is an error."""
+        """Return the array with the given number, which may be requested only once."""
         bounded(number, "the number of an array", 0, 2**31)
-        must(number not in self._taken, f"array {number} is used twice other than by reference")
-        self._taken.add(number)
+        must(
+            number not in self._used_arrays, f"array {number} is used twice other than by reference"
+        )
+        self._used_arrays.add(number)
         found = self.arrays(number)
         widths = [size for size in found.shape if size]
         empty = found.size == 0 and math.prod(widths) * found.dtype.itemsize > self.limits.size
@@ -193,13 +195,13 @@ class Reader:
             raise RefusedModel(f"cannot be loaded: {problem}") from None
 
     def _part(self, content: list) -> Any:
-        """Return an object of a registered class from its saved attributes."""
+        """Return an object of one of the classes that may be saved, from its attributes."""
         name, state = content
         kind = part_type(name)
         self._count(0, int(issubclass(kind, BaseEstimator)))
         read = {str(key): self.read(node) for key, node in state.items()}
         try:
-            return make_part(kind, read, self.limits)
+            return create_part(kind, read, self.limits)
         except DamagedModel as problem:
             raise DamagedModel(f"{kind.__name__}: {problem}") from None
 

@@ -1,4 +1,4 @@
-"""Models as trees of plain values and named parts.
+"""Conversion of models to trees of plain values and named parts.
 
 A node of the tree is null, a boolean, a string or a number as JSON has it, or an object with one
 key that says what it is. Parts that several others share are written once and referred to.
@@ -18,11 +18,11 @@ from .._base.from_file import MARK, Reducible
 from ..kernels.networks import is_module
 from .making import slots
 from .parts import part_name
-from .reader import BITS
+from .reader import INTEGER_BITS
 
 
 class Writer:
-    """A writer that converts a model to a JSON tree and a list of arrays.
+    """A writer that converts a model into a JSON tree and a list of arrays.
 
     Attributes
     ----------
@@ -39,25 +39,27 @@ class Writer:
         self._alive: list[Any] = []  # a new object must not get the id of one that was written
 
     def write(self, value: Any, path: str) -> Any:
-        """Return the tree node of a value; `path` is the name of the value in error messages."""
+        """Return the tree node of a value, whose name in error messages is `path`."""
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, np.generic):
             return {"scalar": [value.dtype.str, self.write(value.item(), path)]}
         if isinstance(value, int):
-            if value.bit_length() > BITS:
-                raise TypeError(f"{path} is an integer of more than {BITS} bits: use a string.")
+            if value.bit_length() > INTEGER_BITS:
+                raise TypeError(
+                    f"{path} is an integer of more than {INTEGER_BITS} bits: use a string."
+                )
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": repr(value)}
         if id(value) in self._known:
             return {"ref": self._known[id(value)]}
-        node = self._composite(value, path)
+        node = self._composite_node(value, path)
         self._known[id(value)] = len(self._known)
         self._alive.append(value)
         return node
 
-    def _composite(self, value: Any, path: str) -> dict:
+    def _composite_node(self, value: Any, path: str) -> dict:
         """Return the tree node of a container, array or object."""
         if is_foreign(value):
             value = host(value)
@@ -65,9 +67,9 @@ class Writer:
             self.networks.append(value)
             return {"network": self.write(dict(value.state_dict()), path)}
         if isinstance(value, np.ndarray):
-            return self._array(value, path)
+            return self._array_node(value, path)
         if sparse.issparse(value):
-            return self._sparse(value, path)
+            return self._sparse_node(value, path)
         kind = type(value).__name__
         if type(value) in (list, tuple, set, frozenset):
             items = value if isinstance(value, list | tuple) else sorted(value, key=repr)
@@ -85,26 +87,26 @@ class Writer:
         if isinstance(value, bytes):
             return {"bytes": value.hex()}
         if type(value).__module__.startswith("networkx.classes."):
-            return self._graph(value, path)
-        return self._part(value, path)
+            return self._graph_node(value, path)
+        return self._part_node(value, path)
 
-    def _array(self, value: np.ndarray, path: str) -> dict:
-        """Return the tree node of an array, and add the array to the list to be written."""
+    def _array_node(self, value: np.ndarray, path: str) -> dict:
+        """Return the tree node of an array, and add the array to those to be written."""
         if value.dtype.kind == "O":
             items = [self.write(v, f"{path}[{i}]") for i, v in enumerate(value.ravel())]
             return {"objects": [list(value.shape), items]}
         if value.dtype.kind not in "biufcSUmM":
-            raise TypeError(_refusal(path, value))
+            raise TypeError(_cannot_save(path, value))
         self.arrays.append(np.asarray(value))
         return {"array": len(self.arrays) - 1}
 
-    def _sparse(self, value: Any, path: str) -> dict:
+    def _sparse_node(self, value: Any, path: str) -> dict:
         """Return the tree node of a sparse matrix."""
         csr = value.tocsr()
         parts = [self.write(np.asarray(a), path) for a in (csr.data, csr.indices, csr.indptr)]
         return {"sparse": [type(value).__name__, list(value.shape), *parts]}
 
-    def _graph(self, graph: Any, path: str) -> dict:
+    def _graph_node(self, graph: Any, path: str) -> dict:
         """Return the tree node of a networkx graph."""
         attributes = self.write(dict(graph.graph), path)
         nodes = [
@@ -117,17 +119,19 @@ class Writer:
         ]
         return {"graph": [type(graph).__name__, attributes, nodes, edges]}
 
-    def _part(self, value: Any, path: str) -> dict:
-        """Return the tree node of an object of a registered class."""
+    def _part_node(self, value: Any, path: str) -> dict:
+        """Return the tree node of an object of one of the classes that may be saved."""
         name = part_name(type(value))
         contents = isinstance(value, type | tuple | list)  # which are not attributes
         if name is None or contents:
-            raise TypeError(_refusal(path, value))
-        state = _state(value.without_training_data() if isinstance(value, Reducible) else value)
+            raise TypeError(_cannot_save(path, value))
+        state = _saved_attributes(
+            value.without_training_data() if isinstance(value, Reducible) else value
+        )
         return {"part": [name, {k: self.write(v, f"{path}.{k}") for k, v in state.items()}]}
 
 
-def _state(part: Any) -> dict[str, Any]:
+def _saved_attributes(part: Any) -> dict[str, Any]:
     """Return the attributes of an object by name, without cached properties."""
     kind: type = type(part)
     own = [c for c in kind.__mro__ if not c.__module__.startswith(("sklearn.", "builtins"))]
@@ -139,7 +143,7 @@ def _state(part: Any) -> dict[str, Any]:
     return {name: value for name, value in state.items() if name not in lazy and name != MARK}
 
 
-def _refusal(path: str, value: Any) -> str:
+def _cannot_save(path: str, value: Any) -> str:
     """Return the error message for a value that cannot be saved."""
     name = getattr(value, "__qualname__", None) or type(value).__qualname__
     what = "a function" if callable(value) and not isinstance(value, type) else "of an unknown type"

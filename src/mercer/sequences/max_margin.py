@@ -13,16 +13,16 @@ from .._base.arrays import Items, blocks, host, object_array
 from .._base.checks import Limits, array, must
 from .._base.from_file import FromFile, Reducible
 from .._base.parameters import integer, non_negative, parameters, positive
-from .._base.progress import Observed, Steps, observed
+from .._base.progress import Observed, Steps, run_observed
 from ..features import FeatureMap
 from ..kernels import RBF, Kernel, as_kernel
 from ..kernels._sequences import as_given
 from ..metrics import symbol_accuracy
-from .markov.chains import LABEL, Chains, encode_labels
+from .markov.chains import LABEL_TYPE, Chains, encode_labels
 from .markov.dual import DualProblem
-from .markov.solve import kernel_rows, node_potentials, solve
+from .markov.solve import gram_or_coordinates, node_potentials, solve_dual
 
-BLOCK = 512
+POSITIONS_AT_ONCE = 512
 """The number of positions that are scored at once; their kernel values fit into the cache."""
 
 
@@ -133,7 +133,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
     verbose: bool = False
 
     def check_loaded(self, limits: Limits) -> None:
-        """Check that a loaded model has an edge score for every pair of labels."""
+        """Raise `DamagedModel` unless there is an edge score for every pair of labels."""
         if hasattr(self, "labels_"):
             must(isinstance(self.labels_, list), "labels_ is not a list")
             array(self.transitions_, "transitions_", np.float64, *[len(self.labels_)] * 2)
@@ -152,7 +152,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
             arrays of labels.
         """
         limit, gap = integer(self.max_passes, "max_passes"), positive(self.gap, "gap")
-        fitted = observed(self, limit, lambda steps: self._fitted(X, y, steps), X, y)
+        fitted = run_observed(self, limit, lambda steps: self._fitted(X, y, steps), X, y)
         last = fitted["history_"][-1].relative
         if last > gap:
             warnings.warn(
@@ -165,27 +165,29 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
         return self
 
     def _fitted(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:
-        """Return the fitted attributes of the model as a dictionary."""
+        """Fit the model and return its fitted attributes as a dictionary."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
         rng = check_random_state(self.random_state)
         kernel = self._unfitted_kernel()
         chains = Chains.of(X, kernel)
         outputs, labels, gold = encode_labels(chains, y)
-        rows, fitted = kernel_rows(kernel.fit(chains.vectors), self.features, chains.vectors)
+        rows, fitted = gram_or_coordinates(
+            kernel.fit(chains.vectors), self.features, chains.vectors
+        )
         gram = fitted is None
         problem = DualProblem(rows, gram, chains.starts, gold, len(labels), C, transitions)
         stop = self.gap, self.max_passes
-        point, history = solve(problem, *stop, bool(self.average), steps, rng)
-        certificate = point.certificate(problem)
+        point, history = solve_dual(problem, *stop, bool(self.average), steps, rng)
+        duality_gap = point.duality_gap(problem)
         return {
             "kernel_": kernel,
             "labels_": labels.symbols,
             "transitions_": point.edges,
             "potentials_": node_potentials(kernel, fitted, chains.vectors, point),
-            "objective_": certificate.primal,
-            "dual_objective_": certificate.dual,
-            "duality_gap_": certificate.gap,
-            "relative_gap_": certificate.relative,
+            "objective_": duality_gap.primal,
+            "dual_objective_": duality_gap.dual,
+            "duality_gap_": duality_gap.gap,
+            "relative_gap_": duality_gap.relative,
             "history_": history,
             "n_passes_": len(history),
             "n_features_in_": chains.vectors.shape[1],
@@ -193,7 +195,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
         }
 
     def _unfitted_kernel(self) -> Kernel:
-        """Return an unfitted copy of the kernel, or the default kernel."""
+        """Return an unfitted copy of the `kernel` parameter, or of the default kernel."""
         kernel = clone(RBF("median") if self.kernel is None else as_kernel(self.kernel))
         if kernel.pairwise:
             raise ValueError(
@@ -205,12 +207,18 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
     # -- predict ------------------------------------------------------------------------------
 
     def predict(self, X: Items) -> np.ndarray:
-        """Return the best labelling of every sequence, in the container of the training outputs."""
+        """Return the best labelling of every sequence, in the container of the training outputs.
+
+        Parameters
+        ----------
+        X
+            Sequences of vectors, as in `fit`.
+        """
         from .markov._chain_loops import best_paths
 
         chains = self._chains(X)
-        paths = np.empty(len(chains.vectors), dtype=LABEL)
-        best_paths(self._nodes(chains), self.transitions_, chains.starts, paths)
+        paths = np.empty(len(chains.vectors), dtype=LABEL_TYPE)
+        best_paths(self._node_scores(chains), self.transitions_, chains.starts, paths)
         return object_array(
             [
                 as_given([self.labels_[c] for c in path], self.sample_)
@@ -219,12 +227,26 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
         )
 
     def potentials(self, X: Items) -> np.ndarray:
-        """Return the node potentials f(x_t, c) of every sequence: matrices (positions, labels)."""
+        """Return the node potentials f(x_t, c) of every sequence: matrices (positions, labels).
+
+        Parameters
+        ----------
+        X
+            Sequences of vectors, as in `fit`.
+        """
         chains = self._chains(X)
-        return object_array(chains.split(self._nodes(chains)))
+        return object_array(chains.split(self._node_scores(chains)))
 
     def score(self, X: Items, y: Items) -> float:
-        """Return the fraction of labels that are predicted correctly."""
+        """Return the fraction of labels that are predicted correctly.
+
+        Parameters
+        ----------
+        X
+            Sequences of vectors, as in `fit`.
+        y
+            The true labels of each sequence.
+        """
         return symbol_accuracy(y, self.predict(X))
 
     def _chains(self, X: Items) -> Chains:
@@ -232,10 +254,13 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
         check_is_fitted(self)
         return Chains.of(X, self.kernel_, self.n_features_in_)
 
-    def _nodes(self, chains: Chains) -> np.ndarray:
+    def _node_scores(self, chains: Chains) -> np.ndarray:
         """Return the score of each label at each position, (positions, labels)."""
         vectors = chains.vectors
-        parts = [host(self.potentials_.transform(vectors[b])) for b in blocks(len(vectors), BLOCK)]
+        parts = [
+            host(self.potentials_.transform(vectors[b]))
+            for b in blocks(len(vectors), POSITIONS_AT_ONCE)
+        ]
         nodes = np.concatenate([np.zeros((0, len(self.labels_))), *parts])
         return np.ascontiguousarray(nodes, dtype=float)
 

@@ -14,7 +14,7 @@ from .._base.parameters import integer
 from ..decoders.base import Ranked
 from ..kernels._sequences import as_sequences
 from ..metrics import exact_match
-from .transduction.calibration import LISTED
+from .transduction.calibration import CALIBRATED_OUTPUTS
 from .transduction.checks import checked_candidates
 from .transduction.confidence import replace_scores_by_probabilities
 from .transduction.decoding import Decoding, best_outputs, check_prediction_arguments
@@ -70,7 +70,17 @@ class TransducerPrediction:
         candidates: Items | None = None,
         lexicon: Items | None = None,
     ) -> list[Ranked]:
-        """Return the best `k` outputs of each input with their scores, best first."""
+        """Return the best `k` outputs of each input with their scores, best first.
+
+        Parameters
+        ----------
+        X
+            Inputs.
+        k
+            The largest number of outputs for each input.
+        context, candidates, lexicon
+            As in `predict`.
+        """
         return self._ranked_outputs(X, integer(k, "k", 1), context, candidates, lexicon)
 
     def predict_proba(
@@ -86,9 +96,18 @@ class TransducerPrediction:
 
         The probabilities are calibrated on pairs left out of the fit; one minus their sum is the
         probability of all other outputs. Those of all `candidates` of an input sum to one.
+
+        Parameters
+        ----------
+        X
+            Inputs.
+        k
+            The largest number of outputs for each input.
+        context, candidates, lexicon
+            As in `predict`.
         """
         candidates = checked_candidates(candidates)
-        many = max([integer(k, "k", 1), LISTED, *map(len, candidates or [])])
+        many = max([integer(k, "k", 1), CALIBRATED_OUTPUTS, *map(len, candidates or [])])
         ranked = self._ranked_outputs(X, many, context, candidates, lexicon)
         closed = candidates is not None or lexicon is not None
         lengths = [len(x) for x in X]
@@ -98,7 +117,7 @@ class TransducerPrediction:
     def _ranked_outputs(
         self, X: Items, k: int, context: Items, candidates: Items, lexicon: Items
     ) -> list[Ranked]:
-        """Return the best `k` outputs of each input with scores, after a check of the arguments."""
+        """Return the best `k` outputs of each input with scores, after checking the arguments."""
         check_is_fitted(self)
         if not isinstance(X, str) and hasattr(X, "__len__") and len(X) == 0:
             return []
@@ -125,7 +144,7 @@ class TransducerPrediction:
 
     @property
     def _forward(self) -> Decoding:
-        """The forward model, or the backward model if there is no forward one."""
+        """The model that reads inputs forward, or the only one, with its search settings."""
         return Decoding(
             self.model_, self.coder_, self.temperature_, self.lm_weight_, self.beam_,
             self.sample_, self.joint_weight_,
@@ -139,6 +158,16 @@ class TransducerPrediction:
         *,
         context: Items | None = None,
     ) -> float:
-        """Return the weighted fraction of outputs that are predicted exactly."""
+        """Return the weighted fraction of outputs that are predicted exactly.
+
+        Parameters
+        ----------
+        X, y
+            Inputs and their true outputs.
+        sample_weight
+            The weight of each input; None for equal weights.
+        context
+            The context of each input, if the model was fitted with one.
+        """
         hits = exact_match(as_sequences(y, "y"), self.predict(X, context=context), average=False)
         return float(np.average(hits, weights=sample_weight))

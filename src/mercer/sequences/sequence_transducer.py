@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base.arrays import Items
 from .._base.from_file import FromFile, Reducible
 from .._base.parameters import parameters
-from .._base.progress import Observed, Steps, observed
+from .._base.progress import Observed, Steps, run_observed
 from ..estimators.pairs import group_labels
 from ..kernels import Kernel, LocalWindow
 from ..kernels._sequences import as_given, as_sequences
@@ -27,7 +27,7 @@ from .transduction.reordering import PieceOrder, has_crossings
 from .transduction.side_information import check_context
 from .transduction.task import Task, groups_of_equal_inputs
 
-LOW = 0.5
+LOW_ACCURACY = 0.5
 """The left-out accuracy below which a fit warns if symbols change their order."""
 
 
@@ -35,7 +35,7 @@ LOW = 0.5
 class SequenceTransducer(
     SupportsSets, FromFile, TransducerPrediction, Observed, Reducible, BaseEstimator
 ):
-    r"""Model that maps sequences to sequences of other symbols and lengths.
+    r"""Model that maps sequences of symbols to sequences of other symbols and lengths.
 
     Training pairs need not be aligned: EM finds the chunk of 0 to `max_chunk` output symbols that
     each input symbol emits. Kernel dependency estimation then learns which chunk a symbol emits
@@ -167,14 +167,14 @@ class SequenceTransducer(
         """
         n_steps = 2 + 2 * (self.folds if isinstance(self.folds, int) else 20)
         given = (X, y, groups, context, outputs)
-        fitted = observed(self, n_steps, lambda steps: self._fitted(*given, steps), X, y)
+        fitted = run_observed(self, n_steps, lambda steps: self._fitted(*given, steps), X, y)
         self.__dict__.update(fitted)
         return self
 
     def _fitted(
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
-        """Return the fitted attributes of the model as a dictionary."""
+        """Fit the model and return its fitted attributes as a dictionary."""
         window, operator = check_parameters(self)
         X, y = checked_pairs(X, y)
         if context is not None:
@@ -209,10 +209,10 @@ class SequenceTransducer(
     def _align_and_calibrate(
         self, task: Task, steps: Steps
     ) -> tuple[PieceOrder | None, Task, Aligned, Calibration]:
-        """Return the order of pieces, the task, its aligned pairs and their calibration.
+        """Return the reordering of inputs, the task, its aligned pairs and their calibration.
 
-        The pieces of inputs are reordered if that is more accurate on left-out pairs; otherwise
-        the order is None.
+        The pieces of inputs (runs of letters and of digits) are reordered if that is more accurate
+        on left-out pairs; otherwise the first result is None.
         """
         backward = self.direction == "backward"
         (pairs,) = (task.aligned(each) for each in steps([backward], "aligning"))
@@ -224,7 +224,11 @@ class SequenceTransducer(
             calibration = calibrate(self, others, steps)
             if (calibration.accuracy or 0.0) > (chosen.accuracy or 0.0):
                 return order, ordered, others, calibration
-        if chosen.accuracy is not None and chosen.accuracy < LOW and has_crossings(task.X, task.y):
+        if (
+            chosen.accuracy is not None
+            and chosen.accuracy < LOW_ACCURACY
+            and has_crossings(task.X, task.y)
+        ):
             warnings.warn(
                 "outputs have the symbols of inputs in another order, which SequenceTransducer "
                 f"cannot learn: its left-out accuracy is {chosen.accuracy:.2f}. Bring the inputs "
@@ -234,7 +238,7 @@ class SequenceTransducer(
         return None, task, pairs, chosen
 
     def _fit_backward(self, task: Task, chosen: Calibration) -> Decoding | None:
-        """Return the fitted backward model; None unless direction="both"."""
+        """Fit the model that reads inputs from the end; None unless direction="both"."""
         if self.direction != "both":
             return None
         pairs = task.aligned(backward=True)
@@ -245,11 +249,17 @@ class SequenceTransducer(
 
     @property
     def parameters_for_sets(self) -> dict[str, Any]:
-        """The parameters that `ConformalSets` sets, because it has its own calibration."""
+        """The parameters that `ConformalSets` changes, because it calibrates by itself."""
         return {"folds": None} if isinstance(self.folds, str) else {}
 
     def aligned(self, i: int) -> list[tuple[Any, Any]]:
-        """Return the input symbols of training pair `i`, each with the output symbols it emits."""
+        """Return the input symbols of training pair `i`, each with the output symbols it emits.
+
+        Parameters
+        ----------
+        i : int
+            The index of a training pair.
+        """
         check_is_fitted(self)
         if i in self.skipped_:
             raise ValueError(f"pair {i} was skipped, because its output is too long to be aligned.")

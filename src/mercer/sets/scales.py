@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.arrays import Items, count, host
-from .._base.folds import fold_numbers
+from .._base.folds import FOLDS, fold_numbers
 from ..estimators.left_out_points import LeftOutPoints
 from ..estimators.selective import fit_size_model
 from .scores import AroundScore, BandScore
@@ -23,8 +23,6 @@ POWERS = (0.0, 0.25, 0.5, 0.75)
 """The width of a band may be proportional to these powers of the typical residual at a location."""
 EXPONENTS = tuple(np.linspace(0.5, 1.3, 9))
 """Radii may be proportional to these powers of the expected size of a residual."""
-FOLDS = 5
-"""The number of folds for left-out residuals of models without left-out predictions."""
 NARROWING = 7.0
 """The residual model is used if it narrows sets by a fraction of more than NARROWING / groups."""
 

@@ -14,28 +14,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, host, like, namespace, part, take
-from .._base.memory import available
+from .._base.memory import KEPT_FRACTION, available
 from .._base.symmetric import full
 from ..operators import BlockGram, OperatorKernel
 from ..problem import Problem, Want
 from .coupled import by_slots, coupled_refusal, fitted_kernel
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
-from .inputs import FittedMap
+from .inputs import DIAGONAL_ITEMS, FittedMap
 from .outputs import Basis, Cache, in_order
 from .part import LazyParts, Part
 from .weights import CoupledMap
 
 PART_SQUARES = 2.0
 """Matrices over all examples that a part keeps for leave-one-out."""
-BY_DIRECTION = 3000
+SEPARATE_EXAMPLES = 3000
 """Examples up to which a fit factors directions one by one; beyond, products are shorter."""
 COMMUTES = 1e-10
 """Entries off the diagonal, relative to the largest on it, that are rounding."""
-KEPT = 0.125
-"""The fraction of free memory that the spectra of parts may keep."""
-DIAGONAL = 64
-"""Inputs whose values against each other are made where only k(x, x) is needed."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class DirectionKernel:
 
     def diag(self, A: Items) -> Array:
         """Return the scalar kernel value k(a, a) of every input a in A."""
-        few = [part(A, rows) for rows in blocks(count(A), DIAGONAL)]
+        few = [part(A, rows) for rows in blocks(count(A), DIAGONAL_ITEMS)]
         own = [self(some, some) for some in few]
         xp = namespace(*own)
         return xp.concat([xp.linalg.diagonal(K) for K in own])
@@ -97,9 +93,9 @@ class DirectionKernel:
 def directions_refusal(problem: Problem, want: Want) -> str | None:
     """Return why `by_direction` does not accept a problem, or None if it may."""
     reason = coupled_refusal(problem, want)
-    many = want.single and problem.n > BY_DIRECTION
+    many = want.single and problem.n > SEPARATE_EXAMPLES
     if reason is None and many and not problem.kernel.componentwise:
-        return f"beyond {BY_DIRECTION} examples products are shorter"
+        return f"beyond {SEPARATE_EXAMPLES} examples products are shorter"
     return reason
 
 
@@ -112,7 +108,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
         return by_slots(problem, kernel, outputs, want)
     Q, grams = found
     T = outputs.rows if Q is None else outputs.rows @ Q
-    keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT * available()
+    keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT_FRACTION * available()
     parts = LazyParts([partial(_make_part, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._base.arrays import Array, is_array, like, namespace, take
-from .._base.memory import GIB, SHARE, available
+from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..embedding import PointMap
 from ..operators import OperatorKernel
 from ..operators.separable import fit_clone
@@ -152,7 +152,7 @@ def by_slots(
 
 def require_products(n: int) -> None:
     """Raise MemoryError if the scalar Gram matrices of n examples exceed the free memory."""
-    needed, free = 8.0 * PRODUCT_SQUARES * n * n, SHARE * available()
+    needed, free = 8.0 * PRODUCT_SQUARES * n * n, PLANNED_FRACTION * available()
     if needed > free:
         raise MemoryError(
             f"the Gram matrices of {n} examples need about {needed / GIB:.1f} GiB of "

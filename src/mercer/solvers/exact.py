@@ -19,7 +19,7 @@ from .inputs import InputSpectrum
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 
-TRIED = 32
+CHECKED_OUTPUTS = 32
 """Outputs whose kernel values are checked where a fit needs none of them."""
 
 
@@ -117,7 +117,7 @@ def factor_spanned(problem: Problem, inputs: InputSpectrum) -> Factorization:
     side, n = problem.outputs, problem.n
     frame, mean = SpanFrame(side.kernel, side.items), None
     # No other step of a fit computes kernel values of outputs, and so finds that they are NaN.
-    values = side.kernel.checked_gram(take(side.items, np.arange(min(n, TRIED))))
+    values = side.kernel.checked_gram(take(side.items, np.arange(min(n, CHECKED_OUTPUTS))))
     if problem.intercept:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
         mean = like(mean, values)

@@ -13,8 +13,8 @@ import numpy as np
 from .._base.arrays import Array, Items, blocks, count, like, namespace, take, take_columns
 from .._base.arrays import part as part_of
 from .._base.errors import NotSupported
-from .._base.memory import ENTRIES, held_bytes
-from .._base.threads import one_thread_each, side_by_side
+from .._base.memory import ENTRIES, array_bytes
+from .._base.threads import map_in_threads, one_thread_each
 from ..embedding import Embedding, PointMap
 from ..losses import Loss
 from ..operators import OperatorKernel
@@ -279,7 +279,7 @@ class Factorization:
         if len(self.parts) == 1 or self.parts[0].foreign:
             return [work(i) for i in range(len(self.parts))]
         with one_thread_each():
-            return side_by_side(work, range(len(self.parts)))
+            return map_in_threads(work, range(len(self.parts)))
 
     def _residual_path(self, part: Part, ridges: Sequence[float], shared: bool) -> Any:
         """Return the left-out residuals of one part for each ridge, one row per example."""
@@ -558,7 +558,7 @@ class Factorization:
         """The bytes of all arrays in memory, not counting the training pairs and the kernels."""
         problem = self.problem
         sides = [(side.items, side.kernel) for side in (problem.inputs, problem.outputs)]
-        return held_bytes(self, excluded=[sides, problem.given])
+        return array_bytes(self, excluded=[sides, problem.given])
 
 
 def distinct_sets(sets: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -31,7 +31,7 @@ from .left_out import LeaveOneOut, members_by_size
 
 RIDGE = "alpha"
 """The name of the ridge among the parameters; no kernel has a parameter of this name."""
-CLOSE = 1e-4
+NEAR_EIGENVALUES = 1e-4
 """Between eigenvalues nearer than this, relatively, the mean of two derivatives is taken."""
 
 
@@ -242,7 +242,7 @@ def _divided_differences(rise: Array, slope: Array, at: Array, floor: float) -> 
     """
     xp = namespace(at)
     step = at[:, None] - at[None, :]
-    near = xp.abs(step) <= CLOSE * (at[:, None] + at[None, :] + floor)
+    near = xp.abs(step) <= NEAR_EIGENVALUES * (at[:, None] + at[None, :] + floor)
     return xp.where(near, slope, rise / xp.where(near, xp.ones_like(step), step))
 
 

@@ -13,12 +13,14 @@ import numpy as np
 from .._base.arrays import Array, Items, blocks, count, is_foreign, namespace, part, take
 from .._base.linalg import adjoint
 from .._base.memory import ENTRIES
-from .._base.threads import striped
+from .._base.threads import map_row_blocks
 from ..features import FeatureMap
 from ..operators.slots import Slots
 
 CACHED = 2**16
 """Numbers that fit into the cache of a core."""
+DIAGONAL_ITEMS = 16
+"""The number of inputs whose kernel values with each other are computed for the diagonal alone."""
 FittedMap = tuple[FeatureMap, Any]
 """A map of inputs, and its mean over the training examples; 0.0 where there is none."""
 
@@ -226,5 +228,5 @@ def _squares_times(Z: Array, A: Array) -> Array:
             Z[rows] *= Z[rows]
             np.matmul(Z[rows], A, out=found[rows])
 
-    striped(pass_over, Z.shape[0], CACHED // max(1, Z.shape[1]))
+    map_row_blocks(pass_over, Z.shape[0], CACHED // max(1, Z.shape[1]))
     return found

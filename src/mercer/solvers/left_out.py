@@ -9,12 +9,13 @@ import numpy as np
 
 from .._base.arrays import Array, blocks, host, like, namespace, take
 from .._base.linalg import adjoint
-from .._base.threads import cores, one_thread_each, side_by_side
+from .._base.memory import ENTRIES
+from .._base.threads import cores, map_in_threads, one_thread_each
 from ..problem import Problem
 from .outputs import in_order
-from .part import BLOCK, Part
+from .part import Part
 
-BATCH = 2**20
+BLOCK_ENTRIES = 2**20
 """Entries of the groups' matrices that are held at once."""
 
 
@@ -60,8 +61,8 @@ class LeaveOneOut:
         """Return how many ridge parameters can be processed at once in memory."""
         rows, directions = self.part.shape
         largest = max(same.shape[1] for same in self.members or [])
-        batches = BATCH // (self._distinct_shrinkages() * largest**2)
-        return max(1, min(batches, BLOCK // max(1, rows * directions)))
+        batches = BLOCK_ENTRIES // (self._distinct_shrinkages() * largest**2)
+        return max(1, min(batches, ENTRIES // max(1, rows * directions)))
 
     def solve(self, R: Sequence[Array] | None, alphas: Sequence[float]) -> list[Array]:
         """Return (I - H_gg)⁻¹R_g of every group g for each alpha, with H the smoother.
@@ -77,7 +78,7 @@ class LeaveOneOut:
             found = [of_groups(members) for members in batches]
         else:
             with one_thread_each():
-                found = side_by_side(of_groups, batches)
+                found = map_in_threads(of_groups, batches)
         xp = namespace(found[0])
         order = np.argsort(np.concatenate([members.reshape(-1) for members in batches]))
         return [take(xp.concat([A[i, :, :] for A in found]), order) for i in range(len(alphas))]
@@ -108,7 +109,7 @@ class LeaveOneOut:
     def _batches(self, matrices: int) -> Iterator[np.ndarray]:
         """Yield groups of equal size in batches whose `matrices` matrices each fit into memory."""
         for same in self.members or []:
-            step = max(1, BATCH // (matrices * same.shape[1] ** 2))
+            step = max(1, BLOCK_ENTRIES // (matrices * same.shape[1] ** 2))
             yield from (same[rows] for rows in blocks(len(same), step))
 
 

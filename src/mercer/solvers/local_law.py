@@ -29,7 +29,7 @@ from ..operators.windows import Windows, window_offsets
 from ..spaces import Fields
 from ..spaces.fields import Grid
 
-ROWS, DEVICE_ROWS = 2**14, 2**18
+WINDOW_ROWS, DEVICE_ROWS = 2**14, 2**18
 """Windows whose features are computed at once."""
 ROUNDING = 1e-15
 """The least damping of a singular system, relative to it."""
@@ -252,7 +252,7 @@ class LocalLawMap(FeatureMap):
 
 def fields_at_once(stencil: Stencil, A: Array) -> int:
     """Return the number of fields whose windows fit into memory at once."""
-    return max(1, (DEVICE_ROWS if is_foreign(A) else ROWS) // stencil.points)
+    return max(1, (DEVICE_ROWS if is_foreign(A) else WINDOW_ROWS) // stencil.points)
 
 
 def with_constants(values: Array, constants: Array) -> Array:

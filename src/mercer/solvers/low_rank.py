@@ -15,7 +15,7 @@ from .._base.arrays import Array, Items, dense, like, namespace, part, take
 from .._base.linalg import EPS, congruent, eigh, factor_with_ridge
 from .._base.threads import one_thread_each, rows_at_once
 from ..features import FeatureMap
-from ..features.landmarks import FEW, split_last_matrix
+from ..features.landmarks import CENTRING_ITEMS, split_last_matrix
 from ..operators import Moments
 from ..operators.moments import moments_of_rows
 from ..problem import Problem, Want
@@ -25,9 +25,9 @@ from .inputs import FittedMap, InputSpectrum, Located
 from .outputs import Cache
 from .reduction import Reduction, weighted_mean
 
-TINY = float(np.finfo(np.float64).tiny)
+SMALLEST_EIGENVALUE = float(np.finfo(np.float64).tiny)
 """What eigenvalues of coordinates that are all zero are set to."""
-SMALL = 1024
+ONE_THREAD_RANK = 1024
 """Ranks up to which threads of products would only wait for each other."""
 
 
@@ -195,7 +195,7 @@ class LowRankInputs(InputSpectrum):
             P = at.moment
         elif not at.all_rows:
             xp, p = namespace(s), int(s.shape[0])
-            floor = p * EPS * max(float(s[-1]), scale, TINY / EPS)
+            floor = p * EPS * max(float(s[-1]), scale, SMALLEST_EIGENVALUE / EPS)
             s = xp.where(s > floor, s, xp.full_like(s, floor))
         return self._with_basis(s, P, at)
 
@@ -286,7 +286,7 @@ class LowRankInputs(InputSpectrum):
 
 def few_threads(rank: int | None) -> Any:
     """Return a context in which products of rank `rank` run on one thread each if it is small."""
-    return one_thread_each() if rank is not None and rank <= SMALL else nullcontext()
+    return one_thread_each() if rank is not None and rank <= ONE_THREAD_RANK else nullcontext()
 
 
 def centred_rows(
@@ -341,7 +341,7 @@ def moments_in_blocks(
 ) -> tuple[LowRankRows, Array]:
     """Return what `moments_with` returns, with input coordinates computed in blocks."""
     X, n = problem.inputs.items, problem.n
-    bare, W, some = split_last_matrix(map, take(X, sample[:FEW]))
+    bare, W, some = split_last_matrix(map, take(X, sample[:CENTRING_ITEMS]))
     origin = some.mean(axis=0)  # near the mean, so that little cancels when it is subtracted
     weigh = None if problem.weights is None else np.sqrt(problem.weights)[:, None]
 

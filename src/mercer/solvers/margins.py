@@ -7,7 +7,7 @@ import numpy as np
 from .._base.arrays import Array, host
 from ..operators import BlockGram
 
-SMALL = 4000
+JOINT_PAIRS = 4000
 """Pairs of an input and a candidate up to which the joint Gram matrix of all of them is made."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._base.arrays import Array, blocks, count, namespace, part
 from .._base.errors import NotSupported
+from .._base.memory import ENTRIES
 from ..features import Explicit
 from ..features.landmarks import KernelPCA, LandmarkMap
 from ..kernels.gradients import added
@@ -15,9 +16,6 @@ from .exact import spectral_moments
 from .factorization import Factorization
 from .gradient import RIDGE, Slopes, slopes
 from .low_rank import LowRankInputs
-
-ENTRIES = 2**24
-"""Derivatives in kernel values that are held at once, where the kernel has finite features."""
 
 
 def parameter_slopes(

@@ -11,14 +11,13 @@ import numpy as np
 
 from .._base.arrays import Array, blocks, host, is_foreign, like, namespace, put, take
 from .._base.linalg import adjoint, congruences, exceeds_rounding, unit_columns
+from .._base.memory import ENTRIES
 from ..operators.slots import Slots
 from ..problem import Problem
 from .exact_inputs import REFINED
 from .inputs import InputSpectrum, Located
 
-BLOCK = 2**24
-"""Residuals that are held at once for several ridges."""
-CANCELLED = 1e-6
+CANCELLED_FRACTION = 1e-6
 """Differences of ones below this have lost digits that a projection keeps."""
 
 
@@ -270,7 +269,7 @@ class Part:
         if not self.inputs.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squares, axis=1)
-        lost = np.flatnonzero(host(rest < CANCELLED))
+        lost = np.flatnonzero(host(rest < CANCELLED_FRACTION))
         if len(lost):
             rest = put(
                 rest[:, None], lost, xp.sum(self.complement_columns(lost) ** 2, axis=0)[:, None]
@@ -298,7 +297,7 @@ class Part:
             yield from self._residual_path_in_blocks(alphas)
             return
         E, xp, (n, q) = self.inputs.E, namespace(self.b), self.shape
-        together = max(1, BLOCK // max(1, n * q)) if self.alike else 1
+        together = max(1, ENTRIES // max(1, n * q)) if self.alike else 1
         for some in blocks(len(alphas), together):
             D = [self._residual_factors(alpha) for alpha in alphas[some]]
             R = E @ xp.concat([self.projected * d for d in D], axis=1)
@@ -312,7 +311,7 @@ class Part:
         """Yield what `residual_path` yields, with rows of E computed in blocks."""
         D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
-        for rows in blocks(T.shape[0], max(1, BLOCK // max(1, self.inputs.s.shape[0]))):
+        for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.inputs.s.shape[0]))):
             E = self.inputs.rows(np.arange(rows.start, rows.stop))
             free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.inputs.squared_constants(rows)
             for own, d in zip(found, D, strict=True):
@@ -366,7 +365,7 @@ class Part:
             return rest
         rest = rest - E @ adjoint(E)
         smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
-        for g in np.flatnonzero(smallest < CANCELLED):
+        for g in np.flatnonzero(smallest < CANCELLED_FRACTION):
             own = self.complement_columns(members[g])
             rest[int(g), :, :] = adjoint(own) @ own
         return rest

@@ -15,7 +15,7 @@ from ..operators import BlockGram
 Preconditioner = Callable[[Array], Array]
 """A map of rows of slots that is nearly (G + αI)⁻¹."""
 
-COLUMNS = 6.0
+COLUMNS_PER_ROOT = 6.0
 """Columns that a low-rank preconditioner takes, in square roots of the number of slots."""
 
 
@@ -93,7 +93,7 @@ def low_rank(gram: BlockGram, alpha: float, rank: int | None = None) -> Precondi
     rounding of CᵀC asks for. The examples are the Gram map's `landmarks`, the same in every run.
     """
     slots = gram.rows
-    wanted = ceil(COLUMNS * sqrt(slots.size)) if rank is None else rank
+    wanted = ceil(COLUMNS_PER_ROOT * sqrt(slots.size)) if rank is None else rank
     number = min(slots.n, max(1, round(wanted * slots.n / slots.size)))
     index = slots.of_items(gram.landmarks(number))
     C = gram.some_columns(index)

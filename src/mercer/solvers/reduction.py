@@ -10,7 +10,7 @@ from scipy.linalg.blas import dgemv
 
 from .._base.arrays import Array, is_foreign, like, namespace, take
 from .._base.linalg import adjoint, eigh
-from .._base.threads import MANY, in_passes
+from .._base.threads import THREADED_ENTRIES, run_in_cache_blocks
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Reduction:
             v = self.R[:, 0]
             p = K @ v if is_foreign(K) else dgemv(1.0, K.T, v)
             p = 2.0 * (p - (v @ p) * v)
-            if not is_foreign(K) and K.size < MANY:
+            if not is_foreign(K) and K.size < THREADED_ENTRIES:
                 return K[1:, 1:] - v[1:, None] * p[None, 1:] - p[1:, None] * v[None, 1:]
             return _minus_outer_products(K[1:, 1:], (v[1:], p[1:]), (p[1:], v[1:]))
         half = take(self._reflected(K), self.kept)
@@ -167,7 +167,7 @@ def _minus_outer_products(A: Array, *pairs: tuple[Array, Array]) -> Array:
         for a, b in pairs:
             made[rows] -= a[rows, None] * b
 
-    in_passes(fill, *A.shape)
+    run_in_cache_blocks(fill, *A.shape)
     return made
 
 

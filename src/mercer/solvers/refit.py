@@ -30,12 +30,11 @@ from .outputs import Cache, OutputRows
 from .part import Part
 from .robust import Steps, clean_outputs, row_lengths
 
-FOLDS = 5
 FOLD_SQUARES = 3.0
 """What a fold keeps, in n×n float64 matrices at most."""
-ROUNDS = 20
+THRESHOLD_ROUNDS = 20
 """How often a threshold that depends on the fit, which depends on it, is computed again at most."""
-STEADY = 0.02
+STEADY_THRESHOLD = 0.02
 """A threshold that moves by less than this share of itself stays."""
 
 
@@ -204,12 +203,12 @@ class RobustRefit(Refit):
             base = self._fixed_operator
         parts = _with_outputs(base, self.shortened_outputs)  # the shorten_rows ones, to start with
         loss = given.resolved(self._left_out_lengths(parts, alpha))
-        for _ in range(ROUNDS):
+        for _ in range(THRESHOLD_ROUNDS):
             parts, used = self._factor_cleaned(base, loss, alpha), loss
             if not loss.adaptive:
                 break
             loss = given.resolved(self._left_out_lengths(parts, alpha))
-            if abs(loss.threshold_ - used.threshold_) <= STEADY * used.threshold_:
+            if abs(loss.threshold_ - used.threshold_) <= STEADY_THRESHOLD * used.threshold_:
                 break
         return parts, used
 

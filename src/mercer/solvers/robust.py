@@ -18,7 +18,7 @@ from .part import Part
 
 RELAXED = 1.6
 """Over-relaxation of the steps."""
-EVERY = 10
+STEPS_BETWEEN_CHECKS = 10
 """Steps between two looks at the balance of the residuals."""
 
 
@@ -74,7 +74,7 @@ def clean_outputs(
         primal, dual = frobenius_norm(V - G - R) / size, frobenius_norm(R - before) / size
         if max(primal, dual) <= loss.tol:
             break
-        if step % EVERY == 0:
+        if step % STEPS_BETWEEN_CHECKS == 0:
             factor = math.sqrt(min(16.0, max(1 / 16.0, primal / (dual + 1e-300))))
             tau, S = tau * factor, S / factor
     else:

@@ -19,7 +19,7 @@ from .part import Part
 from .shared import fitted_shared
 from .window_inputs import WindowInputs
 
-RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+CHOICE_RIDGES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The ridges tried with each choice, over the number of rows times the scale."""
 GRIDS: dict[str, tuple] = {
     "window": (0.25, 0.5, 1.0, 2.0, 4.0),
@@ -29,12 +29,12 @@ GRIDS: dict[str, tuple] = {
 }
 """The values of each parameter: length scales of windows in units of the median distance, and
 lengths on the grid in units of the longest axis."""
-START = {"window": 2, "position": 3, "width": 3, "floor": 3}
+START_POSITION = {"window": 2, "position": 3, "width": 3, "floor": 3}
 STAGES = ((128, 600, 3), (1000, 1500, 1))
 DEVICE_STAGES = ((250, 2000, 3), (1000, 4000, 1))
 """Stages of a choice: fields, landmarks, and rounds over the parameters. The second constant is for
 an accelerator."""
-SCORED = 64
+SCORED_FIELDS = 64
 """Left-out fields that a position is scored on."""
 GAIN = 1e-3
 """The least relative gain of a step."""
@@ -46,7 +46,7 @@ Position = dict[str, int]
 
 def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
     """Return the kernel with its open parameters chosen by left-out risk."""
-    position = {name: START[name] for name in kernel.open}
+    position = {name: START_POSITION[name] for name in kernel.open}
     first, last = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     stages = [first, last] if problem.n > first[0] else [(*last[:2], first[2])]
     for fields, rank, rounds in stages:
@@ -103,7 +103,7 @@ class SharedSearch:
         self.kernel, self.problem, self.outputs = kernel, problem, outputs
         random, size = np.random.RandomState(0), min(problem.n, fields)
         drawn = np.sort(random.permutation(problem.n)[:size])
-        self.scored = np.sort(random.permutation(size)[:SCORED])[:, None]
+        self.scored = np.sort(random.permutation(size)[:SCORED_FIELDS])[:, None]
         self.sample, self.sample_outputs = problem, outputs
         if size < problem.n:
             self.sample = problem.subset(drawn)
@@ -147,7 +147,7 @@ class SharedSearch:
         xp, T = namespace(windows.T), windows.T
         inputs = WindowInputs(windows, basis=windows.moments.spectral_basis)
         level = (inputs.mean_diagonal or 1.0) * self.sample.n
-        alphas = [ridge * level for ridge in RIDGES]
+        alphas = [ridge * level for ridge in CHOICE_RIDGES]
         members = np.stack([inputs.slots.of_items(field) for field in self.scored])
         points = members.shape[1]
         step = fields_in_memory(windows.X, points * max(points, self.rank))

@@ -32,16 +32,14 @@ from ..features.landmarks import Spanned
 from ..problem import Problem, Want
 from .exact_inputs import ExactInputs, InputGram
 from .factorization import Factorization
-from .inputs import FittedMap
+from .inputs import DIAGONAL_ITEMS, FittedMap
 from .outputs import Basis, Cache, OutputRows
 from .part import Part
 
 INVARIANT = 1e-9
 """How much kernel values may change under shifts by rounding."""
-TRIED = 8
+PROBED_EXAMPLES = 8
 """Examples on which that is tried."""
-DIAGONAL = 16
-"""Inputs whose values against each other are made where only those with themselves are needed."""
 
 
 def shift_refusal(problem: Problem, want: Want) -> str | None:
@@ -63,7 +61,7 @@ def shift_refusal(problem: Problem, want: Want) -> str | None:
 def _variation_refusal(problem: Problem) -> str | None:
     """Return a reason if shifts change the input or output kernel, else None."""
     group: Any = problem.symmetry
-    few = np.arange(min(TRIED, problem.n))
+    few = np.arange(min(PROBED_EXAMPLES, problem.n))
     X, Y = take(problem.inputs.items, few), take(problem.outputs.items, few)
     for side, A, actions in (
         (problem.inputs, X, group.inputs),
@@ -287,7 +285,7 @@ class ShiftValues:
                 moved = group.inputs[self.order[k]](A)
                 own = [
                     self.kernel._gram(part(A, rows), part(moved, rows))
-                    for rows in blocks(count(A), DIAGONAL)
+                    for rows in blocks(count(A), DIAGONAL_ITEMS)
                 ]
                 xp = namespace(*own)
                 found.append(xp.concat([xp.linalg.diagonal(K) for K in own]))

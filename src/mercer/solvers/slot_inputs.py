@@ -8,17 +8,15 @@ import numpy as np
 
 from .._base.arrays import Array, Items, blocks, count, like, namespace, part, put, take
 from .._base.linalg import factor_with_ridge
-from .._base.memory import GIB, SHARE, available
+from .._base.memory import GIB, PLANNED_FRACTION, available
 from ..operators import BlockGram, OperatorKernel
 from ..operators.slots import Slots
-from .inputs import FittedMap, InputSpectrum, Located
+from .inputs import DIAGONAL_ITEMS, FittedMap, InputSpectrum, Located
 from .reduction import Reduction
 from .weights import CoupledMap
 
 DENSE_SQUARES = 4.0
 """Peak memory of a dense fit in matrices over all slots."""
-DIAGONAL = 16
-"""Inputs whose values against each other are made where only K(x, x) is needed."""
 
 
 class SlotInputs(InputSpectrum):
@@ -204,14 +202,14 @@ class GramInputs(SlotInputs):
 
 def diagonal(kernel: OperatorKernel, X: Items) -> Array:
     """Return the diagonal of K(x, x) for every input in X, one value per slot."""
-    own = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL)]
+    own = [kernel.gram(part(X, rows)).matrix() for rows in blocks(count(X), DIAGONAL_ITEMS)]
     xp = namespace(*own)
     return xp.concat([xp.linalg.diagonal(K) for K in own])
 
 
 def require_written_out(size: int) -> None:
     """Raise MemoryError if a matrix over `size` slots exceeds the memory."""
-    needed, free = 8.0 * DENSE_SQUARES * size * size, SHARE * available()
+    needed, free = 8.0 * DENSE_SQUARES * size * size, PLANNED_FRACTION * available()
     if needed > free:
         raise MemoryError(
             f"this operator-valued kernel has {size} rows, examples times coupled components, and "

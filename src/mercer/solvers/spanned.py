@@ -22,7 +22,7 @@ from ..embedding import Embedding, SpanFrame
 from ..kernels import Kernel
 from ..problem import Problem
 from .left_out import LeaveOneOut, members_by_size
-from .part import CANCELLED, Part
+from .part import CANCELLED_FRACTION, Part
 
 
 class OutputGram:
@@ -117,7 +117,7 @@ class SpanMoments:
         )  # first: it finds the means
         own = self.gram.diagonal()
         left = own - xp.sum(self.E * both, axis=1)
-        lost = np.flatnonzero(host(left < CANCELLED * own))
+        lost = np.flatnonzero(host(left < CANCELLED_FRACTION * own))
         if len(lost):  # the difference has lost its digits: take the rows of P themselves
             R = self.part.complement_columns(lost)
             left = put(left[:, None], lost, xp.sum(R * self.gram.gram_times(R), axis=0)[:, None])[
@@ -155,7 +155,7 @@ class SpanMoments:
             )
         rest = self.part.residual_leverages(alpha)[:, 0]
         rest = xp.where(rest > 0, rest, xp.ones_like(rest))
-        lost = np.flatnonzero(host(rest**2 < CANCELLED))
+        lost = np.flatnonzero(host(rest**2 < CANCELLED_FRACTION))
         if len(lost) and not self.part.inputs.complete:
             exact = xp.linalg.diagonal(self._block_of_products(alpha, lost))
             found = put(found[:, None], lost, exact[:, None])[:, 0]
@@ -177,7 +177,7 @@ class SpanMoments:
             rest = self.part.residual_blocks([alpha], own[None, :], take(self.E, own))[
                 0, 0, 0, :, :
             ]
-            if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED:
+            if float(xp.min(xp.linalg.diagonal(rest))) ** 2 < CANCELLED_FRACTION:
                 N = self._block_of_products(alpha, own)
             half = turn(xp.linalg.solve(rest, N))
             found = xp.linalg.diagonal(xp.linalg.solve(rest, half))

@@ -23,7 +23,7 @@ from .outputs import Cache, OutputRows
 from .part import Part
 from .weights import NoWeights
 
-ROWS = 1024
+SAMPLE_ROWS = 1024
 """Pairs whose left-out residuals are held at once."""
 
 
@@ -213,7 +213,7 @@ class LeftOutSums:
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """Return the sums over some pairs, one number per trial and ridge."""
-        some = blocks(count(y), ROWS)
+        some = blocks(count(y), SAMPLE_ROWS)
         cut = [(part(X, r), part(y, r), None if w is None else w[r]) for r in some]
         return np.sum([self._sums(*block) for block in cut], axis=0)
 

@@ -24,7 +24,7 @@ try:
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = "mercer stream 3"
+CHECKPOINT_FORMAT = "mercer stream 3"
 """The name and version of the file format."""
 SUMS = ("n", "uu", "vu", "vv", "u", "v")
 """The names of the sums that moments consist of."""
@@ -104,7 +104,11 @@ class Checkpoint:
             named = zip(SUMS, sums, strict=True)
             arrays |= {f"{i}.{name}": np.asarray(host(A)) for name, A in named}
             arrays |= {f"{i}.probe.{side}": host(gathering.probe[side]) for side in (0, 1)}
-        header = {"format": FORMAT, "models": len(gatherings), "center": gatherings[0].center}
+        header = {
+            "format": CHECKPOINT_FORMAT,
+            "models": len(gatherings),
+            "center": gatherings[0].center,
+        }
         header |= asdict(done) | {"arrays": _hashes_of(arrays)}
         unfinished = self._sibling("unfinished")
         with open(unfinished, "wb") as file:
@@ -140,7 +144,7 @@ class Checkpoint:
     ) -> tuple[Progress, list[Moments]]:
         """Return progress and moments from saved arrays; refuse those of another run."""
         header = json.loads(str(arrays.pop("header")))
-        if header["format"] != FORMAT or header["arrays"] != _hashes_of(arrays):
+        if header["format"] != CHECKPOINT_FORMAT or header["arrays"] != _hashes_of(arrays):
             raise ValueError("its format, or what it holds, is not what was written")
         hashes = tuple(header["values"]), tuple(header["digest"])
         done = Progress(int(header["blocks"]), int(header["pairs"]), *hashes)
@@ -157,7 +161,7 @@ class Checkpoint:
     def _restored_moments(
         self, arrays: dict[str, np.ndarray], i: int, gathering: Gathering
     ) -> Moments:
-        """Return the saved moments number i; raise an error if their coordinates are others."""
+        """Return the saved moments number i; raise an error if they are in other coordinates."""
         for side, name in enumerate(("inputs", "outputs")):
             self._require_equal(arrays[f"{i}.probe.{side}"], host(gathering.probe[side]), name)
         n, *sums = (arrays[f"{i}.{name}"] for name in SUMS)

@@ -33,7 +33,7 @@ class Progress:
     digest: tuple[int, ...] = ()
 
     def plus(self, block: Any, objects: bool) -> Progress:
-        """Return the progress after one more block; if `objects`, compute `digest` too."""
+        """Return the progress after one more block; hash objects of any type too if `objects`."""
         values = _block_hashes(block, self.values, False)
         digest = _block_hashes(block, self.digest, True) if objects else ()
         return Progress(self.blocks + 1, self.pairs + number_of_pairs(block), values, digest)

@@ -23,7 +23,7 @@ MERGED_AT_ONCE = 8
 
 
 class DaskStream(Source):
-    """Pairs in the blocks of Dask collections.
+    """Source of pairs in the blocks of Dask collections.
 
     Only a sample of the pairs and the sum of the moments ever reach the client. A block is loaded
     by its own task wherever it is needed, so that what a lost worker held is made again.
@@ -280,7 +280,7 @@ def _with_weights(block: tuple, weights: Any) -> tuple:
 
 
 def _checked_step(step: Callable, number: int, start: int, pairs: int, block: Any) -> Any:
-    """Return `step(number, start, block)`; raise an error if a block has not as many pairs."""
+    """Return `step(number, start, block)`; raise an error unless a block has `pairs` pairs."""
     if number_of_pairs(block) != pairs:
         raise BadBlock(
             f"block {number} of the stream had {pairs} pairs when it was first read and "

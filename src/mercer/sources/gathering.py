@@ -11,7 +11,7 @@ import numpy as np
 from .._base.arrays import Array, Items, count, dense, is_foreign, like, namespace, part, take
 from .._base.threads import rows_at_once
 from ..features import FeatureMap
-from ..features.landmarks import FEW, split_last_matrix
+from ..features.landmarks import CENTRING_ITEMS, split_last_matrix
 from ..operators import Moments
 from ..operators.moments import moments_of_rows
 from .base import Source
@@ -80,7 +80,7 @@ class Gathering:
         precision: str = "float64",
     ) -> Gathering:
         """Return empty sums for two fitted feature maps, set up by representative pairs X, y."""
-        few = np.arange(min(FEW, count(y)))
+        few = np.arange(min(CENTRING_ITEMS, count(y)))
         X, V = take(X, few), dense(outputs.transform(take(y, few)))
         bare, weights, U = split_last_matrix(inputs, X)
         a, b = (namespace(A).mean(A, axis=0) for A in (U, V))
@@ -90,7 +90,7 @@ class Gathering:
 
     @property
     def widths(self) -> tuple[int, int]:
-        """The numbers of output coordinates, and of input coordinates before the last matrix."""
+        """The numbers of output coordinates, and of input coordinates before a last matrix."""
         return int(self.probe[1].shape[1]), int(self.probe[0].shape[1])
 
     @property

@@ -108,7 +108,7 @@ def random_keys(seed: int, start: int, n: int) -> np.ndarray:
 
 
 def positions_of_smallest(keys: np.ndarray, size: int) -> np.ndarray:
-    """Return the positions of the `size` smallest keys, from the first to the last."""
+    """Return the positions of the `size` smallest keys, in increasing order of position."""
     if len(keys) <= size:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, size)[:size])

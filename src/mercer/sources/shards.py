@@ -16,7 +16,7 @@ from .._base.arrays import Items, blocks, count, object_array, part
 from .._base.errors import require
 from .._base.files import ARCHIVE_ERRORS
 
-BLOCK = 8192
+ROWS_PER_BLOCK = 8192
 """The number of rows of a block."""
 
 
@@ -26,7 +26,7 @@ class RowBlocks:
 
     X: Items
     y: Items
-    block: int = BLOCK
+    block: int = ROWS_PER_BLOCK
 
     def __post_init__(self) -> None:
         if count(self.X) != count(self.y):
@@ -41,7 +41,7 @@ class RowBlocks:
 
 
 class Shards:
-    """Pairs in many files, which are read one after the other in order of name.
+    """Blocks of pairs in many files, which are read one after the other in order of name.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Shards:
         paths: str | Path | Sequence[str | Path],
         inputs: str | Sequence[str] = "X",
         outputs: str | Sequence[str] = "y",
-        block: int = BLOCK,
+        block: int = ROWS_PER_BLOCK,
         weights: str | None = None,
     ):
         self.paths = _matching_files(paths)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Array, Items, count, is_array, own_copy
+from .._base.arrays import Array, Items, copy_arrays, count, is_array
 from .._base.parameters import integer
 from ..kernels import Kernel
 from .base import Source
@@ -19,9 +19,9 @@ from .blocks import BadBlock, Expected, Step, number_of_pairs
 from .checkpoint import as_checkpoint
 from .contents import Progress
 from .sample import Sample
-from .shards import BLOCK, RowBlocks, Shards
+from .shards import ROWS_PER_BLOCK, RowBlocks, Shards
 
-EVERY = 64
+BLOCKS_PER_CHECKPOINT = 64
 """The default number of blocks between two checkpoints."""
 REMEDY = (
     "give blocks that stay, a function that returns fresh ones at every call, or a generator, "
@@ -31,7 +31,7 @@ REMEDY = (
 
 
 class Stream(Source):
-    """Pairs streamed in blocks (X, y) or (X, y, weights), one block in memory at a time.
+    """Source of pairs in blocks (X, y) or (X, y, weights), one block in memory at a time.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class Stream(Source):
         y: Items = None,
         *,
         sample_weight: Array | None = None,
-        block: int = BLOCK,
+        block: int = ROWS_PER_BLOCK,
         sample: int | None = None,
         random_state: int = 0,
         checkpoint: str | Path | None = None,
-        every: int = EVERY,
+        every: int = BLOCKS_PER_CHECKPOINT,
         precision: str = "float64",
     ):
         super().__init__(sample, random_state, precision)
@@ -226,7 +226,7 @@ class Stream(Source):
 
 def _copied_block(block: Any) -> Any:
     """Return a block of copied arrays, because a generator may reuse its buffers."""
-    return tuple(map(own_copy, block)) if isinstance(block, tuple | list) else block
+    return tuple(map(copy_arrays, block)) if isinstance(block, tuple | list) else block
 
 
 def as_source(X: Items | Source, y: Items = None, weights: Array | None = None) -> Source | None:

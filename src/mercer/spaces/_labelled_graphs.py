@@ -53,7 +53,7 @@ class Form:
         """Convert one graph of this format to a `LabelledGraph`."""
         nodes, marks = read_graph(graph, "y", self.node_label, self.edge_label)
         edges = np.full((len(nodes), len(nodes)), None, dtype=object)
-        for i, j, mark in marks:  # in a tuple for networkx, where an edge may have no label
+        for i, j, mark in marks:  # networkx edges may lack labels, hence the tuple
             edges[i, j] = (mark,) if is_networkx(graph) else mark
         return LabelledGraph(nodes, edges)
 
@@ -93,8 +93,8 @@ class GraphLabels:
         """Return one-hot node labels and counts of neighbours' labels, (nodes, 2 · labels)."""
         column = {label: i for i, label in enumerate(self.nodes)}
         one_hot = np.eye(len(self.nodes))[[column[label] for label in graph.nodes]]
-        near = self.channels(graph).sum(axis=0) @ one_hot
-        return np.hstack([one_hot, self.NEIGHBOURS * near])
+        neighbour_counts = self.channels(graph).sum(axis=0) @ one_hot
+        return np.hstack([one_hot, self.NEIGHBOURS * neighbour_counts])
 
     def channels(self, graph: LabelledGraph) -> np.ndarray:
         """Return a 0/1 adjacency matrix for each edge label, (edge labels, nodes, nodes)."""

@@ -63,7 +63,7 @@ class Space(BaseEstimator):
             return item.shape, item.tobytes()
         if isinstance(item, str | bytes | int | float | np.generic):
             return item
-        return digest(item)  # structural: equal lists are one item
+        return digest(item)  # a hash of the content, so that equal lists have equal keys
 
     def keys(self, items: Items) -> list[Hashable]:
         """Return the key of every item of a batch."""
@@ -76,9 +76,9 @@ class Space(BaseEstimator):
 
         The distinct items are numbered 0, 1, … by first appearance.
         """
-        found = unique_rows(items) if is_foreign(items) else None
-        if found is not None:
-            return found
+        distinct_and_index = unique_rows(items) if is_foreign(items) else None
+        if distinct_and_index is not None:
+            return distinct_and_index
         first: dict[Any, int] = {}
         keys = self.keys(items)
         number = np.array([first.setdefault(key, len(first)) for key in keys], dtype=np.intp)

@@ -115,8 +115,8 @@ class Fields(Vectors):
     def check_loaded(self, limits: Limits) -> None:
         """Raise `DamagedModel` unless points and mask are arrays of numbers."""
         for value in (self.mask, self.points):
-            fine = value is None or (isinstance(value, np.ndarray) and value.dtype.kind in "bf")
-            must(fine, "mask and points of fields are arrays")
+            valid = value is None or (isinstance(value, np.ndarray) and value.dtype.kind in "bf")
+            must(valid, "mask and points of fields are arrays")
 
     def join(self, other: Space) -> Space:
         """Return the space with non-default parameters; raise an error if both differ."""
@@ -132,8 +132,10 @@ def _one_per_axis(value: Any, number: int, name: str, positive: bool = False) ->
     """Return `value` as a tuple of one finite number per axis; a single number is repeated."""
     given = np.asarray(value, dtype=float).reshape(-1)
     values = tuple(np.resize(given, number).tolist()) if len(given) in (1, number) else ()
-    fine = len(values) == number and all(np.isfinite(v) and (v > 0 or not positive) for v in values)
-    if not fine:
+    valid = len(values) == number and all(
+        np.isfinite(v) and (v > 0 or not positive) for v in values
+    )
+    if not valid:
         kind = "positive number" if positive else "number"
         raise ValueError(f"{name} must be a {kind}, or one for each of {number} axes: {value!r}.")
     return values
@@ -266,7 +268,7 @@ class Grid:
             if self.periodic[axis]:
                 ends = ends % n
             else:
-                # Up to the end of its cell, the last grid point gives the value.
+                # Beyond the last grid point, its value holds up to the end of its cell.
                 inside = (t >= -0.5) & (t <= n - 0.5)
                 shares = np.where(inside[..., None], shares, 0.0)
                 ends = np.clip(ends, 0, n - 1)

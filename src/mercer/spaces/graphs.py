@@ -41,7 +41,7 @@ class Graphs(Space):
         """Return a hashable key of the nodes and edges of a graph with their attributes."""
         if not is_networkx(item):
             return super().key(item)
-        # Only the content: networkx also stores views in a graph when they are used.
+        # Not the graph itself, because networkx stores views in it when they are used.
         content = type(item).__name__, dict(item.nodes(data=True)), dict(item.adjacency())
         if _has_stable_repr(content):
             # Ten times as fast as a digest.

@@ -88,20 +88,20 @@ def group_of(
         raise ValueError(f'symmetries must be a list of names such as ("shift:x",), got {names!r}.')
     grids = fields.grid(input_shape), output_fields.grid(output_shape)
     sizes = [grid.size * grid.channels for grid in grids]
-    start = Action(np.arange(sum(sizes)), np.ones(sum(sizes)))  # on both sides, end to end
+    start = Action(np.arange(sum(sizes)), np.ones(sum(sizes)))  # entries of inputs, then of outputs
     generators = [_joint_action([_action(name, grid, grids) for grid in grids]) for name in names]
-    found, fresh = {start.key: start}, [start]
-    while fresh:
-        made = [generator.after(element) for element in fresh for generator in generators]
-        fresh = [a for a in {a.key: a for a in made}.values() if a.key not in found]
-        found |= {action.key: action for action in fresh}
-        if len(found) > MAX_ELEMENTS:
+    elements, new = {start.key: start}, [start]
+    while new:
+        products = [generator.after(element) for element in new for generator in generators]
+        new = [a for a in {a.key: a for a in products}.values() if a.key not in elements]
+        elements |= {action.key: action for action in new}
+        if len(elements) > MAX_ELEMENTS:
             raise ValueError(
                 f"{tuple(names)} generate more than {MAX_ELEMENTS} symmetries: name fewer."
             )
-    inputs = tuple(Action(a.source[: sizes[0]], a.sign[: sizes[0]]) for a in found.values())
+    inputs = tuple(Action(a.source[: sizes[0]], a.sign[: sizes[0]]) for a in elements.values())
     outputs = tuple(
-        Action(a.source[sizes[0] :] - sizes[0], a.sign[sizes[0] :]) for a in found.values()
+        Action(a.source[sizes[0] :] - sizes[0], a.sign[sizes[0] :]) for a in elements.values()
     )
     return Group(tuple(names), inputs, outputs, _shift_orbits(names, grids))
 
@@ -160,9 +160,9 @@ def _change_channels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Apply a channel change, "-c" or "c~d", to the arrays `source` and `sign` of an action."""
     if change.startswith("-"):
-        own = _channel_index(change[1:], name, grid)
+        channel = _channel_index(change[1:], name, grid)
         sign = sign.copy()
-        sign[..., own] *= -1.0
+        sign[..., channel] *= -1.0
         return source, sign
     one, tilde, other = change.partition("~")
     if not tilde:

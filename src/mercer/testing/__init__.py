@@ -1,4 +1,4 @@
-"""Contracts: what a kernel, operator, feature map, decoder or estimator promises, as checks.
+"""Checks that a custom kernel, operator, feature map, loss, decoder or estimator is valid.
 
 mercer's own tests run them over lists of everything it exports; run them on a custom part:
 

@@ -22,18 +22,18 @@ def claim(holds: Any, otherwise: str) -> None:
         raise AssertionError(otherwise)
 
 
-def close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
+def claim_close(a: np.ndarray, b: np.ndarray, tolerance: float, otherwise: str) -> None:
     """Raise an AssertionError unless two arrays are equal up to an absolute tolerance."""
     claim(a.shape == b.shape, f"{otherwise}: shapes {a.shape} and {b.shape}")
     difference = float(np.abs(a - b).max()) if a.size else 0.0
     claim(difference <= tolerance, f"{otherwise}: off by {difference:.3g}")
 
 
-def near(a: float, b: float, otherwise: str) -> None:
-    """Raise an AssertionError unless two numbers agree to the accuracy of a finite difference."""
+def claim_near(a: float, b: float, otherwise: str) -> None:
+    """Raise an AssertionError unless two numbers agree as well as finite differences can."""
     claim(abs(a - b) <= DERIVATIVE * max(1.0, abs(a), abs(b)), f"{otherwise}: {a:.6g} and {b:.6g}")
 
 
-def pick(items: Items, index: list[int]) -> Items:
+def items_at(items: Items, index: list[int]) -> Items:
     """Return the items at the positions `index` of an array or a list."""
     return take(items, index) if hasattr(items, "shape") else [items[i] for i in index]

@@ -1,4 +1,4 @@
-"""The contracts of estimators, in memory and on streams."""
+"""Checks of estimators, in memory and on streams."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from .._base.arrays import Items, as_items, count, dense, host, is_foreign, take
 from ..persistence.reader import Reader
 from ..persistence.writer import Writer
 from ..spaces._equality import equal
-from .claims import claim, pick
+from .claims import claim, items_at
 
 
 def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
-    """Check refits, copies, batches and bad lengths of an estimator on structured data.
+    """Check that an estimator predicts the same after refits, copies and in batches.
+
+    X and y of different lengths must raise an error.
 
     Parameters
     ----------
@@ -42,16 +44,16 @@ def check_structured_estimator(model: Any, X: Items, y: Items) -> None:
     predicted = model.predict(X)
     claim(count(predicted) == n, "predict gives another number of outputs than inputs")
     last = list(range(n))[::-1][:3]
-    again = model.predict(pick(X, last))
+    again = model.predict(items_at(X, last))
     claim(same_outputs(again, take(as_items(predicted), last)), "predictions depend on the batch")
     for copied in (
         pickle.loads(pickle.dumps(model)),
         copy.deepcopy(model),
-        *_read_back(model, X, y),
+        *_saved_and_loaded(model, X, y),
     ):
         claim(same_outputs(copied.predict(X), predicted), "a copy predicts otherwise")
     claim(same_outputs(clone(model).fit(X, y).predict(X), predicted), "a refit predicts otherwise")
-    _check_refusal(lambda: model.fit(X, pick(y, list(range(n - 1)))), "y one shorter than X")
+    _check_raises(lambda: model.fit(X, items_at(y, list(range(n - 1)))), "y one shorter than X")
     claim(same_outputs(model.predict(X), predicted), "a failed refit changed the model")
     score = model.score(X, y)
     claim(np.isfinite(score) and score <= 1, f"score is {score}")
@@ -81,8 +83,9 @@ def check_stream_learner(model: Any, X: Items, y: Items) -> None:
     n = count(y)
 
     def blocks(*edges: int) -> list:
+        """Return the pairs in blocks that end at the given positions."""
         cuts = [range(a, b) for a, b in pairwise([0, *edges, n])]
-        return [(pick(X, list(cut)), pick(y, list(cut))) for cut in cuts]
+        return [(items_at(X, list(cut)), items_at(y, list(cut))) for cut in cuts]
 
     whole = clone(model).fit(blocks())
     predicted = whole.predict(X)
@@ -92,15 +95,18 @@ def check_stream_learner(model: Any, X: Items, y: Items) -> None:
         claim(same_outputs(again, predicted), f"cut at {cut}, the stream gives another model")
     generated = clone(model).fit(block for block in blocks(n // 2))
     claim(same_outputs(generated.predict(X), predicted), "a generator gives another model")
-    short = (X, pick(y, list(range(n - 1))))
-    _check_refusal(lambda: whole.fit([*blocks(), short]), "a block with y one shorter than X")
+    short = (X, items_at(y, list(range(n - 1))))
+    _check_raises(lambda: whole.fit([*blocks(), short]), "a block with y one shorter than X")
     claim(same_outputs(whole.predict(X), predicted), "a refused block changed the model")
     for copied in (pickle.loads(pickle.dumps(whole)), copy.deepcopy(whole)):
         claim(same_outputs(copied.predict(X), predicted), "a copy predicts otherwise")
 
 
-def _read_back(model: Any, *data: Items) -> list:
-    """Return a list of the model after saving and loading; empty if it cannot be saved."""
+def _saved_and_loaded(model: Any, *data: Items) -> list:
+    """Return the model after saving and loading, in a list; empty if it cannot be saved.
+
+    `data` are the inputs and outputs that it was fitted to.
+    """
     writer = Writer()
     if any(is_foreign(items) for items in data):
         return []  # files hold numpy arrays
@@ -121,19 +127,19 @@ def same_outputs(a: Items, b: Items) -> bool:
     (True, False)
     """
     a, b = (host(dense(batch)) if hasattr(batch, "shape") else batch for batch in (a, b))
-    return all(_same(x, y) for x, y in zip(a, b, strict=True))
+    return all(_same_output(x, y) for x, y in zip(a, b, strict=True))
 
 
-def _same(x: Any, y: Any) -> bool:
-    """Return whether two predictions are equal up to rounding."""
+def _same_output(x: Any, y: Any) -> bool:
+    """Return whether two predicted outputs are equal up to rounding."""
     if isinstance(x, Mapping):
-        return x.keys() == y.keys() and all(_same(x[name], y[name]) for name in x)
+        return x.keys() == y.keys() and all(_same_output(x[name], y[name]) for name in x)
     if isinstance(x, np.ndarray | float) and np.asarray(x).dtype.kind == "f":
         return np.allclose(x, y, rtol=1e-6, atol=1e-8)
     return equal(x, y)
 
 
-def _check_refusal(call: Any, what: str) -> None:
+def _check_raises(call: Any, what: str) -> None:
     """Raise an AssertionError unless a call raises a ValueError or a TypeError."""
     try:
         call()

@@ -1,4 +1,4 @@
-"""The contract of kernels: values, copies, and each optional ability against the Gram matrix."""
+"""Checks of kernels: values, copies, and each optional ability against the Gram matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..kernels import Kernel
 from ..kernels.capabilities import ItemGradient
 from ..kernels.distances import squared_distances
 from ..kernels.gradients import Values, with_parameters
-from .claims import IDENTITY, ROOT, claim, close, near, pick
+from .claims import IDENTITY, ROOT, claim, claim_close, claim_near, items_at
 
 FREQUENCIES = 4000
 """The number of draws of a spectral measure; the tolerance of their mean is 6 / √FREQUENCIES."""
@@ -43,13 +43,13 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
     error = IDENTITY * scale
     claim(K.shape == (n, n), f"k(A) has shape {K.shape}, not {(n, n)}")
     claim(np.isfinite(K).all(), "k(A) has values that are not finite")
-    close(K, K.T, error, "k(A) is not symmetric")
-    close(host(kernel.diag(items)), K.diagonal(), error, "diag(A) is not k(A)'s diagonal")
+    claim_close(K, K.T, error, "k(A) is not symmetric")
+    claim_close(host(kernel.diag(items)), K.diagonal(), error, "diag(A) is not k(A)'s diagonal")
     least = float(np.linalg.eigvalsh(K)[0])
     claim(least > -1e-9 * n * scale, f"k is not positive semidefinite: eigenvalue {least:.3g}")
-    head, tail = pick(items, [0, 1]), pick(items, list(range(1, n)))
-    close(host(kernel(head, tail)), K[:2, 1:], error, "k(A, B) is not a block of k(A)")
-    close(host(kernel(tail, head)), K[1:, :2], error, "k(B, A) is not k(A, B) transposed")
+    head, tail = items_at(items, [0, 1]), items_at(items, list(range(1, n)))
+    claim_close(host(kernel(head, tail)), K[:2, 1:], error, "k(A, B) is not a block of k(A)")
+    claim_close(host(kernel(tail, head)), K[1:, :2], error, "k(B, A) is not k(A, B) transposed")
     _check_copies(kernel, items, K)
     check_capabilities(kernel, items, K)
 
@@ -57,39 +57,43 @@ def check_kernel(kernel: Kernel, items: Items) -> None:
 def _check_copies(kernel: Kernel, items: Items, K: np.ndarray) -> None:
     """Check that a copy, a clone and twice the kernel agree with the kernel."""
     fitted = copy.deepcopy(kernel)
-    close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
+    claim_close(host(fitted(items)), K, 0.0, "a copy of the kernel has other values")
     claim(str(clone(kernel)) == str(kernel), "clone changes the kernel's parameters")
     hash(kernel)
-    close(host((kernel * 2.0)(items)), 2.0 * K, 1e-12 * np.abs(K).max(), "2k is not twice k")
+    claim_close(host((kernel * 2.0)(items)), 2.0 * K, 1e-12 * np.abs(K).max(), "2k is not twice k")
 
 
 def check_capabilities(kernel: Kernel, items: Items, K: np.ndarray) -> None:
-    """Check each optional feature of a fitted kernel against its Gram matrix K."""
+    """Check each optional ability of a fitted kernel against its Gram matrix K."""
     scale = max(1.0, float(np.abs(K).max()))
     features, radial, fourier = kernel.features, kernel.radial, kernel.fourier
     if features is not None:
         F = host(features(items))
-        close(F @ F.T, K, ROOT * scale, "features(A) @ features(A).T is not k(A)")
-        close(features.rows(items).toarray(), F, IDENTITY * scale, "sparse features are others")
+        claim_close(F @ F.T, K, ROOT * scale, "features(A) @ features(A).T is not k(A)")
+        claim_close(
+            features.rows(items).toarray(), F, IDENTITY * scale, "sparse features are others"
+        )
         if features.inverse is not None:
             back = features.inverse(like(F, features(items)))
-            close(host(kernel(back, items)), K, ROOT * scale, "inverse does not undo features")
+            claim_close(
+                host(kernel(back, items)), K, ROOT * scale, "inverse does not undo features"
+            )
     if radial is not None:
         D2 = squared_distances(*(np.array(host(kernel.check(items, "A"))),) * 2)
-        close(host(radial.value(D2)), K, IDENTITY * scale, "value(‖a - b‖²) is not k(a, b)")
+        claim_close(host(radial.value(D2)), K, IDENTITY * scale, "value(‖a - b‖²) is not k(a, b)")
         _check_slope(radial.value, radial.slope, "slope is not minus the derivative")
         if radial.curvature is not None:
             _check_slope(radial.slope, radial.curvature, "curvature is not that of k")
         if radial.curvature is not None and radial.bending is not None:
             at = np.array([0.3, 1.7])
             ratio = float((radial.curvature(at) / radial.slope(at)).max())
-            near(ratio, radial.bending(), "bending is not curvature over slope")
+            claim_near(ratio, radial.bending(), "bending is not curvature over slope")
     if fourier is not None:
         A = np.array(host(kernel.check(items, "A")))
         omega = fourier.sample(np.random.RandomState(0), (FREQUENCIES, A.shape[1]))
         waves = np.cos(np.einsum("fd,ijd->ijf", omega, A[:, None] - A[None])).mean(axis=2)
         worst = 6.0 * fourier.height / np.sqrt(FREQUENCIES)
-        close(fourier.height * waves, K, worst, "draws do not have k as their transform")
+        claim_close(fourier.height * waves, K, worst, "draws do not have k as their transform")
     if kernel.item_gradient is not None and kernel.on_vectors:
         _check_derivatives(kernel, kernel.item_gradient, items)
     check_parameters(kernel, items)
@@ -100,7 +104,7 @@ def _check_slope(function: Any, derivative: Any, otherwise: str) -> None:
     at, step = np.array([0.3, 1.0, 2.7]), 1e-5
     rise = (function(at + step) - function(at - step)) / (2 * step)
     for found, wanted in zip(-derivative(at), rise, strict=True):
-        near(float(found), float(wanted), otherwise)
+        claim_near(float(found), float(wanted), otherwise)
 
 
 def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> None:
@@ -113,19 +117,20 @@ def _check_derivatives(kernel: Kernel, gradient: ItemGradient, items: Items) -> 
     step, direction = 1e-6, rng.normal(size=A.shape)
 
     def slope(function: Any) -> float:
+        """Return the directional derivative of a function by finite differences."""
         up, down = function(A + step * direction), function(A - step * direction)
         return float((up - down) / (2 * step))
 
     full = slope(lambda at: (C * kernel._gram(at, B)).sum())
     found = gradient.vjp(A, B, C)
-    near(full, float((found * direction).sum()), "vjp is not the derivative")
+    claim_near(full, float((found * direction).sum()), "vjp is not the derivative")
     along = slope(lambda at: (c * kernel._diag(at)).sum())
     found = gradient.diag_vjp(A, c)
-    near(along, float((found * direction).sum()), "diag_vjp is not the derivative")
+    claim_near(along, float((found * direction).sum()), "diag_vjp is not the derivative")
 
 
 def check_parameters(kernel: Kernel, items: Items) -> None:
-    """Check derivatives with respect to log parameters against central differences."""
+    """Check a kernel's derivatives in the logarithms of its parameters by differences."""
     gradient, rng = kernel.parameter_gradient, np.random.default_rng(0)
     A = kernel.check(items, "A")
     half = take(A, np.arange(count(A) // 2 + 1))
@@ -134,6 +139,7 @@ def check_parameters(kernel: Kernel, items: Items) -> None:
     found = gradient.vjp(A, half, like(C, K)), gradient.diag_vjp(A, like(c, K))
 
     def totals(values: Values) -> np.ndarray:
+        """Return weighted sums of the Gram matrix and of its diagonal at parameter values."""
         other = with_parameters(kernel, values).fit(items)
         return np.array([(C * host(other._gram(A, half))).sum(), (c * host(other._diag(A))).sum()])
 
@@ -143,13 +149,14 @@ def check_parameters(kernel: Kernel, items: Items) -> None:
             for k in (0, 1):
                 slope = np.asarray(host(found[k].get(name, 0.0 * np.asarray(value))))[entry]
                 otherwise = f"parameter_gradient is not the derivative in {name}"
-                near(float(slope * np.asarray(value)[entry]), float(wanted[k]), otherwise)
+                claim_near(float(slope * np.asarray(value)[entry]), float(wanted[k]), otherwise)
 
 
 def _log_slope(totals: Any, gradient: Any, name: str, entry: tuple) -> np.ndarray:
-    """Return the finite difference of the function `totals` in the log of one parameter entry."""
+    """Return the derivative of `totals` in the logarithm of one parameter, by differences."""
 
     def at(step: float) -> np.ndarray:
+        """Return the totals with the logarithm of the parameter entry shifted by `step`."""
         value = np.array(gradient.values[name], dtype=float)
         value[entry] *= np.exp(step)
         return totals({**gradient.values, name: value if value.ndim else float(value)})

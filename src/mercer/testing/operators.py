@@ -1,4 +1,4 @@
-"""The contracts of operators and operator-valued kernels."""
+"""Checks of operators and operator-valued kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._base.arrays import Array, Items, host
 from .._base.symmetric import full
 from ..operators import Moments, Operator, OperatorKernel
 from ..operators.separable import SpectralMoments
-from .claims import IDENTITY, ROOT, claim, close, pick
+from .claims import IDENTITY, ROOT, claim, claim_close, items_at
 
 
 def check_operator(operator: Operator, moments: Moments | None = None) -> None:
@@ -33,15 +33,15 @@ def check_operator(operator: Operator, moments: Moments | None = None) -> None:
     >>> from mercer.testing import check_operator
     >>> check_operator(Covariance())
     """
-    samples = _samples(3 if moments is None else int(moments.vu.shape[0]))
+    samples = _simulated_moments(3 if moments is None else int(moments.vu.shape[0]))
     for sample in samples if moments is None else [moments, *samples]:
-        _check_on(operator, sample)
+        _check_matrix(operator, sample)
     if not operator.own_coordinates:
         _check_diagonal_moments(operator)
         _check_rotation(operator)
 
 
-def _samples(q: int) -> list[Moments]:
+def _simulated_moments(q: int) -> list[Moments]:
     """Return moments of simulated data with q output coordinates.
 
     Outputs are independent of the inputs, explained by them, in units far apart, almost equal or
@@ -60,18 +60,18 @@ def _samples(q: int) -> list[Moments]:
     return [Moments.of(U, Y) for Y in outputs] + [Moments.of(U[:2], V[:2])]
 
 
-def _check_on(operator: Operator, moments: Moments) -> None:
+def _check_matrix(operator: Operator, moments: Moments) -> None:
     """Check the matrix of an operator that is fitted to the moments of one data set."""
     operator = operator.learn(moments, 1.0)
     B = host(full(operator.matrix(moments)))
     q = int(moments.vu.shape[0])
     claim(B.shape == (q, q), f"the matrix has shape {B.shape}, not {(q, q)}")
     scale = max(1e-300, float(np.abs(B).max()))
-    close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
+    claim_close(B, B.T, IDENTITY * scale, "the matrix is not symmetric")
     smallest = float(np.linalg.eigvalsh(B)[0])
     claim(smallest > -1e-9 * scale, f"the operator is not positive: eigenvalue {smallest:.3g}")
     again = full(clone(operator).learn(moments, 1.0).matrix(moments))
-    close(host(again), B, 0.0, "a clone gives another matrix")
+    claim_close(host(again), B, 0.0, "a clone gives another matrix")
 
 
 def _check_diagonal_moments(operator: Operator) -> None:
@@ -81,17 +81,19 @@ def _check_diagonal_moments(operator: Operator) -> None:
     known: Any = SpectralMoments(20, EV, s)
     plain = Moments(20, np.diag(s), known.vu, known.vv)
     left, right = (full(operator.learn(m, 1.0).matrix(m)) for m in (known, plain))
-    close(host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones")
+    claim_close(
+        host(left), host(right), ROOT, "diagonal moments give another matrix than dense ones"
+    )
 
 
 def _check_rotation(operator: Operator) -> None:
-    """Check that B becomes RᵀBR if the output coordinates V become VR, with R a rotation."""
+    """Check that the matrix B of an operator becomes RᵀBR if outputs are rotated by R."""
     rng = np.random.default_rng(2)
     U, V = rng.normal(size=(20, 4)), rng.normal(size=(20, 3)) * [1.0, 2.0, 3.0]
     R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     moments = Moments.of(U, V), Moments.of(U, V @ R)
     B, rotated = (host(full(operator.learn(m, 1.0).matrix(m))) for m in moments)
-    close(
+    claim_close(
         rotated,
         R.T @ B @ R,
         ROOT * max(1e-300, float(np.abs(B).max())),
@@ -101,7 +103,7 @@ def _check_rotation(operator: Operator) -> None:
 
 
 def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) -> None:
-    """Check that an operator-valued kernel is positive and consistent with its blocks.
+    """Check that an operator-valued kernel is positive and agrees with its blocks.
 
     Parameters
     ----------
@@ -129,27 +131,29 @@ def check_operator_kernel(kernel: OperatorKernel, items: Items, outputs: Array) 
     scale = max(1e-300, float(np.abs(blocks).max()))
     claim(blocks.shape == (n, n, q, q), f"the blocks have shape {blocks.shape}")
     transposed = blocks.transpose(1, 0, 3, 2)
-    close(blocks, transposed, IDENTITY * scale, "K(x, x') is not K(x', x)ᵀ")
+    claim_close(blocks, transposed, IDENTITY * scale, "K(x, x') is not K(x', x)ᵀ")
     G = host(gram.matrix())
     smallest = float(np.linalg.eigvalsh((G + G.T) / 2)[0])
     claim(smallest > -1e-9 * scale * n * q, f"the kernel is not positive: {smallest:.3g}")
     C = np.random.default_rng(0).normal(size=(n, q))
     product = np.einsum("ijpq,jq->ip", blocks, C)
-    close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
+    claim_close(host(gram @ C), product, ROOT * scale * n, "a product is not that of the blocks")
     written = gram.rows.join(G @ gram.columns.split(C))
-    close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
+    claim_close(host(written), product, ROOT * scale * n, "matrix() is not the map written out")
     pairings = np.einsum("ijpq,ip,jq->ij", blocks, C, C)
-    close(host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'")
+    claim_close(
+        host(gram.pairings(C, C)), pairings, ROOT * scale * q**2, "pairings are not the blocks'"
+    )
     column = np.einsum("ipq,q->ip", blocks[:, 1], C[1])
-    close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
+    claim_close(host(gram.column(1, C[1])), column, ROOT * scale * q, "a column is not the blocks'")
     if kernel.componentwise:
         diagonal = kernel.by_component(items).blocks()
-        close(diagonal, blocks, ROOT * scale, "by_component gives other values")
+        claim_close(diagonal, blocks, ROOT * scale, "by_component gives other values")
     some = np.array([n * q - 1, 0]) % gram.columns.size
     columns = host(gram.some_columns(some))
-    close(columns, G[:, some], ROOT * scale, "some_columns are not of matrix()")
+    claim_close(columns, G[:, some], ROOT * scale, "some_columns are not of matrix()")
     if gram.terms is not None:
         total = np.sum([np.kron(host(K), host(full(B))) for K, B in gram.terms], axis=0)
-        close(total, G, ROOT * scale, "the terms do not add up to matrix()")
-    part = kernel.gram(pick(items, [1, 0]), items)
-    close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")
+        claim_close(total, G, ROOT * scale, "the terms do not add up to matrix()")
+    part = kernel.gram(items_at(items, [1, 0]), items)
+    claim_close(part.blocks(), blocks[[1, 0]], ROOT * scale, "a part of the items has other values")

@@ -1,4 +1,4 @@
-"""The contracts of losses, feature maps and decoders."""
+"""Checks of losses, feature maps and decoders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..embedding import Embedding, SpanFrame
 from ..features import FeatureMap
 from ..kernels import Kernel
 from ..losses import Loss
-from .claims import IDENTITY, ROOT, claim, close, near
+from .claims import IDENTITY, ROOT, claim, claim_close, claim_near
 
 
 def check_loss(loss: Loss) -> None:
@@ -76,20 +76,22 @@ def check_feature_map(
     U = host(map.fit_transform(kernel, items))
     K = host(kernel(items))
     scale = max(1.0, float(np.abs(K).max()))
-    close(host(map.transform(items)), U, ROOT * scale, "transform differs from fit_transform")
+    claim_close(host(map.transform(items)), U, ROOT * scale, "transform differs from fit_transform")
     if np.isfinite(tolerance):
-        close(U @ U.T, K, tolerance * scale, "transform(A) @ transform(A).T is not k(A)")
+        claim_close(U @ U.T, K, tolerance * scale, "transform(A) @ transform(A).T is not k(A)")
     if np.isfinite(map.trace_error_):
         missed = 1.0 - (U * U).sum() / K.trace() if not map.centered else map.trace_error_
-        near(map.trace_error_, missed, "trace_error_ is not tr(K - UUᵀ) / tr K")
+        claim_near(map.trace_error_, missed, "trace_error_ is not tr(K - UUᵀ) / tr K")
     excess = (U * U).sum(axis=1) - K.diagonal()
     claim(excess.max() < ROOT * scale or map.centered, "coordinates are longer than the items")
     M = np.random.default_rng(0).normal(size=(U.shape[1], 2))
-    close(host(map.compose(M).transform(items)), U @ M, ROOT * scale, "compose is not a product")
+    claim_close(
+        host(map.compose(M).transform(items)), U @ M, ROOT * scale, "compose is not a product"
+    )
     bare, weights = map.unweighted()
     B = host(bare.transform(items))
     whole = B if weights is None else B @ host(weights)
-    close(whole, U, ROOT * scale, "unweighted() and its matrix are not the map")
+    claim_close(whole, U, ROOT * scale, "unweighted() and its matrix are not the map")
 
 
 def check_decoder(decoder: Decoder, kernel: Kernel, outputs: Items) -> None:

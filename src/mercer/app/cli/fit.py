@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from .options import FRACTION, SECONDS, data, read_table, with_reading_options
+from .options import FRACTION, POSITIVE_SECONDS, data, read_table, with_reading_options
 from .out import STDOUT, check_model_out, check_report_out, write_file
 from .terminal import report_errors, score_line, show_columns, show_facts, summary_of, to_stdout
 
@@ -64,7 +64,12 @@ MODEL_OPTIONS = ("scoring", "coverage", "time_limit", "preset", "random_state")
     default="default",
     help="How much is tried.",
 )
-@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Time limit for fitting.")
+@click.option(
+    "--time-limit",
+    type=POSITIVE_SECONDS,
+    metavar="POSITIVE_SECONDS",
+    help="Time limit for fitting.",
+)
 @click.option("--seed", "random_state", type=int, default=0, show_default=True,
               help="Seed of forests and samples.")  # fmt: skip
 @click.option(

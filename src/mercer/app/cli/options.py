@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "npz", "xlsx")
+OUTPUT_FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "npz", "xlsx")
 
 
 class FiniteNumber(click.FloatRange):
@@ -27,7 +27,7 @@ class FiniteNumber(click.FloatRange):
 
 
 FRACTION = FiniteNumber(0, 1, min_open=True, max_open=True)
-SECONDS = FiniteNumber(0, min_open=True)
+POSITIVE_SECONDS = FiniteNumber(0, min_open=True)
 FILE = click.Path(exists=True, dir_okay=False, allow_dash=True)
 data = click.argument("data", type=FILE)
 model_argument = click.argument("model", type=FILE)
@@ -35,7 +35,7 @@ as_json = click.option(
     "--json", "as_json", is_flag=True, help="Write JSON to standard output, for scripts."
 )
 READING = (
-    click.option("--format", type=click.Choice(FORMATS),
+    click.option("--format", type=click.Choice(OUTPUT_FORMATS),
                  help="Format of DATA, if its suffix does not say it."),
     click.option("--encoding", help="Encoding of a text file; guessed from the file by default."),
     click.option("--header/--no-header", default=None,

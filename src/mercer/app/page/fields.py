@@ -11,13 +11,13 @@ from ... import ConformalSets, KernelDependencyCV
 from ...kernels import L2, RBF
 from ...operators import Covariance, Identity
 
-POINTS = 40
+BAR_CELLS = 40
 """The number of cells of the simulated bar."""
 RUNS = 300
 """The number of simulations for training; a quarter of them calibrates the band."""
-LOW, HIGH = 0.2, 5.0
+LEAST_CONDUCTIVITY, MOST_CONDUCTIVITY = 0.2, 5.0
 """The smallest and the largest conductivity that the user can draw."""
-COVERAGE = 0.9
+FIELD_COVERAGE = 0.9
 
 
 def solve(conductivity: np.ndarray) -> np.ndarray:
@@ -36,23 +36,30 @@ class FieldsTab:
     """Tab of the page that predicts the solution of an equation from its conductivity."""
 
     def __init__(self) -> None:
-        self.points = (np.arange(POINTS) + 0.5) / POINTS
+        self.points = (np.arange(BAR_CELLS) + 0.5) / BAR_CELLS
 
     def random_conductivity(self, request: dict) -> dict:
         """Return a random conductivity that is not in the training data."""
         seed = int(request.get("seed", 0))
         a = self._random_log_conductivities(np.random.default_rng([7, abs(seed)]), 1)[0]
-        return {"points": self.points.tolist(), "low": LOW, "high": HIGH, "a": np.exp(a).tolist()}
+        return {
+            "points": self.points.tolist(),
+            "low": LEAST_CONDUCTIVITY,
+            "high": MOST_CONDUCTIVITY,
+            "a": np.exp(a).tolist(),
+        }
 
     def predict(self, request: dict) -> dict:
         """Return the predicted solution for a conductivity, its band, and the simulated one."""
         a = np.asarray(request["a"], dtype=float)
-        if a.shape != (POINTS,) or not np.isfinite(a).all():
+        if a.shape != (BAR_CELLS,) or not np.isfinite(a).all():
             raise ValueError(
-                f"A conductivity must be {POINTS} finite numbers, got shape {a.shape}."
+                f"A conductivity must be {BAR_CELLS} finite numbers, got shape {a.shape}."
             )
-        if a.min() < 0.99 * LOW or a.max() > 1.01 * HIGH:
-            raise ValueError(f"Conductivities must be between {LOW} and {HIGH}.")
+        if a.min() < 0.99 * LEAST_CONDUCTIVITY or a.max() > 1.01 * MOST_CONDUCTIVITY:
+            raise ValueError(
+                f"Conductivities must be between {LEAST_CONDUCTIVITY} and {MOST_CONDUCTIVITY}."
+            )
         X = np.log(a)[None, :]
         band = self.sets.predict(X)[0]
         return {
@@ -60,7 +67,7 @@ class FieldsTab:
             "predicted": self.sets.model_.predict(X)[0].tolist(),
             "band": [np.asarray(band.lower).tolist(), np.asarray(band.upper).tolist()],
             "truth": solve(a).tolist(),
-            "coverage": COVERAGE,
+            "coverage": FIELD_COVERAGE,
         }
 
     @cached_property
@@ -74,11 +81,11 @@ class FieldsTab:
             for operator in (Identity(), Covariance(0.5))
         ]
         model = KernelDependencyCV(kernels, L2(self.points))
-        return ConformalSets(model, coverage=COVERAGE, kind="band", random_state=0).fit(X, Y)
+        return ConformalSets(model, coverage=FIELD_COVERAGE, kind="band", random_state=0).fit(X, Y)
 
     def _random_log_conductivities(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Return n log-conductivities: random cosines and a jump, clipped to the allowed range."""
         waves = np.cos(np.pi * np.outer(np.arange(6), self.points))
         a = rng.normal(size=(n, 6)) / np.arange(1, 7) @ waves
         jump = rng.normal(size=(n, 1)) * (self.points > rng.uniform(0.1, 0.9, size=(n, 1)))
-        return np.clip(0.7 * (a + jump), np.log(LOW), np.log(HIGH))
+        return np.clip(0.7 * (a + jump), np.log(LEAST_CONDUCTIVITY), np.log(MOST_CONDUCTIVITY))

@@ -28,7 +28,7 @@ from .strings import StringsTab
 from .table import TableTab
 from .words import WordsTab
 
-LARGEST = 2**22
+REQUEST_BYTES = 2**22
 """The largest number of bytes of a request."""
 WAITING = 8
 """The largest number of costly requests in progress or waiting; others are refused."""
@@ -164,7 +164,9 @@ def create_app(answers: TabsEndpoint, tables: TableTab) -> Starlette:
             Route(
                 "/table/model", _download_endpoint(tables.model_file, "application/octet-stream")
             ),
-            Route("/{tab}/{question}", answers.__call__, methods=["POST"], max_body_size=LARGEST),
+            Route(
+                "/{tab}/{question}", answers.__call__, methods=["POST"], max_body_size=REQUEST_BYTES
+            ),
             Mount("/", StaticFiles(directory=Path(__file__).parent / "static", html=True)),
         ],
         middleware=[

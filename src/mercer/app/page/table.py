@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from ... import AutoDependency, save
-from ...auto.kinds.guess import INPUTS, OUTPUTS, input_kind, output_kind, with_guesses
+from ...auto.kinds.guess import INPUT_KINDS, OUTPUTS, input_kind, output_kind, with_guesses
 from ...tables import BadTable, Table, read
 from .plain import to_json_types
 
-SECONDS = 60.0
+FIT_SECONDS = 60.0
 """The time limit of a fit on the page, in seconds."""
-COVERAGE = 0.9
-FEWEST = 20
+TABLE_COVERAGE = 0.9
+FEWEST_ROWS_FOR_SETS = 20
 """The smallest number of rows for prediction sets; with fewer rows, sets are too wide to help."""
-COLUMNS = 300
+MOST_COLUMNS = 300
 CHOICES = 50
 """The largest number of values of a category that the form lists."""
-LISTED = 12
+LISTED_OUTPUTS = 12
 """The largest number of outputs of a prediction set that are listed; others are counted."""
 
 
@@ -86,7 +86,10 @@ class TableTab:
             "rows": len(self.table),
             "read_as": self.table.read_as,
             "columns": [{"name": name, **_kinds_by_role(self.table, name)} for name in columns],
-            "kinds": {"input": [kind for kind in INPUTS if kind != "nothing"], "output": OUTPUTS},
+            "kinds": {
+                "input": [kind for kind in INPUT_KINDS if kind != "nothing"],
+                "output": OUTPUTS,
+            },
             "first": [[to_json_types(cells[i]) for cells in columns.values()]
                       for i in range(min(4, len(self.table)))],
         }  # fmt: skip
@@ -111,8 +114,8 @@ class TableTab:
         model = AutoDependency(
             inputs=unused | {name: kinds[name] for name in inputs if name in kinds},
             output=with_guesses(table, outputs, chosen) if chosen else outputs,
-            coverage=COVERAGE if len(filled) >= FEWEST else None,
-            time_limit=SECONDS,
+            coverage=TABLE_COVERAGE if len(filled) >= FEWEST_ROWS_FOR_SETS else None,
+            time_limit=FIT_SECONDS,
             random_state=0,
         )
         with self.lock:
@@ -127,7 +130,11 @@ class TableTab:
         if job is None:
             return {"state": "none"}
         if job.running:
-            return {"state": "running", "seconds": time.monotonic() - job.begun, "limit": SECONDS}
+            return {
+                "state": "running",
+                "seconds": time.monotonic() - job.begun,
+                "limit": FIT_SECONDS,
+            }
         if job.error:
             return {"state": "failed", "why": job.error}
         model = job.model
@@ -204,7 +211,7 @@ def prediction_for_page(model: AutoDependency, row: dict[Any, list]) -> dict:
         pass  # the decoder has one answer for each input
     if model.coverage is not None and "sets_" in vars(model):
         members = _texts_of_set(model, row)
-        answer["set"], answer["members"] = members[:LISTED], len(members)
+        answer["set"], answer["members"] = members[:LISTED_OUTPUTS], len(members)
     return answer
 
 
@@ -238,9 +245,9 @@ def _read_upload(name: str, encoded: Any) -> Table:
 
 def _check_width(table: Table) -> Table:
     """Return the table; raise an error if it has too many columns for the page."""
-    if len(table.columns) > COLUMNS:
+    if len(table.columns) > MOST_COLUMNS:
         raise BadTable(
-            f"The table has {len(table.columns)} columns, and this page takes {COLUMNS}. Use "
+            f"The table has {len(table.columns)} columns, and this page takes {MOST_COLUMNS}. Use "
             "Python: AutoDependency(output=...).fit(table)."
         )
     return table

@@ -14,9 +14,9 @@ from ...datasets import DataNotFound, WrongData, load_ocr_words
 from ...decoders import Lexicon, PerPosition
 from ...kernels import Normalized, Polynomial, Positions
 
-NUMBERS, COPIES = 60, 6
+DISTINCT_NUMBERS, IMAGES_OF_EACH = 60, 6
 """The number of distinct numbers in the data if there are no words, and of images of each."""
-WIDTH = 8
+LETTER_WIDTH = 8
 """The width of the image of a letter in pixels."""
 
 
@@ -71,7 +71,7 @@ class WordsTab:
 
 def _pixel_lists(letters: np.ndarray) -> list:
     """Return the images of the letters of a word as lists of pixels."""
-    return np.asarray(letters, dtype=float).reshape(len(letters), -1, WIDTH).tolist()
+    return np.asarray(letters, dtype=float).reshape(len(letters), -1, LETTER_WIDTH).tolist()
 
 
 def _images_of_numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -80,8 +80,8 @@ def _images_of_numbers() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     Both halves have the same numbers, written with different images of digits.
     """
     digits, rng = load_digits(), np.random.default_rng(0)
-    chosen = rng.integers(1000, 10_000, NUMBERS).astype(str)
-    words = np.tile(chosen, COPIES)
+    chosen = rng.integers(1000, 10_000, DISTINCT_NUMBERS).astype(str)
+    words = np.tile(chosen, IMAGES_OF_EACH)
     is_training = np.arange(len(words)) < len(words) // 2
     images = [
         np.stack([_random_digit(digits, int(letter), training, rng) for letter in word])

@@ -15,7 +15,7 @@ from ..tables.table import BadTable, Name, Table
 
 
 class Cells(BaseEstimator):
-    """Converter between the cells of some output columns and items of an output space.
+    """Base class of converters between the cells of output columns and the items of a space.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Cells(BaseEstimator):
     space: Space
 
     @property
-    def in_words(self) -> bool:
-        """Whether each cell is text or a list that has to be parsed."""
+    def needs_parsing(self) -> bool:
+        """Whether each cell is a text or list that has to be parsed to an item."""
         return False
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
@@ -37,14 +37,14 @@ class Cells(BaseEstimator):
         return self.read(table)
 
     def read(self, table: Table) -> Items:
-        """Return the items of new rows, whose cells have the format of the training rows."""
+        """Convert the cells of a table to items; they have the format of the training rows."""
         raise NotImplementedError
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Convert items to columns of cells in the format of the training rows."""
+        """Convert items to columns of cells by name, in the format of the training rows."""
         return {self.columns_[0]: list(items)}
 
-    def _only(self, table: Table) -> tuple[Name, Any]:
+    def _single_column(self, table: Table) -> tuple[Name, Any]:
         """Return the name and the cells of the single output column."""
         if len(self.columns_) != 1:
             names = ", ".join(map(str, self.columns_))
@@ -54,7 +54,7 @@ class Cells(BaseEstimator):
         (name,) = table.names(self.columns_)
         return name, table.columns[name]
 
-    def _checked(self, items: Items, table: Table) -> Items:
+    def _check_items(self, items: Items, table: Table) -> Items:
         """Return the items after a check by the space; raise `BadTable` if it refuses them."""
         try:
             return self.space.check(items, f"{table.source}: {self.columns_[0]!r:.60}")
@@ -69,15 +69,15 @@ class ClassCells(Cells):
 
     def read(self, table: Table) -> np.ndarray:
         """Return the class labels, with text stripped of surrounding blanks."""
-        _, cells = self._only(table)
+        _, cells = self._single_column(table)
         if isinstance(cells, np.ndarray):
-            return self._checked(cells, table)
+            return self._check_items(cells, table)
         labels = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
         mixed = len({type(label) for label in labels}) > 1
-        return self._checked(object_array([str(a) if mixed else a for a in labels]), table)
+        return self._check_items(object_array([str(a) if mixed else a for a in labels]), table)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Convert class labels to one column."""
+        """Convert class labels to one column of cells, by name."""
         return {self.columns_[0]: np.asarray(items)}
 
 
@@ -88,12 +88,12 @@ class TextCells(Cells):
 
     def read(self, table: Table) -> np.ndarray:
         """Return the texts, stripped of surrounding blanks, and lists of tokens unchanged."""
-        name, cells = self._only(table)
+        name, cells = self._single_column(table)
         for i, cell in enumerate(cells):
             if not isinstance(cell, str | int | float | np.number | list | tuple):
                 raise table.refused(i, name, f"{cell!r:.40} is not a text.")
         texts = [cell if isinstance(cell, list | tuple) else str(cell).strip() for cell in cells]
-        return self._checked(object_array(texts), table)
+        return self._check_items(object_array(texts), table)
 
 
 class SmilesCells(TextCells):
@@ -125,6 +125,6 @@ class GraphCells(Cells):
     space = Graphs()
 
     def read(self, table: Table) -> np.ndarray:
-        """Return the graphs of the column."""
-        _, cells = self._only(table)
-        return self._checked(object_array(list(cells)), table)
+        """Return the graphs in the single output column."""
+        _, cells = self._single_column(table)
+        return self._check_items(object_array(list(cells)), table)

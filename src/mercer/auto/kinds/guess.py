@@ -9,23 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from ...estimators.default_kernels import SMOOTH
 from ...spaces.graphs import is_networkx
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, is_numeric, numbers
 from .labels import label_separator
-from .rankings import BETTER, labels_by_rank, rank_same_labels, separator_of
+from .rankings import BETTER, labels_by_rank, rank_same_labels, ranking_separator
 
-LOOK = 200
+EXAMINED_ROWS = 200
 """The number of rows that a guess examines, evenly spaced in the table."""
-SMOOTH = 0.8
-"""The smallest correlation of neighbouring columns that are values of a curve."""
 CATEGORIES = 50
 """A column of text with at most this many values, each of them several times, is a category."""
-SENTENCE = 1.5
+WORDS_OF_A_TEXT = 1.5
 """Texts with more blanks than this on average are not categories, even if they repeat."""
-FEW = 20
+FEW_CLASSES = 20
 """An output column with at most this many distinct integers or words is a class."""
-INPUTS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
+INPUT_KINDS = ("number", "category", "text", "labels", "smiles", "graph", "nothing")
 OUTPUTS = (
     "number", "curve", "image", "labels", "class", "ranking", "text", "smiles", "graph",
 )  # fmt: skip
@@ -34,7 +33,7 @@ OUTPUTS = (
 def input_kind(table: Table, name: Name) -> str:
     """Guess the kind of an input column from its cells, such as "number" or "text"."""
     column = Column.of(table, name)
-    if not len(column.cells) or (not column.array and _counts_rows(name, column.cells)):
+    if not len(column.cells) or (not column.array and _is_row_counter(name, column.cells)):
         return "nothing"
     if column.array:
         return "number"
@@ -45,7 +44,7 @@ def input_kind(table: Table, name: Name) -> str:
     found = _kind_of_cells(some, output=False)
     if found != "text":
         return found
-    if np.mean([str(cell).count(" ") for cell in some]) >= SENTENCE:
+    if np.mean([str(cell).count(" ") for cell in some]) >= WORDS_OF_A_TEXT:
         return "text"
     return "category" if _has_few_values(column.cells, CATEGORIES) else "text"
 
@@ -66,11 +65,11 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
     found = _kind_of_cells(_sample_cells(column.cells), output=True)
     if found != "text":
         return found
-    return "class" if _has_few_values(column.cells, FEW) else "text"
+    return "class" if _has_few_values(column.cells, FEW_CLASSES) else "text"
 
 
 def with_guesses(table: Table, names: Sequence[Name], chosen: dict[Any, str]) -> dict[Name, str]:
-    """Return the kind of each output column: from `chosen` if it is given there, else a guess."""
+    """Return the kind of each output column: that in `chosen`, or else a guess."""
     return {name: chosen.get(name) or output_kind(table, [name]) for name in names}
 
 
@@ -102,22 +101,22 @@ def without_empty_cells(table: Table, name: Name) -> Table:
 
 
 def _sample_cells(cells: Any) -> list:
-    """Return at most `LOOK` evenly spaced cells."""
+    """Return at most `EXAMINED_ROWS` evenly spaced cells."""
     return [cells[i] for i in _sample_indices(len(cells))]
 
 
 def _sample_rows(table: Table) -> Table:
-    """Return a table of at most `LOOK` evenly spaced rows."""
-    return table if len(table) <= LOOK else table.rows(_sample_indices(len(table)))
+    """Return a table of at most `EXAMINED_ROWS` evenly spaced rows."""
+    return table if len(table) <= EXAMINED_ROWS else table.rows(_sample_indices(len(table)))
 
 
 def _sample_indices(n: int) -> np.ndarray:
-    """Return at most `LOOK` evenly spaced indices between 0 and n - 1."""
-    return np.arange(n) if n <= LOOK else np.linspace(0, n - 1, LOOK).astype(int)
+    """Return at most `EXAMINED_ROWS` evenly spaced indices between 0 and n - 1."""
+    return np.arange(n) if n <= EXAMINED_ROWS else np.linspace(0, n - 1, EXAMINED_ROWS).astype(int)
 
 
-def _counts_rows(name: Name, cells: Any) -> bool:
-    """Return whether an unnamed column counts rows from 0 or 1, as the index of pandas does."""
+def _is_row_counter(name: Name, cells: Any) -> bool:
+    """Return whether an unnamed column counts rows from 0 or 1, as an index of pandas does."""
     if not isinstance(name, str) or not name.startswith(("column ", "Unnamed: ")):
         return False
     texts = [str(cell).strip() for cell in cells]
@@ -148,7 +147,7 @@ def _is_class(cells: Any) -> bool:
         whole = cells.dtype.kind in "iu"
     else:
         whole = all(isinstance(cell, bool) or str(cell).strip().isdecimal() for cell in cells)
-    return whole and _has_few_values(cells, FEW)
+    return whole and _has_few_values(cells, FEW_CLASSES)
 
 
 def _are_rankings(rows: np.ndarray) -> bool:
@@ -167,7 +166,7 @@ def _are_smooth(rows: np.ndarray) -> bool:
 
 
 def _kind_of_cells(cells: list[Any], output: bool) -> str:
-    """Guess the kind of cells that are not numbers; "text" if nothing else fits."""
+    """Guess the kind of a column from cells that are not numbers; "text" if nothing else fits."""
     if all(is_networkx(cell) for cell in cells):
         return "graph"
     if any(isinstance(cell, list | tuple | set | frozenset | np.ndarray) for cell in cells):
@@ -175,7 +174,7 @@ def _kind_of_cells(cells: list[Any], output: bool) -> str:
     texts = [str(cell).strip() for cell in cells]
     if all(text.startswith("[") and text.endswith("]") and '"' in text for text in texts):
         return "ranking" if output and rank_same_labels(texts, None) else "labels"
-    between = separator_of(texts) if output else None
+    between = ranking_separator(texts) if output else None
     if output and (between is not None or any(all(b in t for t in texts) for b in BETTER)):
         return "ranking"
     separator = label_separator(texts)

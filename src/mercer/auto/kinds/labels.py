@@ -13,7 +13,7 @@ from ...spaces import LabelSets
 from ..tables.table import Name, Table
 from .cells import Cells
 
-SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
+LABEL_SEPARATORS = {"|": 0.05, ";": 0.05, ",": 0.2}
 """Separators of labels, and the smallest fraction of cells with one; commas are in other texts."""
 MOVING = 0.2
 """A comma separates labels if at least this fraction of repeated labels changes its position."""
@@ -34,8 +34,8 @@ class LabelCells(Cells):
     space = LabelSets()
 
     @property
-    def in_words(self) -> bool:
-        """Whether cells are texts or lists of labels."""
+    def needs_parsing(self) -> bool:
+        """Whether cells are texts or lists of labels, not zeros and ones."""
         return not self.indicators_
 
     def fit(self, table: Table, names: Sequence[Name]) -> Items:
@@ -53,13 +53,13 @@ class LabelCells(Cells):
         """Return 0/1 rows or lists of labels, as in training; an empty cell is an empty set."""
         names = table.names(self.columns_)
         if self.indicators_:
-            return np.concatenate([_indicator(table, name) for name in names], axis=1)
+            return np.concatenate([_indicator_rows(table, name) for name in names], axis=1)
         (name,) = names
         pairs = enumerate(table.columns[name])
-        return object_array([self._labels(table, i, name, cell) for i, cell in pairs])
+        return object_array([self._parse_cell(table, i, name, cell) for i, cell in pairs])
 
-    def _labels(self, table: Table, i: int, name: Name, cell: Any) -> list:
-        """Parse one cell, and return its labels in alphabetical order."""
+    def _parse_cell(self, table: Table, i: int, name: Name, cell: Any) -> list:
+        """Return the labels in cell i of column `name`, in alphabetical order."""
         if isinstance(cell, str) and cell.lstrip().startswith("["):
             try:
                 cell = json.loads(cell)
@@ -88,14 +88,14 @@ class LabelCells(Cells):
         return {self.columns_[0]: [self._write_cell(list(item)) for item in items]}
 
     def _write_cell(self, labels: list) -> Any:
-        """Join the labels of one set to a text, or return them as a list, as in training."""
+        """Return one label set as a text with separators or as a list, as in training."""
         between, texts = self.separator_ or ";", [str(label) for label in labels]
         joined = self.text_ and (self.separator_ is not None or len(labels) == 1)
         clear = not any(between in text for text in texts)
         return between.join(texts) if joined and clear else labels
 
     def sets_of(self, items: Items) -> list[set]:
-        """Return items as Python sets of labels; the labels of 0/1 columns are column names."""
+        """Return items as Python sets of labels; labels of 0/1 columns are the column names."""
         if not self.indicators_:
             return [set(item) for item in items]
         several = len(self.columns_) > 1
@@ -111,7 +111,7 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
 
     A comma separates labels only if their order varies: the state in "New York, NY" is always last.
     """
-    for separator, share in SEPARATORS.items():
+    for separator, share in LABEL_SEPARATORS.items():
         having = sum(separator in text for text in texts)
         if having and certain and separator != ",":
             return separator
@@ -121,12 +121,12 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
         labels = [label for parts in split for label in parts]
         if len(set(labels)) > 0.5 * len(labels) or max(map(len, labels)) > 40:
             return None
-        return separator if separator != "," or _change_positions(split) else None
+        return separator if separator != "," or _labels_move(split) else None
     return None
 
 
-def _change_positions(split: list[list[str]]) -> bool:
-    """Return whether enough labels occur at several positions in the split cells."""
+def _labels_move(split: list[list[str]]) -> bool:
+    """Return whether enough labels occur at several positions in the cells, split at commas."""
     positions: dict[str, set[int]] = {}
     for parts in {tuple(parts) for parts in split}:
         for position, label in enumerate(parts):
@@ -135,8 +135,8 @@ def _change_positions(split: list[list[str]]) -> bool:
     return several >= max(1.0, MOVING * len(positions))
 
 
-def _indicator(table: Table, name: Name) -> np.ndarray:
-    """Return the 0/1 rows of a column, whose cells are zeros and ones or rows of them."""
+def _indicator_rows(table: Table, name: Name) -> np.ndarray:
+    """Return a column of zeros and ones, or of lists of them, as a matrix of integers."""
     cells = table.columns[name]
     if len(cells) and isinstance(cells[0], np.ndarray) and len({np.shape(c) for c in cells}) == 1:
         cells = np.array(list(cells))

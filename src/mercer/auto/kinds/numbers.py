@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..._base.arrays import Items
 from ...spaces import Curves, Space, Vectors
-from ..tables.notation import CLOCK, DURATION, NUMBERS, is_date
+from ..tables.notation import CLOCK, DURATION, NUMBER_PATTERNS, is_date
 from ..tables.table import BadTable, Name, Table
 from ..tables.values import Column, numbers
 from .cells import Cells
@@ -20,7 +20,7 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_895
 """The range of Python's dates, in days since 1970."""
 NANOSECONDS = 106_000
 """The largest distance from 1970, in days, that an array of nanoseconds can represent."""
-SECONDS = 86_400
+SECONDS_PER_DAY = 86_400
 """The number of seconds of a day."""
 
 
@@ -45,7 +45,7 @@ class NumberCells(Cells):
     @property
     def has_dates(self) -> bool:
         """Whether some column holds dates or durations."""
-        return any(notation not in NUMBERS for notation in self.notations_ or ())
+        return any(notation not in NUMBER_PATTERNS for notation in self.notations_ or ())
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
         """Determine the notation of each column, and return the numbers of the training rows."""
@@ -65,7 +65,7 @@ class NumberCells(Cells):
         return rows
 
     def read(self, table: Table) -> np.ndarray:
-        """Return the numbers of new rows, (rows, numbers), or arrays in the shape of images."""
+        """Return the numbers in a table, (rows, numbers), or arrays in the shape of images."""
         rows = numbers(table, table.names(self.columns_), self.notations_)
         if self.notations_ is not None:
             return rows
@@ -99,13 +99,13 @@ class NumberCells(Cells):
 
 
 class CurveCells(NumberCells):
-    """Converter of cells that hold the values of a curve, one in each cell or all in one cell."""
+    """Converter of cells that hold the values of a curve, one per cell or all in one cell."""
 
     space = Curves()
 
 
 def _date_form(cells: Any) -> str:
-    """Return the type of date or duration cells, such as "datetime", for writing predictions."""
+    """Return the type of date or duration cells, such as "datetime", in which to write others."""
     if isinstance(cells, np.ndarray):
         return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
     first = cells[0]
@@ -121,14 +121,14 @@ def _date_form(cells: Any) -> str:
 
 
 def _has_times(cells: Any, values: np.ndarray) -> bool:
-    """Return whether some dates have a time of day other than midnight, in their time zone."""
+    """Return whether some dates have a time of day other than midnight in their time zone."""
     if isinstance(cells, np.ndarray) or not isinstance(cells[0], datetime):
         return bool((values % 1.0).any())
     return any(cell.timetz().replace(tzinfo=None) != datetime.min.time() for cell in cells)
 
 
 def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
-    """Convert days since 1970 to dates of type `form`, to the second if `with_times`, else days.
+    """Convert days since 1970 to dates of type `form`, rounded to days unless `with_times`.
 
     `form` is a result of `_date_form`.
     """
@@ -149,14 +149,14 @@ def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
 
 
 def _rounded_seconds(days: np.ndarray, with_times: bool) -> np.ndarray:
-    """Convert days since 1970 to seconds; round to seconds if `with_times`, else to days."""
-    whole = np.round(days * SECONDS) if with_times else np.round(days) * SECONDS
+    """Convert days since 1970 to seconds, rounded to whole days unless `with_times`."""
+    whole = np.round(days * SECONDS_PER_DAY) if with_times else np.round(days) * SECONDS_PER_DAY
     return whole.astype("int64")
 
 
 def write_durations(values: np.ndarray, form: str) -> Any:
-    """Convert days to durations of type `form`, a result of `_date_form`, to the second."""
-    spans = np.round(np.nan_to_num(values) * SECONDS).astype("int64").astype("m8[s]")
+    """Convert numbers of days to durations of type `form`, a result of `_date_form`."""
+    spans = np.round(np.nan_to_num(values) * SECONDS_PER_DAY).astype("int64").astype("m8[s]")
     if form.startswith(("<m8", ">m8")):
         return spans.astype(form)
     if form == "timedelta":
@@ -169,7 +169,7 @@ def write_durations(values: np.ndarray, form: str) -> Any:
 
 
 def _clock_time(seconds: int) -> str:
-    """Return seconds as a text of hours and minutes, such as "01:30", with seconds if not 0."""
+    """Return seconds as a clock time such as "01:30" or "01:30:05"."""
     minutes, rest = divmod(abs(seconds), 60)
     shown = f"{minutes // 60:02d}:{minutes % 60:02d}" + (f":{rest:02d}" if rest else "")
     return f"-{shown}" if seconds < 0 else shown

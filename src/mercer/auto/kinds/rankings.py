@@ -15,7 +15,7 @@ from ..tables.values import numbers
 from .cells import Cells
 
 BETTER = (">", "≻")
-SEPARATORS = (*BETTER, ";", "|", ",", " ")
+RANKING_SEPARATORS = (*BETTER, ";", "|", ",", " ")
 """Signs that may separate the labels of a ranking, best label first."""
 Order = list[list[str]]
 """Labels, best first, those of equal rank together."""
@@ -39,16 +39,16 @@ class RankingCells(Cells):
     space = Rankings()
 
     @property
-    def in_words(self) -> bool:
+    def needs_parsing(self) -> bool:
         """Whether a cell holds a complete ranking as text or a list."""
         return self.labels_ is not None and len(self.columns_) == 1
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """Determine how cells write rankings, and return the ranks of the training rows from 0."""
+        """Determine how cells write rankings, and return the ranks in the training rows from 0."""
         self.columns_ = list(names)
         self.labels_: list[str] | None = None
         cells = table.columns[names[0]]
-        self.separator_ = separator_of(cells) if len(names) == 1 else None
+        self.separator_ = ranking_separator(cells) if len(names) == 1 else None
         by_place = labels_by_rank(table, names)
         if by_place is not None:
             self.labels_ = sorted(by_place[0])
@@ -56,11 +56,11 @@ class RankingCells(Cells):
             self.separator_ = self.separator_ or next(
                 (b for b in BETTER if b in str(cells[0])), None
             )
-            labels = self._known_labels(table, names[0])
+            labels = self._all_labels(table, names[0])
             if self.separator_ in BETTER or not all(label.isdecimal() for label in labels):
                 self.labels_ = labels
         if self.labels_ is None:
-            ranks = self._ranks(table)
+            ranks = self._raw_ranks(table)
             self.first_ = int(ranks[ranks >= 0].min(initial=1))
         else:
             self.first_ = 0
@@ -68,42 +68,42 @@ class RankingCells(Cells):
         self.n_labels_ = rows.shape[1]
         return rows
 
-    def _known_labels(self, table: Table, name: Name) -> list[str]:
+    def _all_labels(self, table: Table, name: Name) -> list[str]:
         """Return all labels that occur in a column of rankings, in alphabetical order."""
         labels: set[str] = set()
         for i, cell in enumerate(table.columns[name]):
-            order = order_of(cell, self.separator_)
+            order = parse_ranking(cell, self.separator_)
             if order is None:
-                raise _not_a_ranking(table, i, name, cell)
+                raise _ranking_error(table, i, name, cell)
             labels |= {label for tied in order for label in tied}
         return sorted(labels)
 
-    def _ranks(self, table: Table) -> np.ndarray:
-        """Return the ranks, (rows, labels), of columns that hold ranks rather than labels."""
+    def _raw_ranks(self, table: Table) -> np.ndarray:
+        """Return the ranks, (rows, labels), in columns that hold ranks rather than labels."""
         names = table.names(self.columns_)
         if self.separator_ in (None, " "):
             return numbers(table, names)
         cells = table.columns[names[0]]
-        orders = [order_of(cell, self.separator_) or [] for cell in cells]
+        orders = [parse_ranking(cell, self.separator_) or [] for cell in cells]
         rows = [[float(a) for (a,) in order if a.isdecimal()] for order in orders]
         bad = [i for i, row in enumerate(rows) if not row or len(row) != len(rows[0])]
         if bad:
-            raise _not_a_ranking(table, bad[0], names[0], cells[bad[0]])
+            raise _ranking_error(table, bad[0], names[0], cells[bad[0]])
         return np.array(rows)
 
     def _checked_ranks(self, table: Table, name: Name) -> np.ndarray:
-        """Return the ranks of a column from 0, with -1 for missing labels, after a check."""
-        ranks = self._ranks(table)
+        """Return `_raw_ranks` counted from 0, with -1 for missing labels; refuse invalid ranks."""
+        ranks = self._raw_ranks(table)
         R = np.where(ranks < 0, -1, ranks - self.first_)
         wrong = ((np.round(R) != R) | (R.shape[1] <= R) | (R < -1)).any(axis=1)
         wrong |= (R < 0).all(axis=1)
         if wrong.any():
             i = int(np.flatnonzero(wrong)[0])
-            raise _not_a_ranking(table, i, name, table.columns[name][i])
+            raise _ranking_error(table, i, name, table.columns[name][i])
         return R.astype(int)
 
     def read(self, table: Table) -> np.ndarray:
-        """Return ranks, (rows, labels), from 0 for the best; -1 for missing labels."""
+        """Return ranks, (rows, labels), from 0 for the best label; -1 for missing labels."""
         names, labels = table.names(self.columns_), self.labels_
         if labels is None:
             return self._checked_ranks(table, names[0])
@@ -111,18 +111,18 @@ class RankingCells(Cells):
         rows = []
         for i, row in enumerate(zip(*cells, strict=True)):
             order = [[str(a).strip()] for a in row] if len(names) > 1 else None
-            order = order or order_of(row[0], self.separator_)
+            order = order or parse_ranking(row[0], self.separator_)
             if order is None:
-                raise _not_a_ranking(table, i, names[0], row[0])
+                raise _ranking_error(table, i, names[0], row[0])
             ranks = ranks_of_labels(order, labels)
             if ranks is None or (len(names) > 1 and min(ranks) < 0):
                 shown = row[0] if len(names) == 1 else " > ".join(map(str, row))
-                raise _not_a_ranking(table, i, names[0], shown, labels)
+                raise _ranking_error(table, i, names[0], shown, labels)
             rows.append(ranks)
         return np.array(rows)
 
     def write(self, items: Items) -> dict[Name, Any]:
-        """Convert ranks to cells in the format of the training rows."""
+        """Convert ranks to columns of cells by name, in the format of the training rows."""
         rows = np.asarray(items).astype(int)
         if self.labels_ is None:
             rows = np.where(rows < 0, -1, rows + self.first_)
@@ -130,32 +130,32 @@ class RankingCells(Cells):
                 return {n: rows[:, j] for j, n in enumerate(self.columns_)}
             joined = [self.separator_.join(map(str, r)) for r in rows] if self.separator_ else None
             return {self.columns_[0]: joined or list(rows)}
-        orders = [self.order(row) for row in rows]
+        orders = [self.tied_labels(row) for row in rows]
         if len(self.columns_) > 1:
             flat = [[label for tied in order for label in tied] for order in orders]
             return {n: [order[j] for order in flat] for j, n in enumerate(self.columns_)}
         return {self.columns_[0]: [self._write_cell(order) for order in orders]}
 
-    def order(self, ranks: Sequence[int]) -> Order:
+    def tied_labels(self, ranks: Sequence[int]) -> Order:
         """Return lists of labels of equal rank, best first, from the ranks of one row."""
-        names = self.names(len(ranks))
+        names = self.label_names(len(ranks))
         levels = sorted({int(rank) for rank in ranks if rank >= 0})
         return [[n for n, r in zip(names, ranks, strict=True) if r == level] for level in levels]
 
-    def names(self, width: int) -> list[str]:
+    def label_names(self, width: int) -> list[str]:
         """Return the names of the labels that are ranked; `width` is their number."""
         several = len(self.columns_) == width
         return self.labels_ or [str(c) for c in (self.columns_ if several else range(width))]
 
     def _write_cell(self, order: Order) -> Any:
-        """Return an order of labels as one cell: a text with separators, or a list."""
+        """Return lists of tied labels as one cell: a text with separators, or a list."""
         if self.separator_ in BETTER:
             return f" {self.separator_} ".join(" = ".join(tied) for tied in order)
         flat = [label for tied in order for label in tied]
         return self.separator_.join(flat) if self.separator_ else flat
 
 
-def order_of(cell: Any, separator: str | None) -> Order | None:
+def parse_ranking(cell: Any, separator: str | None) -> Order | None:
     """Parse a cell into lists of tied labels, best first; None if it is not a ranking.
 
     Parameters
@@ -182,12 +182,12 @@ def order_of(cell: Any, separator: str | None) -> Order | None:
     return order if len(set(labels)) == len(labels) > 1 and all(labels) else None
 
 
-def separator_of(cells: Sequence[Any]) -> str | None:
+def ranking_separator(cells: Sequence[Any]) -> str | None:
     """Return the separator with which all cells rank the same labels; None if there is none."""
     texts = [cell for cell in cells if isinstance(cell, str)]
     if any(text.lstrip().startswith("[") for text in texts):
         return None
-    for separator in SEPARATORS:
+    for separator in RANKING_SEPARATORS:
         if (
             texts
             and all(separator in text.strip() for text in texts)
@@ -203,7 +203,7 @@ def rank_same_labels(cells: Sequence[Any], separator: str | None) -> bool:
     Unless the separator is a sign such as ">", there must be three labels or more, and two
     different orders.
     """
-    orders = [order_of(cell, separator) for cell in cells]
+    orders = [parse_ranking(cell, separator) for cell in cells]
     sets = {frozenset(a for tied in order for a in tied) for order in orders if order is not None}
     if None in orders or len(sets) != 1:
         return False
@@ -213,7 +213,7 @@ def rank_same_labels(cells: Sequence[Any], separator: str | None) -> bool:
 
 
 def labels_by_rank(table: Table, names: Sequence[Name]) -> list[list[str]] | None:
-    """Return the labels of each row, best first, if column j holds the label at rank j, or None."""
+    """Return the labels of each row, best first, if column j holds the label of rank j."""
     columns = [table.columns[name] for name in names]
     if len(names) < 3 or any(isinstance(cells, np.ndarray) for cells in columns):
         return None
@@ -223,7 +223,7 @@ def labels_by_rank(table: Table, names: Sequence[Name]) -> list[list[str]] | Non
 
 
 def ranks_of_labels(order: Order, labels: Sequence[str]) -> list[int] | None:
-    """Return the rank of each label, -1 if it is not in the order; None for unknown labels."""
+    """Return the rank of each label in `order`, -1 if it is missing; None for unknown labels."""
     rank, found = 0, {}
     for tied in order:
         found.update(dict.fromkeys(tied, rank))
@@ -231,10 +231,10 @@ def ranks_of_labels(order: Order, labels: Sequence[str]) -> list[int] | None:
     return [found.get(label, -1) for label in labels] if set(found) <= set(labels) else None
 
 
-def _not_a_ranking(
+def _ranking_error(
     table: Table, i: int, name: Name, cell: Any, labels: Sequence[str] = ()
 ) -> BadTable:
-    """Return the error that cell i of column `name` is not a ranking of the known labels."""
+    """Return the error that cell i of column `name` is not a ranking of the labels."""
     if labels:
         why = f"does not rank {', '.join(labels)}"[:80]
         return table.refused(i, name, f"{cell!r:.60} {why}.")

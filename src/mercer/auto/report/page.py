@@ -15,7 +15,7 @@ from ..._base.errors import require
 from ..._base.files import replacing
 from ..describe import round_numbers
 from ..measures import row_errors
-from .examples import examples_of, shown_outputs
+from .examples import examples_of, figures_or_rows
 
 CAPTIONS = {
     "curve": "True (line) and predicted (dashed), from a small to a large error, with the band "
@@ -51,31 +51,31 @@ def write_report(model: Any, path: Path) -> Path:
     from markupsafe import Markup
 
     environment = Environment(autoescape=True, trim_blocks=True)
-    environment.filters["shown"] = shown
+    environment.filters["shown"] = format_value
     template = environment.from_string(files(__package__).joinpath("report.html").read_text())
     style = Markup(files(__package__).joinpath("report.css").read_text())
-    text = template.render(style=style, **_content(model)).lstrip()
+    text = template.render(style=style, **_template_variables(model)).lstrip()
     with replacing(path) as draft:
         draft.write_bytes(text.encode("utf-8", "backslashreplace"))
     return path
 
 
-def _content(model: Any) -> dict[str, Any]:
+def _template_variables(model: Any) -> dict[str, Any]:
     """Return the variables of the HTML template."""
     content = {
         "names": ", ".join(map(str, model.outputs_.columns_[:5])),
-        "tiles": _tiles(model),
+        "tiles": _headline_numbers(model),
         "notes": [f"Chosen: {model.chosen_}", *model.notes_],
         "columns": column_rows(model, model.spaces_),
         "metric": model.metric_name_,
-        "candidates": _candidates(model),
-        "baselines": _baselines(model),
+        "candidates": _candidate_rows(model),
+        "baselines": _baseline_rows(model),
     }
-    return content | _errors(model)
+    return content | _error_variables(model)
 
 
-def _tiles(model: Any) -> dict[str, Any]:
-    """Return the headline numbers of the report: captions and values."""
+def _headline_numbers(model: Any) -> dict[str, Any]:
+    """Return the numbers at the top of the report, by caption."""
     tiles = {f"mercer, {model.metric_name_} of left-out rows": f"{model.loo_score_:.3f}"}
     if model.baselines_:
         best = max(model.baselines_, key=lambda name: model.baselines_[name])
@@ -85,7 +85,7 @@ def _tiles(model: Any) -> dict[str, Any]:
 
 
 def column_rows(model: Any, names: Iterable[Any]) -> list[dict[str, str]]:
-    """Return a table of the given columns: role, kind and a description of the cells."""
+    """Return a row with name, role, kind and a description of the cells for each column."""
     used = dict.fromkeys(model.outputs_.columns_, "output")
     used |= {model.id: "id", model.groups: "groups"}
     rows = []
@@ -97,42 +97,42 @@ def column_rows(model: Any, names: Iterable[Any]) -> list[dict[str, str]]:
     return rows
 
 
-def _candidates(model: Any) -> list[dict[str, Any]]:
-    """Return the table of candidates: family, model, rows and left-out score."""
+def _candidate_rows(model: Any) -> list[dict[str, Any]]:
+    """Return a row with family, model, training rows and left-out score for each candidate."""
     return [
         {"family": row["family"], "model": row["model"], "rows": row["rows"],
-         model.metric_name_: row["score"], "": _bar(row["score"])}
+         model.metric_name_: row["score"], "": _bar_of(row["score"])}
         for row in model.board_
     ]  # fmt: skip
 
 
-def _baselines(model: Any) -> list[dict[str, Any]]:
-    """Return the table of the scores of the model and of the baselines."""
+def _baseline_rows(model: Any) -> list[dict[str, Any]]:
+    """Return a row with the left-out score for the model and for each baseline."""
     scores = sorted(model.baselines_.items(), key=lambda item: -item[1])
     metric = model.metric_name_
     return [
-        {"model": "mercer", metric: model.loo_score_, "": _bar(model.loo_score_)},
-        *({"model": name, metric: score, "": _bar(score, "base")} for name, score in scores),
+        {"model": "mercer", metric: model.loo_score_, "": _bar_of(model.loo_score_)},
+        *({"model": name, metric: score, "": _bar_of(score, "base")} for name, score in scores),
     ]
 
 
-def _importances(model: Any) -> list[dict[str, Any]]:
-    """Return the table of the most important input columns."""
+def _importance_rows(model: Any) -> list[dict[str, Any]]:
+    """Return a row with the importance of each of the most important input columns."""
     falls = model.importances_[:SHOWN_IMPORTANCES]
     largest = max(float(falls.max()), 1e-9) if len(falls) else 1.0
     return [
-        {"column": str(name), f"fall of {model.metric_name_}": fall, "": _bar(fall / largest)}
+        {"column": str(name), f"fall of {model.metric_name_}": fall, "": _bar_of(fall / largest)}
         for name, fall in falls.items()
     ]
 
 
-def _bar(score: float, kind: str = "") -> Bar:
-    """Return a bar of the length of a score between 0 and 1."""
+def _bar_of(score: float, kind: str = "") -> Bar:
+    """Return a bar whose length is a score, clipped to [0, 1]."""
     return Bar(min(max(float(np.nan_to_num(score)), 0.0), 1.0), kind)
 
 
-def _errors(model: Any) -> dict[str, Any]:
-    """Return the parts of the report on left-out errors; the reason if there are none.
+def _error_variables(model: Any) -> dict[str, Any]:
+    """Return the template variables on left-out errors, or the reason why there are none.
 
     Saved models have no training rows, which these parts need.
     """
@@ -144,16 +144,16 @@ def _errors(model: Any) -> dict[str, Any]:
     errors = row_errors(model.outputs_, pairs.y, left_out)
     found = model.diagnose()
     return {
-        "importances": _importances(model),
+        "importances": _importance_rows(model),
         "caption": CAPTIONS.get(model.outputs_.kind_, "All predictions are left out."),
-        "drawn": shown_outputs(model, pairs.y, left_out, errors),
+        "drawn": figures_or_rows(model, pairs.y, left_out, errors),
         "found": found,
         "by_label": "label" in (found["labels"] or [{}])[0],
         "examples": examples_of(model, pairs, left_out, errors),
     }
 
 
-def shown(value: Any, most: int = 160) -> str:
+def format_value(value: Any, most: int = 160) -> str:
     """Return a value as text of at most `most` characters."""
     if isinstance(value, float):  # of numpy, too
         return f"{value:.3f}" if abs(value) < 1e4 else f"{value:.4g}"

@@ -53,10 +53,10 @@ def draw_picture(
         draw(figure.add_subplot())
         out = io.BytesIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
-    return Picture(name, _uri("svg+xml", out.getvalue()), css)
+    return Picture(name, _data_uri("svg+xml", out.getvalue()), css)
 
 
-def _uri(kind: str, data: bytes) -> str:
+def _data_uri(kind: str, data: bytes) -> str:
     """Return the bytes of an image of type `kind`, such as "png", as a data URI."""
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
@@ -74,14 +74,14 @@ def scatter(name: str, truth: np.ndarray, predicted: np.ndarray) -> Picture:
 
 
 def curve(
-    name: str, truth: np.ndarray, predicted: np.ndarray, half: np.ndarray | None = None
+    name: str, truth: np.ndarray, predicted: np.ndarray, half_width: np.ndarray | None = None
 ) -> Picture:
-    """Return a plot of a true and a predicted curve, with a band of half width `half`."""
+    """Return a plot of a true and a predicted curve, with a band around the prediction."""
     positions = np.arange(len(truth))
 
     def draw(axes: Any) -> None:
-        if half is not None:
-            axes.fill_between(positions, predicted - half, predicted + half, color=BAND)
+        if half_width is not None:
+            axes.fill_between(positions, predicted - half_width, predicted + half_width, color=BAND)
         axes.plot(positions, truth, color=INK)
         axes.plot(positions, predicted, color=BLUE, linestyle="--")
         axes.set(xlabel="position")
@@ -99,7 +99,7 @@ def line(name: str, values: np.ndarray) -> Picture:
     return draw_picture(name, draw)
 
 
-def spark(values: Any) -> Picture:
+def sparkline(values: Any) -> Picture:
     """Return a small plot of a curve, without axes."""
 
     def draw(axes: Any) -> None:
@@ -109,7 +109,7 @@ def spark(values: Any) -> Picture:
     return draw_picture("", draw, (1.6, 0.4), "spark")
 
 
-def pixels(image: np.ndarray, limits: tuple[float, float]) -> Picture:
+def small_image(image: np.ndarray, limits: tuple[float, float]) -> Picture:
     """Return a small grey image of an array, dark for values near the upper limit."""
     from matplotlib.image import imsave
 
@@ -117,10 +117,10 @@ def pixels(image: np.ndarray, limits: tuple[float, float]) -> Picture:
     rows = rows if rows.ndim == 2 else rows.reshape(-1, rows.shape[-1])
     out = io.BytesIO()
     imsave(out, rows, cmap="gray_r", vmin=limits[0], vmax=limits[1], format="png")
-    return Picture("", _uri("png", out.getvalue()), "small")
+    return Picture("", _data_uri("png", out.getvalue()), "small")
 
 
-def pair(name: str, true: np.ndarray, predicted: np.ndarray, limits: tuple) -> Picture:
+def image_pair(name: str, true: np.ndarray, predicted: np.ndarray, limits: tuple) -> Picture:
     """Return a picture of a true image (left) and a predicted one (right)."""
     rows = [np.asarray(A, dtype=float).reshape(-1, np.shape(A)[-1]) for A in (true, predicted)]
     gap = np.full((len(rows[0]), max(1, rows[0].shape[1] // 12)), limits[0])
@@ -148,7 +148,7 @@ def ranking(name: str, true: Sequence[str], predicted: Sequence[str]) -> Picture
     return draw_picture(name, draw, (3.2, 0.4 + 0.25 * len(true)))
 
 
-def confusion(name: str, truth: Sequence, predicted: Sequence) -> Picture:
+def confusion_matrix(name: str, truth: Sequence, predicted: Sequence) -> Picture:
     """Return a picture of the confusion matrix: true classes in rows, predicted in columns."""
     from sklearn.metrics import ConfusionMatrixDisplay
 

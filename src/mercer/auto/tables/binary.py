@@ -13,8 +13,8 @@ import numpy as np
 
 from ..._base.errors import require
 from .content import check_unpacked
-from .separated import with_header
-from .table import BadTable, Table, check_names
+from .separated import table_of_rows
+from .table import BadTable, Table, check_unique_names
 
 
 def read_npz(data: bytes, name: str) -> Table:
@@ -43,7 +43,7 @@ def read_npz(data: bytes, name: str) -> Table:
                 f"{name}: the array {key!r} holds {array.dtype}, but numbers, dates or text are "
                 "needed."
             )
-        if array.dtype.kind == "U" and not _is_text(array):
+        if array.dtype.kind == "U" and not _is_valid_text(array):
             raise BadTable(f"{name}: the array {key!r} holds numbers that are not characters.")
     (n,) = lengths
     return Table(name, columns, range(1, n + 1), read_as="NPZ")
@@ -59,8 +59,8 @@ def _check_zip(data: bytes, name: str, way_out: str) -> None:
     check_unpacked(name, size, len(data), way_out)
 
 
-def _is_text(array: np.ndarray) -> bool:
-    """Return whether an array of text holds only valid Unicode characters."""
+def _is_valid_text(array: np.ndarray) -> bool:
+    """Return whether an array of text has only valid Unicode characters."""
     if not array.size or not array.dtype.itemsize:
         return True
     order = array.dtype.newbyteorder("=")
@@ -76,9 +76,9 @@ def read_parquet(data: bytes, name: str) -> Table:
 
     try:
         file = ParquetFile(io.BytesIO(data))
-        check_unpacked(name, _size(file.metadata), len(data), "write it as CSV")
+        check_unpacked(name, _estimate_bytes(file.metadata), len(data), "write it as CSV")
         table = file.read()
-        check_names(table.column_names, name)
+        check_unique_names(table.column_names, name)
         columns: dict[str, Any] = {n: table.column(n).to_pylist() for n in table.column_names}
     except BadTable:
         raise
@@ -87,8 +87,8 @@ def read_parquet(data: bytes, name: str) -> Table:
     return Table(name, columns, range(1, table.num_rows + 1), read_as="Parquet")
 
 
-def _size(metadata: Any) -> int:
-    """Estimate the memory of a Parquet file in bytes from its metadata."""
+def _estimate_bytes(metadata: Any) -> int:
+    """Return an estimate of the memory of a Parquet file in bytes, from its metadata."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     values = sum(g.column(j).num_values for g in groups for j in range(g.num_columns))
     return 8 * values + sum(group.total_byte_size for group in groups)
@@ -96,16 +96,16 @@ def _size(metadata: Any) -> int:
 
 LONGEST = 32_767
 """The largest number of characters of a cell; openpyxl would drop the others."""
-MOST_ROWS = 2**20
+MOST_TABLE_ROWS = 2**20
 MOST_CELLS = 2**26
 
 
 def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -> Table:
-    """Return the table in a spreadsheet: in the named sheet, or in the only sheet with cells."""
+    """Return the table in a spreadsheet: in the sheet `sheet`, or the only sheet with cells."""
     require("openpyxl", "excel")
     try:
         _check_zip(data, name, "save it as CSV")
-        sheets = _sheets(data, sheet, name)
+        sheets = _read_sheets(data, sheet, name)
     except (BadTable, MemoryError):
         raise
     except Exception as problem:  # zip, XML and openpyxl each have their own
@@ -120,11 +120,11 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
         which = f"several sheets: pass {' or '.join(f'sheet={s!r}' for s in full)}"
         which = which if full else "no cells"
         raise BadTable(f"{name} has {which}.")
-    return with_header(_pad_rows(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
+    return table_of_rows(_pad_rows(sheets[full[0]]), name, header, f"sheet {full[0]!r}")
 
 
-def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
-    """Return for each sheet its rows with content, by row number; only `wanted` if it is given."""
+def _read_sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
+    """Return the non-empty rows of each sheet by row number; only of `wanted` unless it is None."""
     from openpyxl import load_workbook
 
     with warnings.catch_warnings():
@@ -141,20 +141,22 @@ def _sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, t
                 cells += len(row)
                 if cells > MOST_CELLS:
                     raise BadTable(f"{name} has over {MOST_CELLS} cells: save it as CSV.")
-                if any(_is_full(cell) for cell in row):
+                if any(_is_filled(cell) for cell in row):
                     rows[i] = row
         book.close()
     return sheets
 
 
-def _is_full(cell: Any) -> bool:
+def _is_filled(cell: Any) -> bool:
     """Return whether a cell is neither None nor blank."""
     return cell is not None and str(cell).strip() != ""
 
 
 def _pad_rows(rows: dict[int, tuple]) -> dict[int, list]:
-    """Return rows of equal length, without empty columns at the end."""
-    width = max(max(j for j, cell in enumerate(row) if _is_full(cell)) for row in rows.values()) + 1
+    """Return rows of equal length, without columns at the end that are empty in all rows."""
+    width = (
+        max(max(j for j, cell in enumerate(row) if _is_filled(cell)) for row in rows.values()) + 1
+    )
     return {i: [*row[:width], *[None] * (width - len(row))] for i, row in rows.items()}
 
 
@@ -164,8 +166,8 @@ def write_sheet(rows: Sequence[dict[str, Any]], path: Path) -> None:
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
-    if len(rows) >= MOST_ROWS:
-        raise ValueError(f"a spreadsheet holds {MOST_ROWS} rows: write .csv or .parquet.")
+    if len(rows) >= MOST_TABLE_ROWS:
+        raise ValueError(f"a spreadsheet holds {MOST_TABLE_ROWS} rows: write .csv or .parquet.")
     book = Workbook(write_only=True)
     sheet = book.create_sheet("predictions")
     lines = []  # all are made before the first is written: openpyxl cannot stop halfway

@@ -13,10 +13,10 @@ from typing import Any
 from ..._base.memory import available
 from .table import BadTable
 
-SHARE = 8
-"""A file may have 1 / SHARE of the free memory, because its cells take several times as much."""
-SMALL, RATIO = 2**26, 50
-"""A packed file may unpack to `SMALL` bytes, or to `RATIO` times its size if that is more."""
+MEMORY_DIVISOR = 8
+"""A file may have 1 / MEMORY_DIVISOR of the free memory, because cells take several times that."""
+PACKED_BYTES, PACKED_RATIO = 2**26, 50
+"""A packed file may unpack to PACKED_BYTES bytes, or to PACKED_RATIO times its size if larger."""
 PIECE = 2**20
 UNREADABLE = {
     b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls): save it as .xlsx or CSV",
@@ -28,12 +28,12 @@ UNREADABLE = {
 }
 
 
-def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
-    """Return the name of a file for messages and its unpacked bytes; "-" is standard input."""
+def read_content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
+    """Return the name of a file for messages, and its unpacked bytes; "-" is standard input."""
     name = "standard input" if str(path) == "-" else str(path)
-    data = _bytes(path, name) if data is None else data
+    data = _read_bytes(path, name) if data is None else data
     if data[:2] == b"\x1f\x8b":
-        data = _gunzipped(data, name)
+        data = _unpack_gzip(data, name)
     for magic, what in UNREADABLE.items():
         if data.startswith(magic):
             raise BadTable(f"{name} is {what}.")
@@ -43,7 +43,7 @@ def content(path: str | Path, data: bytes | None = None) -> tuple[str, bytes]:
 
 
 def format_of(path: str | Path, data: bytes, name: str) -> str:
-    """Return the format of a file by its content if that is certain, else by its suffix.
+    """Return the format of a file: by its content if that is certain, else by its suffix.
 
     An .xlsx file that was renamed to .csv is still a spreadsheet.
     """
@@ -51,29 +51,34 @@ def format_of(path: str | Path, data: bytes, name: str) -> str:
         return "parquet"
     if data[:4] == b"PK\x03\x04":
         sheet = b"xl/" in data or b"[Content_Types].xml" in data[:200]
-        if sheet or by_suffix(path)[0] == "xlsx":
+        if sheet or format_by_suffix(path)[0] == "xlsx":
             return "xlsx"
-        if by_suffix(path)[0] == "npz" or b".npy" in data[:200]:
+        if format_by_suffix(path)[0] == "npz" or b".npy" in data[:200]:
             return "npz"
         raise BadTable(f"{name} is a zip archive: unpack it, and give the table in it.")
     start = data.lstrip()[:100]
     records = start[:1] == b"[" and start[1:].lstrip()[:1] == b"{"
-    return by_suffix(path)[0] or ("json" if records else "jsonl" if start[:1] == b"{" else "csv")
+    return format_by_suffix(path)[0] or (
+        "json" if records else "jsonl" if start[:1] == b"{" else "csv"
+    )
 
 
 def check_unpacked(name: str, unpacked: int, packed: int, way_out: str) -> None:
-    """Raise an error if a file would unpack to far more than its size.
+    """Raise an error if a packed file would unpack to far more than its size.
 
     `unpacked` and `packed` are numbers of bytes, and `way_out` is the advice in the message.
     """
-    if unpacked > max(SMALL, RATIO * packed) or unpacked > available() / SHARE:
+    if (
+        unpacked > max(PACKED_BYTES, PACKED_RATIO * packed)
+        or unpacked > available() / MEMORY_DIVISOR
+    ):
         raise BadTable(
             f"{name} unpacks from {packed / 1e6:.1f} MB to {unpacked / 1e6:.0f} MB or more, which "
             f"is over the limit for packed files: {way_out}."
         )
 
 
-def check_room(name: str, needed: int) -> None:
+def check_memory(name: str, needed: int) -> None:
     """Raise an error if reading a table needs more bytes than there is free memory."""
     if needed > available():
         raise BadTable(
@@ -82,17 +87,17 @@ def check_room(name: str, needed: int) -> None:
         )
 
 
-def _bytes(path: str | Path, name: str) -> bytes:
+def _read_bytes(path: str | Path, name: str) -> bytes:
     """Read all bytes of a file or of standard input."""
     if str(path) == "-":
         if sys.stdin is None:
             raise BadTable("standard input is closed: name a file, or pipe a table in.")
-        return _bounded(sys.stdin.buffer, name)
+        return _read_to_end(sys.stdin.buffer, name)
     if Path(path).is_dir():
         raise BadTable(f"{name} is a folder: give a file.")
     try:
         with open(path, "rb") as file:
-            return _bounded(file, name)
+            return _read_to_end(file, name)
     except FileNotFoundError:
         raise BadTable(f"{name} does not exist: check its path.") from None
     except (OSError, ValueError) as problem:  # ValueError: a NUL in a path
@@ -100,9 +105,9 @@ def _bytes(path: str | Path, name: str) -> bytes:
         raise BadTable(f"{name} cannot be read: {why}.") from None
 
 
-def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
-    """Read a file object to its end, or raise an error when memory would run out."""
-    pieces, size, most = [], 0, available() / SHARE
+def _read_to_end(file: Any, name: str, packed: int = 0) -> bytes:
+    """Read a file object to its end; raise an error before memory runs out."""
+    pieces, size, most = [], 0, available() / MEMORY_DIVISOR
     while piece := file.read(PIECE):
         pieces.append(piece)
         size += len(piece)
@@ -110,17 +115,18 @@ def _bounded(file: Any, name: str, packed: int = 0) -> bytes:
             check_unpacked(name, size, packed, "unpack it first (gunzip)")
         elif size > most:
             raise BadTable(
-                f"{name} is larger than {most / 1e9:.1f} GB, an {SHARE}th of the free memory: "
+                f"{name} is larger than {most / 1e9:.1f} GB, an {MEMORY_DIVISOR}th of the free "
+                "memory: "
                 "split it, or learn from a stream of blocks in Python."
             )
     return b"".join(pieces)
 
 
-def _gunzipped(data: bytes, name: str) -> bytes:
+def _unpack_gzip(data: bytes, name: str) -> bytes:
     """Unpack the bytes of a gzip file; raise an error if they do not fit into memory."""
     try:
         with gzip.open(io.BytesIO(data)) as file:
-            return _bounded(file, name, len(data))
+            return _read_to_end(file, name, len(data))
     except (OSError, EOFError, zlib.error) as problem:
         raise BadTable(f"{name} is a damaged gzip file ({problem}): copy it again.") from None
 
@@ -129,12 +135,12 @@ SUFFIXES = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".json": "json", ".parquet": "parquet", ".npz": "npz", ".xlsx": "xlsx",
 }  # fmt: skip
-FORMATS = sorted(set(SUFFIXES.values()))
-TEXT = ("csv", "tsv", "jsonl", "json")
+TABLE_FORMATS = sorted(set(SUFFIXES.values()))
+TEXT_FORMATS = ("csv", "tsv", "jsonl", "json")
 
 
-def by_suffix(path: str | os.PathLike) -> tuple[str | None, bool]:
-    """Return the format that the suffix of a file means, or None, and whether it is gzipped."""
+def format_by_suffix(path: str | os.PathLike) -> tuple[str | None, bool]:
+    """Return the format that the suffix of a path means, or None, and whether it is gzipped."""
     name = Path(path)
     packed = name.suffix.lower() == ".gz"
     suffix = Path(name.stem).suffix if packed else name.suffix

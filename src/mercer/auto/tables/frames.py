@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 
-from .table import MISSING, BadTable, Table, check_names
+from .table import MISSING, BadTable, Table, check_unique_names
 from .values import is_numeric
 
 Columns = dict[Hashable, Any]
@@ -25,17 +25,17 @@ def as_table(frame: Any, name: str = "the table") -> Table:
         return frame
     columns = columns_of(frame, name)
     n = len(next(iter(columns.values())))
-    return _with_gaps(Table(name, columns, range(n), unit="row"))
+    return _mark_missing_cells(Table(name, columns, range(n), unit="row"))
 
 
 def columns_of(frame: Any, name: str = "the table") -> Columns:
-    """Return the columns of a frame, a dictionary, a list of dictionaries or an array, by name."""
-    pairs = _named_cells(eager(frame))
+    """Return the cells of a frame, dictionary, list of dictionaries or array, by column name."""
+    pairs = _named_cells(in_memory(frame))
     if pairs is None:
-        columns = _of_array(frame)
+        columns = _columns_of_array(frame)
     else:
-        check_names([key for key, _ in pairs], name, file=False)
-        columns = {key: _cells(values) for key, values in pairs}
+        check_unique_names([key for key, _ in pairs], name, file=False)
+        columns = {key: _convert_column(values) for key, values in pairs}
     if not columns:
         raise BadTable(f"{name} has no columns.")
     lengths = {key: len(cells) for key, cells in columns.items()}
@@ -44,8 +44,8 @@ def columns_of(frame: Any, name: str = "the table") -> Columns:
     return columns
 
 
-def eager(frame: Any) -> Any:
-    """Return a frame in memory: lazy frames (polars, Dask, DuckDB) are collected."""
+def in_memory(frame: Any) -> Any:
+    """Return a lazy frame (polars, Dask, DuckDB) collected into memory; others unchanged."""
     if isinstance(frame, pd.DataFrame):
         return frame
     found = nw.from_native(frame, pass_through=True)
@@ -77,8 +77,8 @@ def is_named(frame: Any) -> bool:
     return lazy or _named_cells(frame) is not None
 
 
-def _of_array(values: Any) -> Columns:
-    """Return the columns of a matrix, by number; other arrays are column 0."""
+def _columns_of_array(values: Any) -> Columns:
+    """Return the columns of a matrix by number; any other array is column 0."""
     if np.isscalar(values) or values is None or isinstance(values, PathLike):
         raise TypeError(
             "a table must be a DataFrame, a dictionary of columns, a list of rows or an array, got "
@@ -86,18 +86,18 @@ def _of_array(values: Any) -> Columns:
         )
     if issparse(values):
         values = values.toarray()
-    cells = _cells(values)
+    cells = _convert_column(values)
     if isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.dtype.kind != "O":
         return {j: cells[:, j] for j in range(cells.shape[1])}
     if isinstance(cells, np.ndarray) and cells.ndim == 2:
-        return {j: _cells(cells[:, j].tolist()) for j in range(cells.shape[1])}
+        return {j: _convert_column(cells[:, j].tolist()) for j in range(cells.shape[1])}
     return {0: cells}
 
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
-def _cells(values: Any) -> Any:
+def _convert_column(values: Any) -> Any:
     """Convert a column to an array of numbers or dates, or to a list with None for missing."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -114,10 +114,10 @@ def _cells(values: Any) -> Any:
         return np.array(cells, dtype=None if whole and cells else float)
     if _are_arrays(cells):
         return np.array(cells, dtype=float)
-    return [None if _is_missing(c) else _moment(c) for c in cells]
+    return [None if _is_missing(c) else _period_start(c) for c in cells]
 
 
-def _moment(cell: Any) -> Any:
+def _period_start(cell: Any) -> Any:
     """Convert a pandas Period to its start; return other cells unchanged."""
     return cell.start_time if isinstance(cell, pd.Period) else cell
 
@@ -146,7 +146,7 @@ def _is_missing(cell: Any) -> bool:
     return cell is None or cell is pd.NA or cell is pd.NaT or (cell != cell) is True
 
 
-def _with_gaps(table: Table) -> Table:
+def _mark_missing_cells(table: Table) -> Table:
     """Replace texts such as "NA" by None in the columns whose other cells are numbers.
 
     Text in a table from Python may be a name, such as that of Namibia; in a file `Table.missing`
@@ -169,37 +169,37 @@ def _replace_missing_texts(cells: Any) -> Any:
     return [None if hole else c for c, hole in zip(cells, holes, strict=True)]
 
 
-def in_kind(columns: Columns, like: Any) -> Any:
+def frame_like(columns: Columns, like: Any) -> Any:
     """Convert columns to a frame of the library of `like`, with the index of a pandas frame.
 
     Dictionaries, lists and files become a dictionary.
     """
-    like = eager(like)
+    like = in_memory(like)
     if isinstance(like, pd.DataFrame):
-        cells = {key: _series(values) for key, values in columns.items()}
+        cells = {key: _pandas_column(values) for key, values in columns.items()}
         return pd.DataFrame(cells, index=like.index)
     found = nw.from_native(like, pass_through=True)
     if not isinstance(found, nw.DataFrame):
         return columns
-    named = {str(key): _listed(cells) for key, cells in columns.items()}
+    named = {str(key): _arrow_column(cells) for key, cells in columns.items()}
     return nw.from_dict(named, backend=found.implementation).to_native()
 
 
-def _series(cells: Sequence) -> Any:
-    """Return cells as a pandas column: a list of arrays if they have several axes."""
+def _pandas_column(cells: Sequence) -> Any:
+    """Return cells as a column for pandas: a list of arrays if they are an array of arrays."""
     return list(cells) if isinstance(cells, np.ndarray) and cells.ndim > 1 else cells
 
 
-def _listed(cells: Sequence) -> Any:
-    """Return cells as a column for polars and pyarrow: a list unless they are plain numbers."""
+def _arrow_column(cells: Sequence) -> Any:
+    """Return cells as a column for polars and pyarrow: a list unless they are numbers."""
     if isinstance(cells, np.ndarray) and cells.ndim == 1 and cells.dtype.kind in "biufMm":
         return cells
     return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
 
 
 def empty_like(frame: Any, kept: Any = None) -> Any:
-    """Return a frame of the same library without columns, with the index of the rows `kept`."""
-    frame = eager(frame)
+    """Return a frame of the same library without columns, whose index is that of rows `kept`."""
+    frame = in_memory(frame)
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, :0] if kept is None else frame.iloc[kept, :0]
     found = nw.from_native(frame, pass_through=True)
@@ -207,7 +207,7 @@ def empty_like(frame: Any, kept: Any = None) -> Any:
 
 
 def outputs_table(y: Any) -> Table:
-    """Convert outputs to a table: a Series by its name, columns of an array as "y 0", "y 1"."""
+    """Convert outputs to a table: a Series under its name, an array as columns "y 0", "y 1"."""
     table = as_table(y, "y")
     if is_named(y):
         return table

@@ -19,11 +19,11 @@ import pandas as pd
 
 from ...spaces.graphs import is_networkx
 
-LOOK = 200
+EXAMINED_CELLS = 200
 """The number of cells that are examined to find the notation of a column."""
 ISO = "iso"
 DURATION = "duration"
-DATES = (
+DATE_FORMATS = (
     ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%d.%m.%y",
     "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y",
 )  # fmt: skip
@@ -33,7 +33,7 @@ DAY = timedelta(days=1)
 NARROW = "\u00a0\u2009\u202f'’"
 """Characters that separate thousands and have no other meaning in numbers."""
 THOUSANDS = {".": ",", ",": "."}
-MONEY, UNITS = "[$€£¥₹]", "%$€£¥₹"
+MONEY, UNIT_SIGNS = "[$€£¥₹]", "%$€£¥₹"
 MONEY_SIGN = re.compile(MONEY)
 ACCOUNTED = re.compile(r"[$€£¥₹%.,]")
 """Signs in a number whose brackets mean a minus, as in ($5); (2020) is a year, and (1) a note."""
@@ -42,12 +42,12 @@ SPAN = re.compile(
     r"|(?P<iso>-?P(?=.)(?:\d+D)?(?:T(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?))"
 )
 CLOCK = re.compile(r"(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
-PLAIN = {str, int, float, bool, np.float64}
+PLAIN_TYPES = {str, int, float, bool, np.float64}
 """The types of cells that `float` can convert."""
 
 
-def _pattern(mark: str, blank: str) -> re.Pattern:
-    """Return the regular expression of numbers with decimal mark `mark`.
+def _number_pattern(mark: str, blank: str) -> re.Pattern:
+    """Return the regular expression of numbers with the decimal mark `mark`.
 
     `blank` is a further separator of thousands.
     """
@@ -64,23 +64,25 @@ PLAIN_DIGITS = {
     for blank in ("", " ")
     for mark in (".", ",")
 }
-NUMBERS = {mark + blank: _pattern(mark, blank) for blank in ("", " ") for mark in (".", ",")}
+NUMBER_PATTERNS = {
+    mark + blank: _number_pattern(mark, blank) for blank in ("", " ") for mark in (".", ",")
+}
 
 
 def is_date(notation: str) -> bool:
-    """Return whether a notation is one of dates, not of numbers or durations."""
-    return notation not in NUMBERS and notation != DURATION
+    """Return whether a notation is one of dates, rather than of numbers or durations."""
+    return notation not in NUMBER_PATTERNS and notation != DURATION
 
 
-def number(text: str, notation: str) -> float | None:
-    """Parse a number; None if the text is not one. "10 %" is 0.1, and "($5)" is -5."""
+def parse_number(text: str, notation: str) -> float | None:
+    """Parse a text to a number, such as "10 %" to 0.1 and "($5)" to -5; None if it is none."""
     if notation == "." and "_" not in text:
         try:
             return float(text)
         except ValueError:
             pass
     owed = text[:1] == "(" and text[-1:] == ")" and bool(ACCOUNTED.search(text))
-    match = NUMBERS[notation].fullmatch(text[1:-1] if owed else text)
+    match = NUMBER_PATTERNS[notation].fullmatch(text[1:-1] if owed else text)
     if match is None or (text[-1:] == "%" and MONEY_SIGN.search(text)):  # $5% is neither
         return None
     sign, digits, power, unit = match.groups()
@@ -89,18 +91,20 @@ def number(text: str, notation: str) -> float | None:
     return value / 100.0 if unit == "%" else value
 
 
-def day(text: str, notation: str) -> float | None:
+def parse_date(text: str, notation: str) -> float | None:
     """Parse a date, perhaps with a time, to days since 1970; None if the text is not a date."""
-    for form in _forms(text, notation):
+    for form in _date_formats(text, notation):
         try:
             iso = form == ISO
-            return days(datetime.fromisoformat(text) if iso else datetime.strptime(text, form))
+            return days_since_1970(
+                datetime.fromisoformat(text) if iso else datetime.strptime(text, form)
+            )
         except ValueError:
             continue
     return None
 
 
-def _forms(text: str, notation: str) -> list[str]:
+def _date_formats(text: str, notation: str) -> list[str]:
     """Return the `strptime` formats to try on a text, for one notation of dates."""
     if notation == ISO:
         return [ISO] if text[4:5] == "-" else []
@@ -108,7 +112,7 @@ def _forms(text: str, notation: str) -> list[str]:
     return [f"{notation} {clock}" for clock in TIMES] if timed else [notation]
 
 
-def days(when: date) -> float:
+def days_since_1970(when: date) -> float:
     """Convert a date or datetime to days since 1970; without a time zone, in UTC."""
     if not isinstance(when, datetime):
         when = datetime(when.year, when.month, when.day)
@@ -116,8 +120,8 @@ def days(when: date) -> float:
     return (aware - EPOCH) / DAY
 
 
-def duration(text: str) -> float | None:
-    """Parse a duration such as ``8:30``, ``2 days 03:00:00`` or ``PT5M`` to days, or None."""
+def parse_duration(text: str) -> float | None:
+    """Parse a duration such as ``8:30`` or ``2 days 03:00:00`` to days; None if it is none."""
     match = SPAN.fullmatch(text)
     if match is None:
         return None
@@ -132,22 +136,22 @@ def duration(text: str) -> float | None:
     return float(match["days"] or 0) + (-part if match["sign"] else part)
 
 
-def _span(cell: timedelta | time) -> timedelta:
-    """Return a duration unchanged, and convert a time of day to the duration since midnight."""
+def _as_timedelta(cell: timedelta | time) -> timedelta:
+    """Return a duration unchanged, and a time of day as the duration since midnight."""
     if isinstance(cell, timedelta):
         return cell
     return datetime.combine(date.min, cell) - datetime.combine(date.min, time(tzinfo=cell.tzinfo))
 
 
-def row(cell: Any, notation: str) -> list[float] | None:
+def parse_cell(cell: Any, notation: str) -> list[float] | None:
     """Convert a cell to a list of floats, with dates in days since 1970; None if not numeric."""
     if isinstance(cell, str):
-        return _of_text(cell.strip(), notation)
+        return _parse_text(cell.strip(), notation)
     if isinstance(cell, date):  # a datetime is one too
-        return [days(cell)] if is_date(notation) else None
+        return [days_since_1970(cell)] if is_date(notation) else None
     if isinstance(cell, timedelta | time):
-        return [_span(cell) / DAY] if notation == DURATION else None
-    if notation not in NUMBERS or is_networkx(cell):  # numpy would make an array of nodes
+        return [_as_timedelta(cell) / DAY] if notation == DURATION else None
+    if notation not in NUMBER_PATTERNS or is_networkx(cell):  # numpy would make an array of nodes
         return None
     try:
         if isinstance(cell, bool | int | float | np.number):
@@ -160,28 +164,28 @@ def row(cell: Any, notation: str) -> list[float] | None:
         return None
 
 
-def _of_text(text: str, notation: str) -> list[float] | None:
+def _parse_text(text: str, notation: str) -> list[float] | None:
     """Parse the number, date, duration or list of numbers in a text; None if there is none."""
-    if notation not in NUMBERS:
-        value = duration(text) if notation == DURATION else day(text, notation)
+    if notation not in NUMBER_PATTERNS:
+        value = parse_duration(text) if notation == DURATION else parse_date(text, notation)
         return None if value is None else [value]
     if text.startswith("["):
         try:
-            return row(json.loads(text), notation)
+            return parse_cell(json.loads(text), notation)
         except (ValueError, RecursionError):
             return None
-    value = number(text, notation)
+    value = parse_number(text, notation)
     if value is not None:
         return [value]
-    parts = [number(part, notation) for part in text.split()]
+    parts = [parse_number(part, notation) for part in text.split()]
     known = [part for part in parts if part is not None]
     return known if known and len(known) == len(parts) else None
 
 
 def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] | np.ndarray:
-    """Convert each cell by `row`; to a matrix of one column if that is faster and no cell fails."""
+    """Convert each cell by `parse_cell`; to a one-column matrix where that is faster."""
     types = set(map(type, cells))
-    if notation == "." and types <= PLAIN:
+    if notation == "." and types <= PLAIN_TYPES:
         try:
             values = np.array(list(map(float, cells)))
         except (ValueError, OverflowError):
@@ -190,51 +194,54 @@ def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] 
             if not any("_" in cell for cell in cells if type(cell) is str):
                 return values[:, None]
     if types == {str} and is_date(notation) and notation != ISO:
-        found = _days_of([cell.strip() for cell in cells], notation)
+        found = _parse_dates([cell.strip() for cell in cells], notation)
         if not np.isnan(found).any():
             return found[:, None]
         return [None if value != value else [value] for value in found.tolist()]
-    return [row(cell, notation) for cell in cells]
+    return [parse_cell(cell, notation) for cell in cells]
 
 
-def _days_of(texts: list[str], notation: str) -> np.ndarray:
-    """Parse dates to days since 1970 with pandas, as `day` does; NaN for other texts."""
+def _parse_dates(texts: list[str], notation: str) -> np.ndarray:
+    """Parse texts by `parse_date`, with pandas where it can; NaN for texts that are not dates."""
     found = np.full(len(texts), np.nan)
     with_digits = {text for text in texts if not text.isalpha()}  # pandas reads "today" and "now"
-    forms = {text: tuple(_forms(text, notation)) for text in with_digits}
+    forms = {text: tuple(_date_formats(text, notation)) for text in with_digits}
     for form in dict.fromkeys(form for several in forms.values() for form in several):
         rest = [i for i, t in enumerate(texts) if np.isnan(found[i]) and form in forms.get(t, ())]
         read = pd.to_datetime([texts[i] for i in rest], format=form, errors="coerce", utc=True)
         found[rest] = (read - pd.Timestamp(EPOCH)) / pd.Timedelta(DAY)
     for i in np.flatnonzero(np.isnan(found)):  # years that nanoseconds do not reach
-        found[i] = np.nan if (value := day(texts[i], notation)) is None else value
+        found[i] = np.nan if (value := parse_date(texts[i], notation)) is None else value
     return found
 
 
-def misses_of(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
-    """Return the number of cells that each notation cannot read, smallest number first.
+def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
+    """Return the number of first cells that each notation cannot read, smallest number first.
 
-    Only the first `LOOK` cells are tried.
+    Only the first `EXAMINED_CELLS` cells are tried.
 
     `comma` says whether decimal commas are to be expected.
     """
-    cells = list(cells[:LOOK])
+    cells = list(cells[:EXAMINED_CELLS])
     marks = (".", ",") if comma else (".",)
-    others = (*(DATES if _has_dates(cells) else ()), *((DURATION,) if _has_spans(cells) else ()))
+    others = (
+        *(DATE_FORMATS if _has_dates(cells) else ()),
+        *((DURATION,) if _has_durations(cells) else ()),
+    )
     misses: dict[str, int] = {}
-    for notation in (*_grouped(cells, marks), *marks, *others):
+    for notation in (*_notations_with_blanks(cells, marks), *marks, *others):
         if notation not in misses:
             misses[notation] = sum(values is None for values in read_cells(cells, notation))
     return dict(sorted(misses.items(), key=lambda item: item[1]))
 
 
-def _grouped(cells: list[Any], marks: Sequence[str]) -> list[str]:
-    """Return the notations with blanks between thousands; none if blanks separate list entries.
+def _notations_with_blanks(cells: list[Any], marks: Sequence[str]) -> list[str]:
+    """Return the notations with blanks between thousands; none if blanks separate numbers.
 
     Lists of numbers have one length throughout; numbers have one, two or three groups.
     """
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
-    if len({text.count(" ") for text in texts if text[-1:] not in UNITS}) < 2:
+    if len({text.count(" ") for text in texts if text[-1:] not in UNIT_SIGNS}) < 2:
         return []
     return [f"{mark} " for mark in marks]
 
@@ -248,10 +255,10 @@ def _has_dates(cells: list[Any]) -> bool:
     )
 
 
-def _has_spans(cells: list[Any]) -> bool:
+def _has_durations(cells: list[Any]) -> bool:
     """Return whether one of the first three cells is a duration."""
     return any(
         isinstance(cell, timedelta | time)
-        or (isinstance(cell, str) and len(cell) < 40 and duration(cell.strip()) is not None)
+        or (isinstance(cell, str) and len(cell) < 40 and parse_duration(cell.strip()) is not None)
         for cell in cells[:3]
     )

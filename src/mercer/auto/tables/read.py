@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from .binary import read_npz, read_parquet, read_sheet
-from .content import FORMATS, content, format_of
+from .content import TABLE_FORMATS, format_of, read_content
 from .records import read_json_lines, read_json_records
 from .separated import read_separated
 from .table import MISSING, BadTable, Table
 from .values import decimal_mark
 
-GUESS = "cp1252"
+LEGACY_ENCODING = "cp1252"
 """The encoding of text files that are not UTF-8 or UTF-16: that of old programs on Windows."""
-LETTERS, FEWEST_LETTERS = 10_000, 8
+EXAMINED_CHARACTERS, FEWEST_LETTERS = 10_000, 8
 """The number of characters that are examined to check the guess, and the fewest letters."""
 _NO_ROWS = dict.fromkeys(
     ("csv", "tsv", "xlsx"),
@@ -73,17 +73,17 @@ def read(
     >>> list(table.columns), len(table)
     (['town', 'height'], 2)
     """
-    name, data = content(path, data)
+    name, data = read_content(path, data)
     format = format or format_of(path, data, name)
-    if format not in FORMATS:
-        raise BadTable(f"{format!r} is not a format: use one of {', '.join(FORMATS)}.")
+    if format not in TABLE_FORMATS:
+        raise BadTable(f"{format!r} is not a format: use one of {', '.join(TABLE_FORMATS)}.")
     if format in ("parquet", "npz"):
         table = (read_parquet if format == "parquet" else read_npz)(data, name)
     elif format == "xlsx":
         table = read_sheet(data, name, header, sheet)
     else:
-        found = encoding or _encoding(data)
-        text = _text(data, name, found)
+        found = encoding or _guess_encoding(data)
+        text = _decode(data, name, found)
         readers: dict[str, Callable[[], Table]] = {
             "csv": lambda: read_separated(text, name, header, separator),
             "tsv": lambda: read_separated(text, name, header, separator or "\t"),
@@ -91,9 +91,9 @@ def read(
             "jsonl": lambda: read_json_lines(text, name),
         }
         table = readers[format]()
-        if encoding is None and found == GUESS:
+        if encoding is None and found == LEGACY_ENCODING:
             _refuse_wrong_guess(text, name)
-            table = replace(table, read_as=f"{table.read_as}, encoding {GUESS}")
+            table = replace(table, read_as=f"{table.read_as}, encoding {LEGACY_ENCODING}")
     if not len(table):
         raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
     given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
@@ -103,7 +103,7 @@ def read(
     return replace(table, decimal=decimal, read_as=table.read_as + comma)
 
 
-def _text(data: bytes, name: str, encoding: str) -> str:
+def _decode(data: bytes, name: str, encoding: str) -> str:
     """Decode the bytes of a text file; raise an error if they do not fit the encoding."""
     try:
         text = data.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
@@ -133,21 +133,22 @@ def _text(data: bytes, name: str, encoding: str) -> str:
 
 def _refuse_wrong_guess(text: str, name: str) -> None:
     """Raise an error if most letters are accented, as after a wrong guess of the encoding."""
-    letters = [character for character in text[:LETTERS] if character.isalpha()]
+    letters = [character for character in text[:EXAMINED_CHARACTERS] if character.isalpha()]
     accented = sum(not character.isascii() for character in letters)
     if len(letters) >= FEWEST_LETTERS and accented > len(letters) / 2:
         raise BadTable(
-            f"{name} is not UTF-8, and not {GUESS}, in which it begins with {text[:20]!r}. Name "
-            "the encoding, such as encoding='cp1251' (Cyrillic), 'gb18030' or 'shift_jis'."
+            f"{name} is not UTF-8, and not {LEGACY_ENCODING}, in which it begins with "
+            f"{text[:20]!r}. Name the encoding, such as encoding='cp1251' (Cyrillic), 'gb18030' or "
+            "'shift_jis'."
         )
 
 
-def _encoding(data: bytes) -> str:
-    """Guess the encoding: by the byte-order mark, UTF-8 if the bytes are valid, else cp1252."""
+def _guess_encoding(data: bytes) -> str:
+    """Guess the encoding of bytes: by their byte-order mark, else UTF-8 if valid, else cp1252."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
         data.decode("utf-8")
     except UnicodeError:
-        return "utf-8" if b"\0" in data else GUESS
+        return "utf-8" if b"\0" in data else LEGACY_ENCODING
     return "utf-8"

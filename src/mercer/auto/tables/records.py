@@ -5,36 +5,36 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .content import check_room
+from .content import check_memory
 from .table import BadTable, Table
 
-BYTES = 30
+BYTES_PER_JSON_BYTE = 30
 """The largest number of bytes of memory for a byte of JSON, that of empty objects."""
 
 
 def read_json_lines(text: str, name: str) -> Table:
     """Return the table in a text with one JSON object per line."""
-    check_room(name, BYTES * len(text))
+    check_memory(name, BYTES_PER_JSON_BYTE * len(text))
     records, lines = [], []
     for i, line in enumerate(text.split("\n"), 1):  # str.splitlines also splits at U+2028
         if line.strip():
-            records.append(_parsed(line, f"{name}, line {i}"))
+            records.append(_parse_json(line, f"{name}, line {i}"))
             lines.append(i)
-    return _table(records, lines, name, "line", "JSON Lines")
+    return _table_of_records(records, lines, name, "line", "JSON Lines")
 
 
 def read_json_records(text: str, name: str) -> Table:
     """Return the table in a JSON array of objects, or in a JSON object of columns."""
-    check_room(name, BYTES * len(text))
-    value = _parsed(text, name)
+    check_memory(name, BYTES_PER_JSON_BYTE * len(text))
+    value = _parse_json(text, name)
     if isinstance(value, dict):
-        value = _rows_of(value, name)
+        value = _records_of_columns(value, name)
     if not isinstance(value, list):
         raise BadTable(f"{name} holds {value!r:.40}, not an array of objects with named values.")
-    return _table(value, list(range(1, len(value) + 1)), name, "record", "JSON")
+    return _table_of_records(value, list(range(1, len(value) + 1)), name, "record", "JSON")
 
 
-def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
+def _records_of_columns(columns: dict[str, Any], name: str) -> list[dict]:
     """Convert a JSON object of columns to a list of records."""
     lists = [value for value in columns.values() if isinstance(value, list)]
     if len(lists) < len(columns) or len({len(value) for value in lists}) != 1:
@@ -45,7 +45,7 @@ def _rows_of(columns: dict[str, Any], name: str) -> list[dict]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def _parsed(text: str, where: str) -> Any:
+def _parse_json(text: str, where: str) -> Any:
     """Parse JSON; raise an error that begins with `where` if the text is not valid."""
     try:
         value = json.loads(text)
@@ -63,7 +63,9 @@ def _parsed(text: str, where: str) -> Any:
     return value
 
 
-def _table(records: list[Any], lines: list[int], name: str, unit: str, seen: str) -> Table:
+def _table_of_records(
+    records: list[Any], lines: list[int], name: str, unit: str, seen: str
+) -> Table:
     """Return the table of JSON objects; raise an error for a record that is not an object.
 
     `lines` are the line numbers of the records, `unit` the word for a line, and `seen` describes

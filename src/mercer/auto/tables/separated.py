@@ -9,28 +9,28 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from .content import check_room
-from .notation import ISO, day, number
-from .table import BadTable, Table, check_names
+from .content import check_memory
+from .notation import ISO, parse_date, parse_number
+from .table import BadTable, Table, check_unique_names
 
-LOOK = 100
+EXAMINED_LINES = 100
 """The number of rows that are examined to find the separator and the header."""
-BYTES = 100
+BYTES_PER_CELL = 100
 """The approximate number of bytes of memory for a cell."""
-SEPARATORS = (",", ";", "\t", "|")
+CELL_SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "
 
 
 def read_separated(text: str, name: str, header: bool | None, separator: str | None) -> Table:
-    """Return the table in a text of separated cells; guess a separator that is None."""
+    """Return the table in a text of separated cells; guess the separator if it is None."""
     if separator is None:
-        separator = _separator(text)
+        separator = _guess_separator(text)
         if separator == BLANK:  # several of them may separate two numbers
             text = "\n".join(" ".join(line.split()) for line in text.splitlines())
     cells = text.count(separator) + text.count("\n")
-    check_room(name, BYTES * cells + 3 * len(text))
+    check_memory(name, BYTES_PER_CELL * cells + 3 * len(text))
     rows: dict[int, Sequence[str]] = {}
-    reader = _reader(text, separator, strict=True)
+    reader = _csv_reader(text, separator, strict=True)
     try:
         for row in reader:
             if "".join(row).strip():
@@ -41,14 +41,14 @@ def read_separated(text: str, name: str, header: bool | None, separator: str | N
         raise BadTable(f"{name}, line {reader.line_num}: {problem}. {hint}") from None
     if not rows:
         raise BadTable(f"{name} has only empty cells: is it the right file?")
-    table = with_header(rows, name, header, f"cells separated by {separator!r}")
+    table = table_of_rows(rows, name, header, f"cells separated by {separator!r}")
     return replace(table, separator=separator)
 
 
-def with_header(
+def table_of_rows(
     rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
 ) -> Table:
-    """Return the table of rows of cells, given by line number, with or without a header row.
+    """Return the table of rows of cells by line number, whose first row may be a header.
 
     `seen` describes the format of the file.
 
@@ -57,11 +57,14 @@ def with_header(
     """
     first, *others = rows.values()
     width = len(first)
-    head = [["" if cell is None else str(cell) for cell in row] for row in (first, *others[:LOOK])]
-    given = not _is_data(head) if header is None else header
+    head = [
+        ["" if cell is None else str(cell) for cell in row]
+        for row in (first, *others[:EXAMINED_LINES])
+    ]
+    given = not _first_row_is_data(head) if header is None else header
     names = [cell.strip() or f"column {i + 1}" for i, cell in enumerate(head[0])]
     names = names if given else [str(i + 1) for i in range(width)]
-    check_names(names, name)
+    check_unique_names(names, name)
     body = dict(list(rows.items())[given:])
     for line, row in body.items():
         if len(row) != width:
@@ -73,76 +76,84 @@ def with_header(
     return Table(name, columns, list(body), read_as=f"{seen}, {'a' if given else 'no'} header")
 
 
-def _reader(text: str, separator: str, strict: bool = False) -> Any:
+def _csv_reader(text: str, separator: str, strict: bool = False) -> Any:
     """Return a CSV reader of a text."""
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
 
 
-def _separator(text: str) -> str:
-    """Guess the separator: one that gives all rows equal width, else one in the first line.
+def _guess_separator(text: str) -> str:
+    """Guess the separator: one that gives rows of equal width, else one in the first line.
 
     The sniffer of the standard library takes letters for separators, and fails on one column.
     """
-    even = [s for s in SEPARATORS if _has_equal_rows(text, s)]
+    even = [s for s in CELL_SEPARATORS if _has_equal_rows(text, s)]
     if even:  # with decimal commas both "," and ";" may be: cells that are values decide
         return max(even, key=lambda s: _fraction_of_values(text, s))
     first = text.lstrip().split("\n", 1)[0]
-    others = [s for s in SEPARATORS[:3] if s in first]
+    others = [s for s in CELL_SEPARATORS[:3] if s in first]
     return others[0] if others else BLANK if _has_numbers_between_blanks(text) else ","
 
 
 def _has_numbers_between_blanks(text: str) -> bool:
-    """Return whether a text is columns of numbers separated by blanks, as numpy writes."""
-    lines = [line.strip() for line in text.split("\n", LOOK)[:LOOK] if line.strip()]
+    """Return whether a text has columns of numbers separated by blanks, as numpy writes them."""
+    lines = [
+        line.strip() for line in text.split("\n", EXAMINED_LINES)[:EXAMINED_LINES] if line.strip()
+    ]
     rows = [line.split() for line in lines]
     if not rows or all(map(_is_one_number, lines[1:] or lines)):
         return False
     width, body = len(rows[0]), rows[1:] or rows
-    return width > 1 and all(len(row) == width and all(map(is_value, row)) for row in body)
+    return width > 1 and all(len(row) == width and all(map(is_number_or_date, row)) for row in body)
 
 
 def _is_one_number(line: str) -> bool:
     """Return whether a line is a single number, with blanks between thousands."""
-    return any(number(line, notation) is not None for notation in (". ", ", "))
+    return any(parse_number(line, notation) is not None for notation in (". ", ", "))
 
 
-def _head(text: str, separator: str) -> list[list[str]]:
+def _first_rows(text: str, separator: str) -> list[list[str]]:
     """Return the cells of the first rows that are not empty."""
-    full = (row for row in _reader(text, separator) if "".join(row).strip())
+    full = (row for row in _csv_reader(text, separator) if "".join(row).strip())
     try:
-        return list(islice(full, LOOK))
+        return list(islice(full, EXAMINED_LINES))
     except csv.Error:
         return []
 
 
 def _has_equal_rows(text: str, separator: str) -> bool:
     """Return whether the first rows have equal numbers of cells, at least two."""
-    widths = {len(row) for row in _head(text, separator)}
+    widths = {len(row) for row in _first_rows(text, separator)}
     return len(widths) == 1 and max(widths) > 1
 
 
 def _fraction_of_values(text: str, separator: str) -> float:
-    """Return the fraction of numbers and dates among the cells of the first rows."""
-    cells = [cell for row in _head(text, separator)[1:] for cell in row]
-    return sum(is_value(cell) for cell in cells) / max(len(cells), 1)
+    """Return the fraction of cells in the first rows that are numbers or dates."""
+    cells = [cell for row in _first_rows(text, separator)[1:] for cell in row]
+    return sum(is_number_or_date(cell) for cell in cells) / max(len(cells), 1)
 
 
-def is_value(cell: str) -> bool:
+def is_number_or_date(cell: str) -> bool:
     """Return whether a cell is a number or a date, in any notation."""
     text = cell.strip()
-    if any(number(text, mark) is not None for mark in (".", ",")):
+    if any(parse_number(text, mark) is not None for mark in (".", ",")):
         return True
-    return any(day(text, form) is not None for form in (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y"))
+    return any(
+        parse_date(text, form) is not None for form in (ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+    )
 
 
-def _is_data(rows: list[list[str]]) -> bool:
+def _first_row_is_data(rows: list[list[str]]) -> bool:
     """Return whether the first row is data like the rows below, rather than a header."""
-    first, below = rows[0], rows[1:LOOK]
-    if not below or any(len(row) != len(first) for row in below) or _counts_columns(first, below):
+    first, below = rows[0], rows[1:EXAMINED_LINES]
+    if (
+        not below
+        or any(len(row) != len(first) for row in below)
+        or _header_counts_columns(first, below)
+    ):
         return False
     for cell, cells in zip(first, zip(*below, strict=True), strict=True):
         full = [other for other in cells if other.strip()]
-        values = is_value(cell) and all(map(is_value, full))
+        values = is_number_or_date(cell) and all(map(is_number_or_date, full))
         if values or all(map(_is_of_another_script, [cell, *full])):
             return True
     return False
@@ -154,7 +165,7 @@ def _is_of_another_script(cell: str) -> bool:
     return bool(letters) and not any(c.isascii() for c in letters)
 
 
-def _counts_columns(first: list[str], below: list[list[str]]) -> bool:
+def _header_counts_columns(first: list[str], below: list[list[str]]) -> bool:
     """Return whether the first row is a header that counts columns from 0, as pandas writes.
 
     Some columns may have names.
@@ -166,7 +177,7 @@ def _counts_columns(first: list[str], below: list[list[str]]) -> bool:
     cells = [cell.strip() for cell in first[index:]]
     counts = [str(j) for j in range(len(cells))]
     named = [j for j, cell in enumerate(cells) if cell != counts[j]]
-    if any(is_value(cells[j]) or not cells[j] for j in named) or len(named) == len(cells):
+    if any(is_number_or_date(cells[j]) or not cells[j] for j in named) or len(named) == len(cells):
         return False
     if named:
         again = any(row[index + j].strip() == cells[j] for row in below for j in named)

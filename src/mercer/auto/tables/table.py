@@ -1,3 +1,5 @@
+"""Tables of named columns, and the error for tables that cannot be used."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -85,48 +87,50 @@ class Table:
         return len(self.lines)
 
     def names(self, requested: Sequence[Name]) -> list[Name]:
-        """Return the names of the requested columns; of a file also by number or range.
+        """Return the names of the requested columns, which a file also knows by number or range.
 
         Numbers count from 1; ranges are written 2-9 or first..last, and lists a,b.
         """
-        return [name for one in requested for name in self._named(one)]
+        return [name for one in requested for name in self._resolve_names(one)]
 
-    def _named(self, requested: Name) -> list[Name]:
-        """Return the names of the columns that one name, number, range or list refers to."""
+    def _resolve_names(self, requested: Name) -> list[Name]:
+        """Return the column names that one name, number, range or comma-separated list means."""
         known = list(self.columns)
         if requested in self.columns:
             return [requested]
         if not isinstance(requested, str) or self.unit == "row":
             raise self.absent(requested)
         if "," in requested:
-            return [name for part in requested.split(",") for name in self._named(part.strip())]
+            return [
+                name for part in requested.split(",") for name in self._resolve_names(part.strip())
+            ]
         start, dots, end = requested.partition("..")
         if dots and start and end:
-            first, last = (known.index(self._named(name)[0]) for name in (start, end))
+            first, last = (known.index(self._resolve_names(name)[0]) for name in (start, end))
             return known[first : last + 1]
         low, dash, high = requested.partition("-")
-        first, last = _number(low), _number(high) if dash else _number(low)
+        first, last = _parse_integer(low), _parse_integer(high) if dash else _parse_integer(low)
         if 1 <= first <= last <= len(known):
             return known[first - 1 : last]
         raise self.absent(requested)
 
     def absent(self, requested: Name) -> BadTable:
-        """Return an error that names a missing column, and a similar one that exists."""
+        """Return the error for a missing column, which names a similar column that exists."""
         known = list(self.columns)
         near = get_close_matches(str(requested), list(map(str, known)), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_listed(known)}."
+        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {_join_names(known)}."
         return BadTable(f"{self.source} has no column {requested!r:.60}: {hint}")
 
     def at(self, i: int) -> str:
-        """Return the file and the line of row i as text for a message."""
+        """Return the file and the line of row i as text, for messages."""
         return f"{self.source}, {self.unit} {self.lines[i]}"
 
     def refused(self, i: int, column: Name, why: str) -> BadTable:
-        """Return the error `why` for row i of a column, with file, line and column."""
+        """Return an error with the message `why`, and the file, line and column of a cell."""
         return BadTable(f"{self.at(i)}, column {column!r:.60}: {why}")
 
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
-        """Return the table without the rows with an empty cell in the named columns.
+        """Return the table without the rows that have an empty cell in the named columns.
 
         Without `drop`, raise an error if there are such rows.
         """
@@ -137,11 +141,11 @@ class Table:
             raise self._empty_cell_error(empty)
         kept = [i for i in range(len(self)) if i not in empty]
         if not kept:
-            raise BadTable(f"{self.source}: every row has an empty cell in {_listed(names)}.")
+            raise BadTable(f"{self.source}: every row has an empty cell in {_join_names(names)}.")
         return self.rows(kept)
 
     def _empty_cell_error(self, empty: dict[int, Name]) -> BadTable:
-        """Return the error for rows with empty cells; `empty` maps rows to column names."""
+        """Return the error for rows with empty cells, given as the column name by row index."""
         i = min(empty)
         others = f" (and {len(empty) - 1} other rows have empty cells)" * (len(empty) > 1)
         cell = self.columns[empty[i]][i]
@@ -155,11 +159,11 @@ class Table:
     def empty(self, name: Name) -> list[int]:
         """Return the indices of the rows in which column `name` is empty."""
         if ("empty", name) not in self.memo:
-            self.memo["empty", name] = self._empty(self.columns[name])
+            self.memo["empty", name] = self._indices_of_empty(self.columns[name])
         return self.memo["empty", name]
 
-    def _empty(self, cells: Any) -> list[int]:
-        """Return the indices of the empty cells."""
+    def _indices_of_empty(self, cells: Any) -> list[int]:
+        """Return the indices of the cells that are empty."""
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "fcmM":
             bad = np.isnan(cells) if cells.dtype.kind in "fc" else np.isnat(cells)
             return np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))).tolist()
@@ -189,7 +193,7 @@ class Table:
         return replace(self, columns=columns, lines=[self.lines[i] for i in index])
 
 
-def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
+def check_unique_names(names: Sequence[Name], source: str, file: bool = True) -> None:
     """Raise an error if a column name occurs more than once."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
@@ -201,12 +205,12 @@ def check_names(names: Sequence[Name], source: str, file: bool = True) -> None:
         )
 
 
-def _number(text: str) -> int:
-    """Return the integer that a text writes, or 0 if it is not an integer."""
+def _parse_integer(text: str) -> int:
+    """Return the positive integer in a text; 0 if there is none."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _listed(names: Sequence[Name]) -> str:
-    """Return column names as one text, separated by commas, at most twelve of them."""
+def _join_names(names: Sequence[Name]) -> str:
+    """Return at most twelve column names as one text, separated by commas."""
     shown = ", ".join(f"{name!r:.60}" for name in names[:12])
     return shown if len(names) <= 12 else f"{shown}, … ({len(names)} in all)"

@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from .notation import (
-    DATES,
+    DATE_FORMATS,
     DURATION,
+    EXAMINED_CELLS,
     ISO,
-    LOOK,
     MONEY_SIGN,
-    NUMBERS,
+    NUMBER_PATTERNS,
+    count_misses,
     is_date,
-    misses_of,
-    number,
+    parse_number,
     read_cells,
 )
 from .table import Name, Table
 
 MOSTLY = 0.8
 """A column in which at least this fraction of cells are numbers should contain only numbers."""
-LARGEST = 1e60
+LARGEST_VALUE = 1e60
 """The largest allowed value: fourth powers of larger values may overflow."""
 MICROSECONDS = 86_400e6
 """The number of microseconds of a day."""
@@ -54,19 +54,19 @@ class Column:
 
     @classmethod
     def of(cls, table: Table, name: Name) -> Column:
-        """Return the `Column` of a table by name; it is created once and stored in the table."""
+        """Return the `Column` of a table by name; create it only once for each table."""
         if ("column", name) not in table.memo:
             table.memo["column", name] = cls(table, name)
         return table.memo["column", name]
 
     @cached_property
     def misses(self) -> list[tuple[str, int]]:
-        """The number of first cells that each notation cannot read, smallest number first."""
+        """Pairs of a notation and the number of first cells that it cannot read, fewest first."""
         comma = self.table.separator != "," or self.table.decimal == ","
-        return list(misses_of(self.cells, comma).items())
+        return list(count_misses(self.cells, comma).items())
 
     def rows(self, notation: str) -> Any:
-        """Convert each cell to a list of numbers in a notation; None for cells that fail."""
+        """Convert each cell to a list of numbers by a notation; None for cells that fail."""
         if notation not in self.readings:
             self.readings[notation] = read_cells(self.cells, notation)
         return self.readings[notation]
@@ -87,9 +87,9 @@ class Column:
         return None not in widths and (len(widths) == 1 or not lists)
 
     def refuse_mixed(self) -> None:
-        """Raise an error for the first cell that is not a number, if nearly all cells are."""
+        """Raise an error for the first cell that is not a number, if nearly all others are."""
         notation, misses = (".", 0) if self.array else self.misses[0]
-        if self.array or misses > (1.0 - MOSTLY) * min(len(self.cells), LOOK):
+        if self.array or misses > (1.0 - MOSTLY) * min(len(self.cells), EXAMINED_CELLS):
             return
         bad = [i for i, values in enumerate(self.rows(notation)) if values is None]
         if not 0 < len(bad) <= (1.0 - MOSTLY) * len(self.cells):
@@ -98,23 +98,27 @@ class Column:
         file = self.table.unit != "row"
         empty = f"pass missing=[{cell!r:.20}] if it means an empty cell, " if file else ""
         raise self.refused(
-            bad[0], f"{cell!r:.40} is not a {_word_for(notation)}, but {n - len(bad)} of {n} cells "
-            f"are. Fix the cell, {empty}or say that the column holds text."
+            bad[0], f"{cell!r:.40} is not a {_value_kind(notation)}, but {n - len(bad)} of {n} "
+            f"cells are. Fix the cell, {empty}or say that the column holds text."
         )  # fmt: skip
 
     def refused(self, i: int, why: str) -> Exception:
-        """Return the error `why` for cell i, with the row and column of the table."""
+        """Return an error with the message `why`, and the row and column of cell i."""
         return self.table.refused(int(self.kept[i]), self.name, why)
 
     def notation(self, learnt: str | None = None) -> str:
-        """Return the notation of all cells; `learnt`, that of training, resolves ambiguity."""
+        """Return the notation of all cells; the training notation `learnt` resolves ambiguity."""
         if self.array:
             return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")
         if self.misses[0][1] or not self.cells:
             return self._nearest_notation(learnt)  # reading the cells names the first bad one
         possible = [n for n, misses in self.misses if not misses]
         readings = {
-            n: [list(values) for values in read_cells(self.cells[:LOOK], n) if values is not None]
+            n: [
+                list(values)
+                for values in read_cells(self.cells[:EXAMINED_CELLS], n)
+                if values is not None
+            ]
             for n in possible
         }
         even = {n: rows for n, rows in readings.items() if len({len(r) for r in rows}) == 1}
@@ -123,7 +127,7 @@ class Column:
         differing = [n for n in others if repr(readings[n]) != repr(readings[first])]
         if not differing:
             return first
-        chosen = next((n for n in self._preferred(learnt) if n in readings), None)
+        chosen = next((n for n in self._preferred_notations(learnt) if n in readings), None)
         if chosen is not None:
             return chosen
         pairs = zip(readings[first], readings[differing[0]], strict=True)
@@ -131,7 +135,7 @@ class Column:
         raise self.refused(i, self._ambiguity_message(self.cells[i], is_date(first)))
 
     def _nearest_notation(self, learnt: str | None) -> str:
-        """Return the notation with the fewest misses; `learnt` if only that is one of dates."""
+        """Return the notation with the fewest misses, or `learnt` if only that is one of dates."""
         nearest = self.misses[0][0]
         return learnt if learnt and is_date(learnt) and not is_date(nearest) else nearest
 
@@ -144,29 +148,33 @@ class Column:
             how = "a column of datetimes" if dates else "a column of numbers"
         return f"{cell!r:.40} can mean two {what}: use {how}."
 
-    def _preferred(self, learnt: str | None) -> list[str]:
-        """Return notations in order of preference, for cells that several can read."""
+    def _preferred_notations(self, learnt: str | None) -> list[str]:
+        """Return the notations to prefer, in this order, if several can read all cells."""
         table = self.table
         marks = [] if table.decimal is None else [table.decimal, f"{table.decimal} "]
         dates = []
         if table.day_first is not None:
             early = "d" if table.day_first else "m"
-            dates = [n for n in DATES if n.startswith(f"%{early}")]
-        plain = all(not isinstance(c, str) or number(c, ".") == _float(c) for c in self.cells)
+            dates = [n for n in DATE_FORMATS if n.startswith(f"%{early}")]
+        plain = all(
+            not isinstance(c, str) or parse_number(c, ".") == _float_or_none(c) for c in self.cells
+        )
         by_separator = {";": [",", ", "], ",": [".", ". "]}
         default = ["."] if plain else by_separator.get(table.separator or "", [])
         return [*marks, *dates, *([learnt] if learnt else []), *self._money_notations(), *default]
 
     def _money_notations(self) -> list[str]:
-        """Return the notations in which all amounts of money in the cells are integers.
+        """Return the notations in which all amounts of money in the column are integers.
 
         Three decimals are rare in money: $2,912 and 2.912 € have a mark between thousands. $2.912
         may also be the price of a unit, and is left open.
         """
-        texts = [cell for cell in self.cells[:LOOK] if isinstance(cell, str)]
-        if len(texts) < len(self.cells[:LOOK]) or not all(map(MONEY_SIGN.search, texts)):
+        texts = [cell for cell in self.cells[:EXAMINED_CELLS] if isinstance(cell, str)]
+        if len(texts) < len(self.cells[:EXAMINED_CELLS]) or not all(map(MONEY_SIGN.search, texts)):
             return []
-        amounts = {n: [number(text.strip(), n) or 0.0 for text in texts] for n in NUMBERS}
+        amounts = {
+            n: [parse_number(text.strip(), n) or 0.0 for text in texts] for n in NUMBER_PATTERNS
+        }
         commas = not any("$" in text for text in texts)
         return [
             notation
@@ -176,23 +184,23 @@ class Column:
 
     def values(self, notation: str) -> np.ndarray:
         """Return the cells as a matrix of finite numbers, one row per cell."""
-        rows = _numbers_of(self.cells) if self.array else self._matrix(notation)
-        bad = np.argwhere(~(np.abs(rows) <= LARGEST))
+        rows = _float_matrix(self.cells) if self.array else self._numeric_matrix(notation)
+        bad = np.argwhere(~(np.abs(rows) <= LARGEST_VALUE))
         if bad.size:
             i, j = map(int, bad[0])
-            why = f"is over {LARGEST:g}" if np.isfinite(rows[i, j]) else "is not finite"
+            why = f"is over {LARGEST_VALUE:g}" if np.isfinite(rows[i, j]) else "is not finite"
             raise self.refused(i, f"the value {why}. Fix the cell, or leave the row out.")
         return rows
 
-    def _matrix(self, notation: str) -> np.ndarray:
-        """Return the cells as a matrix; raise an error for a cell that is not like the first."""
+    def _numeric_matrix(self, notation: str) -> np.ndarray:
+        """Return the cells as a matrix; raise an error for a cell that does not fit the others."""
         rows = self.rows(notation)
         if isinstance(rows, np.ndarray):
             return rows
         for i, values in enumerate(rows):
             if values is None:
                 like = " like the others" if is_date(notation) else ""
-                what = f"{self.cells[i]!r:.40} is not a {_word_for(notation)}{like}"
+                what = f"{self.cells[i]!r:.40} is not a {_value_kind(notation)}{like}"
                 raise self.refused(i, f"{what}. Fix the cell, or leave the row out.")
             if len(values) != len(rows[0]):
                 raise self.refused(i, f"{len(values)} numbers, but the rows before have "
@@ -200,12 +208,12 @@ class Column:
         return np.array(rows, dtype=float)
 
 
-def _word_for(notation: str) -> str:
-    """Return "number", "date" or "duration", the kind of value that a notation writes."""
+def _value_kind(notation: str) -> str:
+    """Return the kind of value that a notation writes: "number", "date" or "duration"."""
     return DURATION if notation == DURATION else "date" if is_date(notation) else "number"
 
 
-def _float(text: str) -> float | None:
+def _float_or_none(text: str) -> float | None:
     """Convert a text to a float; None if that fails."""
     try:
         return float(text)
@@ -213,8 +221,8 @@ def _float(text: str) -> float | None:
         return None
 
 
-def _numbers_of(cells: np.ndarray) -> np.ndarray:
-    """Convert an array to a matrix of floats; dates and durations to days."""
+def _float_matrix(cells: np.ndarray) -> np.ndarray:
+    """Convert an array to a matrix of floats, with dates and durations in days."""
     rows = cells.reshape(len(cells), int(np.prod(cells.shape[1:])))
     if rows.dtype.kind in "Mm":
         return rows.astype(f"{rows.dtype.kind}8[us]").astype(float) / MICROSECONDS
@@ -227,7 +235,7 @@ def is_numeric(table: Table, name: Name) -> bool:
 
 
 def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = None) -> np.ndarray:
-    """Return the named columns as one matrix of numbers, with one or more columns for each.
+    """Return the named columns side by side as one matrix of numbers.
 
     `learnt` are the notations of the training rows.
     """
@@ -249,16 +257,18 @@ def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
 
 
 def decimal_mark(table: Table) -> str | None:
-    """Return the only decimal mark that some columns need; None if there is none or two."""
+    """Return the decimal mark that columns of text require; None if none or both are."""
     found = set()
-    known = [m for m in NUMBERS if m[0] != table.separator]  # no decimal commas between commas
+    known = [
+        m for m in NUMBER_PATTERNS if m[0] != table.separator
+    ]  # no decimal commas between commas
     for cells in table.columns.values():
         texts = [
             cell.strip()
-            for cell in cells[:LOOK]
+            for cell in cells[:EXAMINED_CELLS]
             if isinstance(cell, str) and not table.is_missing(cell)
         ]
-        marks = [m for m in known if texts and all(number(t, m) is not None for t in texts)]
+        marks = [m for m in known if texts and all(parse_number(t, m) is not None for t in texts)]
         first = {mark[0] for mark in marks}
         if len(first) == 1 and any(mark in text for mark in first for text in texts):
             found |= first

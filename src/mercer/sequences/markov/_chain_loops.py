@@ -12,7 +12,7 @@ from ..._base.loops import compiled
 
 @compiled
 def best_path(nodes, edges, path):
-    """Write the best labelling of a chain into `path` and return its score, by Viterbi's recursion.
+    """Write the best labelling of a chain into `path`, and return its score (Viterbi).
 
     `nodes` (positions, labels) are scores of labels, `edges` (labels, labels) of label bigrams.
     """
@@ -48,7 +48,10 @@ def path_value(nodes, edges, path):
 
 @compiled
 def add_loss(nodes, gold):
-    """Add one to the node score of every label that is not the true label `gold`, in place."""
+    """Add one to the node score of each label but the true one at each position, in place.
+
+    `gold` has the true labels.
+    """
     for t in range(len(gold)):
         for c in range(nodes.shape[1]):
             if c != gold[t]:
@@ -65,9 +68,9 @@ def best_paths(nodes, edges, starts, paths):
 
 @compiled
 def total_hinge(nodes, edges, starts, gold):
-    """Return the sum over chains i of the hinge loss max_y Δ(y_i, y) + score(y) - score(y_i).
+    """Return the sum over chains of the hinge loss max_y Δ(y_i, y) + score(y) - score(y_i).
 
-    y_i is the true labelling, in `gold`, and Δ the Hamming loss.
+    y_i is the true labelling of chain i, in `gold`, and Δ the Hamming loss.
     """
     total = 0.0
     path = np.empty(len(gold), dtype=gold.dtype)

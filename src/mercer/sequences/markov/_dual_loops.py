@@ -18,7 +18,7 @@ import numpy as np
 from ..._base.loops import compiled
 from ._chain_loops import add_loss, best_path, path_value
 
-ENOUGH = 0.3
+GAP_FRACTION = 0.3
 """Pairwise steps stop when their gap is at most this fraction of the gap that Viterbi found."""
 NO_ROOM = -1.0
 """The value of a gap that says that `paths` has no room for another labelling."""
@@ -26,7 +26,7 @@ NO_ROOM = -1.0
 
 @compiled
 def node_scores(rows, gram, W, first, last):
-    """Return the node scores K A, (positions, labels), of the chain at positions first:last."""
+    """Return the score of each label (column) at each position first, …, last - 1 (row)."""
     if gram:
         return W[:, first:last].T.copy()
     return np.dot(rows[first:last], W.T)
@@ -34,7 +34,7 @@ def node_scores(rows, gram, W, first, last):
 
 @compiled
 def chain_gram(rows, gram, first, last):
-    """Return the Gram matrix of the positions first:last of one chain."""
+    """Return the Gram matrix of the positions first, …, last - 1 of one chain."""
     if gram:
         return rows[first:last, first:last].copy()
     return np.dot(rows[first:last], rows[first:last].T)
@@ -65,7 +65,10 @@ def sqdistance(u, v, K, transitions):
 
 @compiled
 def move_weight(u, v, step, K, transitions, nodes, edges, change):
-    """Move dual weight `step` from labelling v to u; update node and edge scores in place."""
+    """Move dual weight `step` from labelling v to u, and update the scores of labels in place.
+
+    The scores are `nodes` and `edges`; `change` collects the change of the coefficients A.
+    """
     for t in range(len(u)):
         if u[t] != v[t]:
             change[t, u[t]] -= step
@@ -79,15 +82,15 @@ def move_weight(u, v, step, K, transitions, nodes, edges, change):
 
 
 @compiled
-def copy_path(path, to):
+def copy_labelling(path, to):
     """Copy a labelling into `to`; a slice assignment would take a second to compile."""
     for t in range(len(path)):
         to[t] = path[t]
 
 
 @compiled
-def index_of_path(path, paths):
-    """Return the index of a labelling in `paths`, or len(paths) if it is not there."""
+def index_of_labelling(path, paths):
+    """Return the index of a labelling in `paths`, or len(paths) if it is absent."""
     for a in range(len(paths)):
         differs = False
         for t in range(len(path)):
@@ -111,7 +114,7 @@ def take_pairwise_steps(
             if weights[a] > 0.0 and (worst < 0 or values[a] < values[worst]):
                 worst = a
         gain = values[best] - values[worst]
-        if gain <= 0.0 or (step > 0 and C * gain <= ENOUGH * gap):
+        if gain <= 0.0 or (step > 0 and C * gain <= GAP_FRACTION * gap):
             return
         u, v = paths[best], paths[worst]
         moved, curvature = weights[worst], C * sqdistance(u, v, K, transitions)
@@ -126,11 +129,11 @@ def take_pairwise_steps(
 
 @compiled
 def drop_unused_labellings(paths, weights, size):
-    """Remove the labellings without dual weight; return the number that is left."""
+    """Remove the labellings without dual weight from `paths`; return how many remain."""
     kept = 0
     for a in range(size):
         if weights[a] > 0.0:
-            copy_path(paths[a], paths[kept])
+            copy_labelling(paths[a], paths[kept])
             weights[kept] = weights[a]
             kept += 1
     return kept
@@ -138,7 +141,7 @@ def drop_unused_labellings(paths, weights, size):
 
 @compiled
 def apply_change(rows, first, change, W, A):
-    """Add the change of the coefficients of one chain to A and to W = A.T @ rows, in place."""
+    """Add the change of one chain's coefficients to all coefficients A, and to W = A.T @ rows."""
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]
@@ -169,11 +172,11 @@ def update_chain(
     gap = C * (best - mean)
     if gap <= small:
         return max(gap, 0.0), size
-    new = index_of_path(path, paths[:size])
+    new = index_of_labelling(path, paths[:size])
     if new == len(paths):
         return NO_ROOM, size
     if new == size:
-        copy_path(path, paths[new])
+        copy_labelling(path, paths[new])
         weights[new], values[new] = 0.0, best
         size += 1
     K, change = chain_gram(rows, gram, first, last), np.zeros(nodes.shape)
@@ -190,7 +193,10 @@ def update_chains(
     order, rows, gram, starts, gold, C, transitions, W, A, edges, paths, weights, sizes, small,
     steps,
 ):  # fmt: skip
-    """Improve chains in the given order; return how many were done before `paths` was full."""
+    """Improve the dual variables of chains in the given order; return how many were updated.
+
+    It stops early when `paths` has no room for another labelling.
+    """
     for done, i in enumerate(order):
         first, last = starts[i], starts[i + 1]
         gap, sizes[i] = update_chain(

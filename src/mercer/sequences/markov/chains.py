@@ -11,7 +11,7 @@ from ..._base.arrays import Items
 from ...kernels import Kernel, Positions
 from ...kernels._sequences import Alphabet, as_sequences
 
-LABEL = np.int32
+LABEL_TYPE = np.int32
 """The dtype of label numbers; with one dtype, each loop is compiled only once."""
 
 
@@ -24,7 +24,7 @@ class Chains:
 
     @classmethod
     def of(cls, X: Items, kernel: Kernel, width: int | None = None) -> Chains:
-        """Check sequences of finite vectors of the given width, and concatenate them."""
+        """Check sequences of finite vectors of the given width, and return them concatenated."""
         items = Positions(kernel).check(X, "X")
         filled = [item for item in items if len(item)]
         if width is None and not filled:
@@ -43,12 +43,12 @@ class Chains:
         return np.diff(self.starts)
 
     def split(self, rows: Any) -> list:
-        """Split an array with one row per position into one array per chain."""
+        """Return one array per chain from an array with one row per position."""
         return np.split(rows, self.starts[1:-1])
 
 
 def encode_labels(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.ndarray]:
-    """Check label sequences; return them, the alphabet, and the label number at each position."""
+    """Return checked label sequences, their alphabet, and the label number at each position."""
     if y is None:
         raise ValueError("MaxMarginMarkovNetwork requires y to be passed, but y is None.")
     outputs = as_sequences(y, "y")
@@ -66,4 +66,4 @@ def encode_labels(chains: Chains, y: Items) -> tuple[np.ndarray, Alphabet, np.nd
         if any(label is None or label != label for label in output):
             raise ValueError(f"y[{i}] holds a label that is missing (None or NaN). Remove it.")
     labels = Alphabet.of(outputs)
-    return outputs, labels, labels.encode(outputs).flat.astype(LABEL)
+    return outputs, labels, labels.encode(outputs).flat.astype(LABEL_TYPE)

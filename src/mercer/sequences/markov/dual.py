@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from .chains import LABEL
+from .chains import LABEL_TYPE
 
 STEPS = 10
 """The number of pairwise steps of a chain after each call of Viterbi."""
@@ -32,7 +32,7 @@ class DualityGap:
 
     @property
     def relative(self) -> float:
-        """The gap divided by the dual value; 0 if the gap is only rounding error."""
+        """The gap divided by the dual value; 0 if the gap is only a rounding error."""
         if self.gap <= 1e-12 * abs(self.primal):
             return 0.0
         return self.gap / self.dual if self.dual > 0 else np.inf
@@ -65,15 +65,19 @@ class DualProblem:
     C: float
     transitions: float
 
-    def nodes(self, W: np.ndarray) -> np.ndarray:
-        """Return the node scores K A, (positions, labels), from W = A.T @ rows."""
+    def node_scores(self, W: np.ndarray) -> np.ndarray:
+        """Return the score of each label (column) at each position (row), from W = A.T @ rows.
+
+        With the Gram matrix K of the positions and the dual coefficients A, these are K A.
+        """
         return np.ascontiguousarray(W.T) if self.gram else self.rows @ W.T
 
 
 @dataclass(frozen=True)
-class Point:
-    """A point of the dual problem: coefficients A, W = A.T @ rows, and edge scores.
+class DualPoint:
+    """A point of the dual problem: its coefficients, their products, and the edge scores.
 
+    W is A.T @ rows, and `edges` the scores of label bigrams. The coefficients are
     A[t, c] = C ([c is the true label at t] - μ_t(c)), where μ_t(c) is the total weight of the
     labellings that have label c at position t.
     """
@@ -83,25 +87,25 @@ class Point:
     edges: np.ndarray
 
     @classmethod
-    def origin(cls, problem: DualProblem) -> Point:
-        """Return the starting point: dual weight 1 on the true labellings, and zero scores."""
+    def origin(cls, problem: DualProblem) -> DualPoint:
+        """Return the starting point: weight 1 on the true labellings, so that all scores are 0."""
         size, (positions, columns) = problem.size, problem.rows.shape
         return cls(*(np.zeros(s) for s in ((positions, size), (size, columns), (size, size))))
 
-    def interpolate(self, other: Point, weight: float) -> Point:
-        """Return (1 - weight) times this point plus `weight` times another."""
+    def interpolate(self, other: DualPoint, weight: float) -> DualPoint:
+        """Return the point (1 - weight) * self + weight * other."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Point(*((1.0 - weight) * a + weight * b for a, b in pairs))
+        return DualPoint(*((1.0 - weight) * a + weight * b for a, b in pairs))
 
-    def without_rounding_errors(self, problem: DualProblem) -> Point:
-        """Return the point with W = A.T @ rows computed again, which removes rounding errors."""
-        return Point(self.A, self.A.T @ problem.rows, self.edges)
+    def without_rounding_errors(self, problem: DualProblem) -> DualPoint:
+        """Return the point with W = A.T @ rows computed again, without accumulated errors."""
+        return DualPoint(self.A, self.A.T @ problem.rows, self.edges)
 
-    def certificate(self, problem: DualProblem) -> DualityGap:
+    def duality_gap(self, problem: DualProblem) -> DualityGap:
         """Return the primal and the dual objective value at this point."""
         from ._chain_loops import total_hinge
 
-        nodes = problem.nodes(self.W)
+        nodes = problem.node_scores(self.W)
         sqnorm = float((self.A * nodes).sum())
         if problem.transitions > 0:
             sqnorm += float((self.edges**2).sum()) / problem.transitions
@@ -110,8 +114,8 @@ class Point:
         return DualityGap(0.5 * sqnorm + problem.C * hinge, loss - 0.5 * sqnorm)
 
 
-class Ascent:
-    """Block-coordinate Frank–Wolfe solver that passes over the chains in random order.
+class BlockFrankWolfe:
+    """A block-coordinate Frank–Wolfe solver; each block is one chain.
 
     Parameters
     ----------
@@ -136,27 +140,30 @@ class Ascent:
         self.problem, self.goal, self.average, self.rng = problem, goal, average, rng
         lengths = np.diff(problem.starts)
         n, longest = len(lengths), int(lengths.max(initial=0))
-        self.paths, self.weights = np.zeros((n, ROOM, longest), dtype=LABEL), np.zeros((n, ROOM))
+        self.paths, self.weights = (
+            np.zeros((n, ROOM, longest), dtype=LABEL_TYPE),
+            np.zeros((n, ROOM)),
+        )
         self.paths[:, 0][np.arange(longest) < lengths[:, None]] = problem.gold
         self.weights[:, 0] = 1.0
         self.sizes = np.ones(n, dtype=np.int64)
 
-    def passes(self) -> Iterator[tuple[Point, DualityGap]]:
-        """Yield, after each pass over the chains, the current point and its duality gap."""
-        point = mean = Point.origin(self.problem)
+    def passes(self) -> Iterator[tuple[DualPoint, DualityGap]]:
+        """Yield the current point and its duality gap after each pass over all chains."""
+        point = mean = DualPoint.origin(self.problem)
         small = 0.0
         for k in count():
-            self._sweep(point, small)
-            certificate = point.certificate(self.problem)
-            small = NEGLIGIBLE * self.goal * max(certificate.dual, 0.0) / len(self.sizes)
+            self._pass(point, small)
+            duality_gap = point.duality_gap(self.problem)
+            small = NEGLIGIBLE * self.goal * max(duality_gap.dual, 0.0) / len(self.sizes)
             if self.average:
                 mean = mean.interpolate(point, 2.0 / (k + 2.0))
-                yield mean, mean.certificate(self.problem)
+                yield mean, mean.duality_gap(self.problem)
             else:
-                yield point, certificate
+                yield point, duality_gap
 
-    def _sweep(self, point: Point, small: float) -> None:
-        """Make one pass over all chains, and update the point in place.
+    def _pass(self, point: DualPoint, small: float) -> None:
+        """Update the point in place by one pass over all chains, in random order.
 
         Chains with a gap of at most `small` are skipped.
         """

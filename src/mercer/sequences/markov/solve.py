@@ -14,33 +14,33 @@ from ..._base.progress import Steps
 from ...features import FeatureMap
 from ...features.landmarks import Spanned
 from ...kernels import Kernel
-from .dual import Ascent, DualityGap, DualProblem, Point
+from .dual import BlockFrankWolfe, DualityGap, DualPoint, DualProblem
 
-Pass = tuple[Point, DualityGap]
+Pass = tuple[DualPoint, DualityGap]
 """The dual point after a pass over the chains, and its duality gap."""
 SQUARES = 3.0
 """The memory that computing the Gram matrix takes, in multiples of its size."""
 
 
-def solve(
+def solve_dual(
     problem: DualProblem,
     gap: float,
     max_passes: int,
     average: bool,
     steps: Steps,
     rng: np.random.RandomState,
-) -> tuple[Point, list[DualityGap]]:
-    """Solve the dual problem up to a relative gap; return the point and the gap of each pass."""
+) -> tuple[DualPoint, list[DualityGap]]:
+    """Return the solution of the dual problem up to a relative gap, and the gap after each pass."""
     history: list[DualityGap] = []
-    passes = islice(Ascent(problem, gap, average, rng).passes(), max_passes)
-    for now, certificate in steps(_until(gap, passes), "pass"):
+    passes = islice(BlockFrankWolfe(problem, gap, average, rng).passes(), max_passes)
+    for now, certificate in steps(_until_converged(gap, passes), "pass"):
         point = now
         history.append(certificate)
         steps.note = f"relative gap {certificate.relative:.4f}"
     return point.without_rounding_errors(problem), history
 
 
-def _until(gap: float, passes: Iterable[Pass]) -> Iterator[Pass]:
+def _until_converged(gap: float, passes: Iterable[Pass]) -> Iterator[Pass]:
     """Yield the passes up to the first one whose relative duality gap is at most `gap`."""
     for point, certificate in passes:
         yield point, certificate
@@ -48,12 +48,12 @@ def _until(gap: float, passes: Iterable[Pass]) -> Iterator[Pass]:
             return
 
 
-def kernel_rows(
+def gram_or_coordinates(
     kernel: Kernel, features: FeatureMap | None, vectors: np.ndarray
 ) -> tuple[np.ndarray, FeatureMap | None]:
-    """Return the Gram matrix of all vectors, or their coordinates and the fitted feature map."""
+    """Return the Gram matrix of the vectors, or their coordinates and the fitted feature map."""
     if features is None:
-        require_exact(len(vectors), SQUARES, "places")
+        require_exact(len(vectors), SQUARES, "positions")
         rows, fitted = kernel.checked_gram(vectors), None
     else:
         fitted = clone(features)
@@ -62,9 +62,9 @@ def kernel_rows(
 
 
 def node_potentials(
-    kernel: Kernel, fitted: FeatureMap | None, vectors: np.ndarray, point: Point
+    kernel: Kernel, fitted: FeatureMap | None, vectors: np.ndarray, point: DualPoint
 ) -> FeatureMap:
-    """Return the function from vectors to label scores at a dual point, as a feature map."""
+    """Return the map from vectors to label scores at a dual point, as a feature map."""
     if fitted is not None:
         return fitted.compose(point.W.T)
     used = np.any(point.A != 0, axis=1)

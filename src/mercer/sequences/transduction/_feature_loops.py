@@ -1,6 +1,7 @@
 """Compiled loops over the features of positions.
 
-The state of an output tier is an integer: with n output symbols, the last two members a, b of the
+A tier is a class of symbols whose nearest members are features at any distance: the vowels. The
+state of an output tier is an integer: with n output symbols, the last two members a, b of the
 tier (0 for none), and the harmony classes f, s of the last members that have one in the first and
 in the second partition (0 to 2), it is (a (n + 1) + b) 9 + f + 3 s.
 """
@@ -8,17 +9,15 @@ in the second partition (0 to 2), it is (a (n + 1) + b) 9 + f + 3 s.
 from __future__ import annotations
 
 from ..._base.loops import compiled, parallel
-from ...kernels._window_loops import SEED, mixed
+from ...kernels._window_loops import OUTSIDE, SEED, mixed
 
-OUTSIDE = 1 << 40
-"""OUTSIDE + 1 is the value one symbol beyond an end, OUTSIDE + 2 farther away."""
 ABSENT = -(1 << 62)
 """The value of a column at positions that lack the features with this column."""
 
 
 @parallel
 def template_keys(start, stop, columns, starts, rows, parts, stops, kinds, keys):
-    """Write the hash key of each template (column of `keys`) at each position (row of `keys`).
+    """Write the hash key of each feature template (column) at each position (row) into `keys`.
 
     Template f combines the values at parts[stops[f]:stops[f + 1]], pairs of a column and a distance
     from the position. Its key is 0 where a value is absent. Templates of one kind have
@@ -64,8 +63,11 @@ def nearest_members(values, starts, member, nearest):
 
 
 @compiled
-def tier_after(state, symbol, kinds):
-    """Return the tier state after one more output symbol; `kinds` is `Tiers.symbol_kinds`."""
+def next_tier_state(state, symbol, kinds):
+    """Return the state of an output tier (the last vowels) after one more output symbol.
+
+    `kinds` is `Tiers.symbol_kinds`.
+    """
     if kinds[symbol] == 0:
         return state
     size, new, old = len(kinds) + 1, kinds[symbol] // 2, state % 9
@@ -76,8 +78,8 @@ def tier_after(state, symbol, kinds):
 
 
 @compiled
-def tier_key(state, symbols, kind):
-    """Return the hash key of one part of the state of an output tier.
+def tier_feature_key(state, symbols, kind):
+    """Return the hash key of one feature of a tier state: the last vowels, or harmony classes.
 
     `kind` selects the part: the last member of the tier (1), its last two members (2) or the
     harmony classes (3). `symbols` is the number of output symbols.
@@ -92,7 +94,7 @@ def tier_key(state, symbols, kind):
 
 @compiled
 def tier_states(flat, starts, kinds, states):
-    """Write the tier state before each symbol of each output, and at the end of each output.
+    """Write the tier state before each symbol of each output, and at its end, into `states`.
 
     Symbol j of output p has row starts[p] + p + j. Unknown symbols leave the state unchanged.
     """
@@ -101,7 +103,7 @@ def tier_states(flat, starts, kinds, states):
         for i in range(starts[p], starts[p + 1]):
             states[i + p] = state
             if 0 <= flat[i] < len(kinds):
-                state = tier_after(state, flat[i], kinds)
+                state = next_tier_state(state, flat[i], kinds)
         states[starts[p + 1] + p] = state
 
 
@@ -114,19 +116,19 @@ def history_keys(pairs, features, histories, states, n_symbols, keys):
     for n in range(len(features)):
         for f in range(len(pairs)):
             h, window = pairs[f, 0], features[n, pairs[f, 1]]
-            keys[n, f] = paired_key(h, window, histories[n], states[n], n_symbols)
+            keys[n, f] = history_key(h, window, histories[n], states[n], n_symbols)
 
 
 @compiled
-def paired_key(h, window, histories, state, n_symbols):
-    """Return the hash key of output history h with input feature `window`; 0 if one is absent.
+def history_key(h, window, histories, state, n_symbols):
+    """Return the hash key of the h-th output history with input feature `window`; 0 if absent.
 
-    Histories 1, 2, … are the last output symbols; those beyond are parts of the tier's state.
+    Histories 1, 2, … are the last output symbols; those beyond are features of the tier's state.
     """
     if h <= len(histories):
         history = histories[h - 1]
     else:
-        history = tier_key(state, n_symbols, h - len(histories))
+        history = tier_feature_key(state, n_symbols, h - len(histories))
     if window == 0 or history == 0:
         return SEED ^ SEED
     return mixed(mixed(history, 1), window)

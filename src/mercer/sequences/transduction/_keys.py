@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mix(keys: Any, values: Any) -> np.ndarray:
-    """Return each 64-bit key with one more integer hashed into it, as `mixed` does for one key."""
+    """Return 64-bit hash keys with one more integer hashed into each."""
     with np.errstate(over="ignore"):
         keys = np.asarray(keys, dtype=np.uint64) ^ np.asarray(values).astype(np.uint64)
         keys = keys * np.uint64(0x9E3779B97F4A7C15)
@@ -16,7 +16,7 @@ def mix(keys: Any, values: Any) -> np.ndarray:
 
 
 def seed(number: int) -> np.ndarray:
-    """Return the initial hash key for features of the given kind."""
+    """Return the initial hash key for features of one kind, given by its number."""
     from ...kernels._window_loops import SEED  # compiled loops are loaded when first used
 
     return mix(SEED, number)

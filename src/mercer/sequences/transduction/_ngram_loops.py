@@ -10,7 +10,7 @@ from .ngram import UNSEEN
 
 @compiled
 def ngram_step(logp, nexts, state, symbol):
-    """Return the log-probability of a symbol in a state of the n-gram model, and the next state.
+    """Return the log-probability of a symbol in a state of an n-gram model, and the next state.
 
     `logp` and `nexts` are tables of log-probabilities and next states, (states, symbols). A symbol
     beyond the alphabet, which is copied from an input, has the uniform probability and is followed

@@ -11,16 +11,16 @@ import numpy as np
 
 from ..._base.loops import compiled, inlined, parallel
 from ...kernels._window_loops import SEED, mixed
-from ._feature_loops import paired_key, tier_after
+from ._feature_loops import history_key, next_tier_state
 from ._key_loops import find_key, find_slot
 from ._ngram_loops import ngram_step
 from .emission import COPY
 
 Places = namedtuple("Places", "starts symbols copied spans chunks")
-"""The positions of inputs and the chunks of their symbols.
+"""The positions of inputs, and the output chunks that their symbols may emit.
 
-Input p has the positions starts[p]:starts[p + 1], with the given symbols and the output symbols
-`copied` that copies of them are. `spans` and `chunks` are `Emissions.layout`.
+Input p has the positions starts[p]:starts[p + 1]. `symbols` are the input symbols, and `copied`
+the equal output symbols. `spans` and `chunks` are `Emissions.layout`.
 """
 LocalScores = namedtuple(
     "LocalScores",
@@ -36,7 +36,7 @@ Language = namedtuple("Language", "logp nexts start histories tier weight trie")
 
 @inlined
 def add_coefficients(key, weight, keys, table, offset, coef, scores):
-    """Add `weight` times the coefficients of the feature `key` to the scores of the chunks."""
+    """Add `weight` times the coefficients of the feature `key` to the scores of output chunks."""
     row = find_key(keys, table, key)
     if row >= 0:
         for c in range(min(len(scores), len(coef) - offset[row])):
@@ -45,9 +45,10 @@ def add_coefficients(key, weight, keys, table, offset, coef, scores):
 
 @parallel
 def local_scores(start, stop, weights, values, keys, table, offset, coef, starts, scores, features):
-    """Add the scores of the chunks at positions start, …, stop - 1 to `scores`.
+    """Add the scores of output chunks at the positions start, …, stop - 1 to `scores`.
 
-    The chunks of position n have scores[starts[n]:starts[n + 1]].
+    A chunk is the output that one input symbol emits. Those of position n have
+    scores[starts[n]:starts[n + 1]].
     """
     for n in range(start, stop):
         of_chunks, of_features = scores[starts[n] : starts[n + 1]], values[n % len(values)]
@@ -59,7 +60,7 @@ def local_scores(start, stop, weights, values, keys, table, offset, coef, starts
 
 @compiled
 def position_scores(local, i, histories, tier, n_symbols, scores):
-    """Write the log-probabilities of the chunks at position i, given the output so far.
+    """Write the log-probabilities of the output chunks at position i, given the output so far.
 
     `histories` are the keys of the last output symbols, and `tier` is the state of the output's
     tier.
@@ -70,7 +71,7 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
     values = local.values[i % len(local.values)]
     for f in range(len(local.pairs)):
         h, kind = local.pairs[f, 0], local.pairs[f, 1]
-        key = paired_key(h, local.features[i, kind], histories, tier, n_symbols)
+        key = history_key(h, local.features[i, kind], histories, tier, n_symbols)
         if key != 0:
             weight = local.pair_weights[f] * values[kind]
             add_coefficients(key, weight, local.keys, local.table, local.offset, local.coef, scores)
@@ -84,24 +85,25 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 
 
 @compiled
-def advance_hypothesis(places, i, c, at, key, language):
-    """Return n-gram state, tier state, trie node, output key and log-probability after chunk c.
+def advance_hypothesis(positions, i, c, at, key, language):
+    """Return the states, the output key and the language score of a hypothesis after chunk c.
 
-    `at` has the states before the chunk and `key` the key of the output so far. The node is -1 if
-    the output is not possible.
+    The states are those of the n-gram model and of the tier, and the node of the prefix tree, which
+    is -1 if the output is not possible. `at` has the states before the chunk, and `key` is the key
+    of the output so far.
     """
     state, tier, node, total = at[0], at[1], at[2], 0.0
     known = language.logp.shape[1] - 1
-    for a in range(1, places.chunks[c, 0] + 1):
-        symbol = places.chunks[c, a]
+    for a in range(1, positions.chunks[c, 0] + 1):
+        symbol = positions.chunks[c, a]
         if symbol == COPY:
-            symbol = places.copied[i]
+            symbol = positions.copied[i]
         key = mixed(key, symbol + 2)
         gain, state = ngram_step(language.logp, language.nexts, state, symbol)
         total += gain
         inside = 0 <= symbol < known
         if inside and len(language.tier):
-            tier = tier_after(tier, symbol, language.tier)
+            tier = next_tier_state(tier, symbol, language.tier)
         if symbol < 0:
             node = -1
         elif len(language.trie) and node >= 0:
@@ -164,25 +166,28 @@ def select_hypotheses(scores, merged, outputs, k, beam):
 
 
 @compiled
-def write_output(places, begin, end, trace, stops, b, rank, out, sizes):
-    """Write the output symbols of hypothesis b into `out`, by following `trace` to the start."""
+def write_output(positions, begin, end, trace, stops, b, rank, out, sizes):
+    """Write the output symbols of hypothesis b into `out`, by following the back-pointers.
+
+    `trace` has the preceding hypothesis and the chunk of each one.
+    """
     at, total = b, 0
     for i in range(end - begin, 0, -1):
-        total += places.chunks[trace[stops[i - 1] + at, 1], 0]
+        total += positions.chunks[trace[stops[i - 1] + at, 1], 0]
         at = trace[stops[i - 1] + at, 0]
     sizes[rank], at = total, b
     for i in range(end - begin, 0, -1):
         chunk = trace[stops[i - 1] + at, 1]
-        total -= places.chunks[chunk, 0]
-        for a in range(places.chunks[chunk, 0]):
-            symbol = places.chunks[chunk, a + 1]
-            out[rank, total + a] = places.copied[begin + i - 1] if symbol == COPY else symbol
+        total -= positions.chunks[chunk, 0]
+        for a in range(positions.chunks[chunk, 0]):
+            symbol = positions.chunks[chunk, a + 1]
+            out[rank, total + a] = positions.copied[begin + i - 1] if symbol == COPY else symbol
         at = trace[stops[i - 1] + at, 0]
 
 
 @inlined
-def search(places, local, begin, end, language, k, beam, out, sizes, best):
-    """Write the `k` best outputs of the input at positions begin:end, by beam search.
+def search(positions, local, begin, end, language, k, beam, out, sizes, best):
+    """Write the `k` best outputs of one input, at positions begin:end, by beam search.
 
     A hypothesis is a partial output with the states of the n-gram model, the tier and the trie at
     its end. Further scores depend on these states only, so that the k best hypotheses of each
@@ -195,7 +200,10 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
     trace, stops = np.empty((1024, 2), np.int64), np.empty(end - begin + 1, np.int64)
     stops[0] = 1
     for i in range(begin, end):
-        first, q = places.spans[places.symbols[i], 0], places.spans[places.symbols[i], 1]
+        first, q = (
+            positions.spans[positions.symbols[i], 0],
+            positions.spans[positions.symbols[i], 1],
+        )
         size = len(ends) * q
         new_ends, new_totals = np.empty((size, 3), np.int64), np.empty(size)
         new_outputs, merged = np.empty(size, np.uint64), np.empty(size, np.uint64)
@@ -217,7 +225,7 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
             for c in range(q):
                 e = b * q + c
                 state, tier, node, key, gain = advance_hypothesis(
-                    places, i, first + c, ends[b], outputs[b], language
+                    positions, i, first + c, ends[b], outputs[b], language
                 )
                 new_ends[e, 0], new_ends[e, 1], new_ends[e, 2] = state, tier, node
                 merged[e] = mixed(mixed(mixed(SEED, state), tier), node + 2)
@@ -246,17 +254,17 @@ def search(places, local, begin, end, language, k, beam, out, sizes, best):
     order = argsort_descending(totals)
     for rank in range(min(k, len(order))):
         best[rank] = totals[order[rank]]
-        write_output(places, begin, end, trace, stops, order[rank], rank, out, sizes)
+        write_output(positions, begin, end, trace, stops, order[rank], rank, out, sizes)
 
 
 @parallel
-def search_all(start, stop, places, local, language, k, beam, out, sizes, best):
+def search_all(start, stop, positions, local, language, k, beam, out, sizes, best):
     """Write the `k` best outputs of inputs start, …, stop - 1, by beam search.
 
     Their symbols, lengths and scores are written into `out`, `sizes` and `best`.
     """
     for p in range(start, stop):
         search(
-            places, local, places.starts[p], places.starts[p + 1], language, k, beam, out[p],
-            sizes[p], best[p],
+            positions, local, positions.starts[p], positions.starts[p + 1], language, k, beam,
+            out[p], sizes[p], best[p],
         )  # fmt: skip

@@ -18,13 +18,13 @@ from .model import Model
 from .ngram import NGram
 from .sharing import fit_shared_map
 
-ORDER = 4
+NGRAM_ORDER = 4
 """The order of the n-gram model of outputs."""
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Aligned training pairs, to all or some of which a model is fitted.
+    """Aligned training pairs with their features, to which models are fitted.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Aligned:
 
     @cached_property
     def _chunks(self) -> tuple[Chunks, np.ndarray]:
-        """The distinct chunks, and the number of the chunk that each position emits.
+        """The distinct output chunks, and the number of the chunk that each position emits.
 
         A chunk is the output symbols that one input symbol emits.
         """
@@ -63,7 +63,7 @@ class Aligned:
         return Chunks.of(cut.target.flat, cut.lengths, self.longest, self.inputs.copied)
 
     @cached_property
-    def _features(self) -> PositionFeatures:
+    def _input_features(self) -> PositionFeatures:
         """The features of each position that depend on the input only."""
         return self.contexts.features(self.inputs)
 
@@ -74,8 +74,8 @@ class Aligned:
 
         cut, mark = self.alignment, len(self.coder.targets)
         boundaries = np.cumsum(cut.lengths) - cut.lengths + cut.source.rows
-        so_far = self.contexts.history_features(self._features, cut.target, boundaries, mark)
-        numbers, distinct = number_keys(np.hstack([self._features.keys, so_far]))
+        so_far = self.contexts.history_features(self._input_features, cut.target, boundaries, mark)
+        numbers, distinct = number_keys(np.hstack([self._input_features.keys, so_far]))
         # Every feature includes the symbol of its position: number those of a symbol consecutively.
         symbols = np.zeros(len(distinct) + 1, dtype=np.int64)  # the last entry is for number -1
         symbols[numbers] = cut.source.flat[:, None]
@@ -84,50 +84,61 @@ class Aligned:
         new_number[order] = np.arange(len(order))
         numbers, distinct = new_number[numbers], distinct[order]
         pairs, pair_weights = self.contexts.pairs
-        values = np.hstack([self._features.values, self._features.values[:, pairs[:, 1]]])
+        values = np.hstack(
+            [self._input_features.values, self._input_features.values[:, pairs[:, 1]]]
+        )
         weights = np.concatenate([self.contexts.templates.weights, pair_weights])
         return NumberedFeatures(numbers, distinct, weights, values)
 
     def fit(self, pairs: np.ndarray | None = None) -> Model:
         """Return a model fitted to the training pairs with the indices `pairs`; None for all."""
         pairs = np.arange(len(self.keep)) if pairs is None else pairs
-        source, places = select_sequences(self.alignment.source, pairs)
+        source, positions = select_sequences(self.alignment.source, pairs)
         chunks, numbers = self._chunks
-        keys = self._features.shared[places]
-        shared = fit_shared_map(keys, source.rows, numbers[places], chunks, self.alpha)
+        keys = self._input_features.shared[positions]
+        shared = fit_shared_map(keys, source.rows, numbers[positions], chunks, self.alpha)
         base = None if shared is None else shared.scores(keys)
         emissions = fit_emissions(
-            self.features, places, source.flat, numbers[places], chunks, len(self.coder.symbols),
-            self.operator, self.alpha, shared, base,
+            self.features, positions, source.flat, numbers[positions], chunks,
+            len(self.coder.symbols), self.operator, self.alpha, shared, base,
         )  # fmt: skip
         outputs = concatenate_codes(
             select_sequences(self.alignment.target, pairs)[0], self.more_outputs
         )
-        ngram = NGram.of(outputs, len(self.coder.targets), max(ORDER, self.contexts.history + 1))
-        return Model(self.contexts, emissions, ngram, *self._joint(emissions, source, places))
+        ngram = NGram.of(
+            outputs, len(self.coder.targets), max(NGRAM_ORDER, self.contexts.history + 1)
+        )
+        return Model(
+            self.contexts, emissions, ngram, *self._joint_models(emissions, source, positions)
+        )
 
-    def _joint(self, E: Emissions, source: Codes, places: np.ndarray) -> list[JointNGram]:
+    def _joint_models(
+        self, emissions: Emissions, source: Codes, positions: np.ndarray
+    ) -> list[JointNGram]:
         """Return joint n-gram models of input symbols with the chunks that they emit.
 
-        They are fitted to the inputs `source`, whose symbols have the positions `places`.
+        They are fitted to the inputs `source`, whose symbols have the positions `positions`.
         """
-        index = E.chunk_indices(source.flat, self._chunks[1][places])
-        events = np.where(index < 0, len(E.chunk), E.first[source.flat] + index)
+        index = emissions.chunk_indices(source.flat, self._chunks[1][positions])
+        rare = len(emissions.chunk)
+        events = np.where(index < 0, rare, emissions.first[source.flat] + index)
         codes = Codes(events, source.starts)
-        outlines = outline_events(E, self.coder.copies, self.contexts.tiers)
-        numbers = [np.arange(len(E.chunk) + 1), *([] if outlines is None else [outlines])]
+        outlines = outline_events(emissions, self.coder.copies, self.contexts.tiers)
+        numbers = [np.arange(rare + 1), *([] if outlines is None else [outlines])]
         return [JointNGram.of(codes, number) for number in numbers]
 
-    def likelihood(self, model: Model, pairs: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-        """Return the mean log-probability of the chunks of the given pairs at each temperature."""
-        source, places = select_sequences(self.alignment.source, pairs)
+    def log_likelihood(
+        self, model: Model, pairs: np.ndarray, temperatures: np.ndarray
+    ) -> np.ndarray:
+        """Return the mean log-probability of the chunks of some pairs, for each temperature."""
+        source, positions = select_sequences(self.alignment.source, pairs)
         E, F = model.emissions, self.features
-        keys = np.where(F.numbers[places] < 0, np.uint64(0), F.keys[F.numbers[places]])
-        values = F.values[places] if len(F.values) > 1 else F.values
+        keys = np.where(F.numbers[positions] < 0, np.uint64(0), F.keys[F.numbers[positions]])
+        values = F.values[positions] if len(F.values) > 1 else F.values
         scores, starts = E.scores(
-            source.flat, keys, F.weights, values, self._features.shared[places]
+            source.flat, keys, F.weights, values, self._input_features.shared[positions]
         )
-        gold = E.chunk_indices(source.flat, self._chunks[1][places])
+        gold = E.chunk_indices(source.flat, self._chunks[1][positions])
         known = np.flatnonzero(gold >= 0)
         prior = E.prior_at(source.flat, starts)
         means = []

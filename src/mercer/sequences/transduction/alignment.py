@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.memory import GIB, SHARE, available
+from ..._base.memory import GIB, PLANNED_FRACTION, available
 from ...kernels._sequences import Codes
 
-GUESS = 0.3
+LENGTH_FACTOR = 0.3
 """The factor of a chunk's initial weight for each symbol by which its length is off the mean."""
-ROUNDS, TOLERANCE = 20, 1e-4
+EM_ROUNDS, EM_GAIN = 20, 1e-4
 """The largest number of rounds of EM, and the relative gain below which they stop."""
-PRIOR = 1.0
+SYMBOL_PRIOR = 1.0
 """The weight of a symbol's probabilities in those of its finer symbols, in observations."""
 Separators = tuple[np.ndarray, np.ndarray]
 """Masks of the input symbols and of the output symbols that separate words."""
@@ -24,13 +24,13 @@ CELL_BYTES = 40.0
 """The bytes that each cell of the lattice takes while the cells are numbered."""
 
 
-def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
+def check_lattice_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
     """Raise an error if the alignment lattice of the pairs does not fit into memory.
 
     n and m are the input and output lengths; `longest` is the longest chunk.
     """
     cells = float((n * (m + 1.0)).sum()) * (longest + 1)
-    need, free = CELL_BYTES * cells, SHARE * available()
+    need, free = CELL_BYTES * cells, PLANNED_FRACTION * available()
     if need > free:
         i = int(np.argmax(n * m))
         raise MemoryError(
@@ -43,7 +43,9 @@ def check_memory(n: np.ndarray, m: np.ndarray, longest: int) -> None:
 
 @dataclass(frozen=True)
 class AlignmentGrid:
-    """The boundaries between the output symbols of all pairs, pairs with long inputs first.
+    """The boundaries before, between and after the output symbols of all pairs.
+
+    Pairs with longer inputs come first.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class AlignmentGrid:
 
     @classmethod
     def of(cls, n: np.ndarray, m: np.ndarray) -> AlignmentGrid:
-        """Return the grid of pairs with n input symbols and m output symbols (arrays)."""
+        """Return the grid of pairs whose inputs and outputs have the lengths n and m (arrays)."""
         order = np.argsort(-n, kind="stable")
         sizes = m[order] + 1
         stops = np.cumsum(sizes)
@@ -77,10 +79,11 @@ class AlignmentGrid:
         ends[order] = stops - 1
         return cls(pair, offset, m[pair] - offset, np.concatenate([[0], stops])[longer], ends)
 
-    def arrivals(self, arcs: np.ndarray) -> np.ndarray:
-        """Return arc values by the boundary where arcs end, (lengths, boundaries), longest first.
+    def by_end(self, arcs: np.ndarray) -> np.ndarray:
+        """Return the values of arcs by the boundary where they end, (lengths, boundaries).
 
-        `arcs` has them by the boundary where they begin, (boundaries, lengths), shortest first.
+        An arc is a chunk. `arcs` has the values by the boundary where they begin, (boundaries,
+        lengths), shortest chunks first; the result has the longest chunks first.
         """
         arrived = np.full(arcs.shape[::-1], -np.inf)
         for row, k in enumerate(range(arcs.shape[1] - 1, -1, -1)):
@@ -137,7 +140,7 @@ class Lattice:
                 f"chunks of up to {longest} of {base - 1} output symbols are too many for 64-bit "
                 "keys: lower max_chunk."
             )
-        check_memory(n, m, longest)
+        check_lattice_memory(n, m, longest)
         grid = AlignmentGrid.of(n, m)
         starts = target.starts[grid.pair] + grid.offset
         lengths, chunks = np.arange(longest + 1), np.zeros((len(starts), longest + 1), np.int64)
@@ -162,39 +165,40 @@ class Lattice:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The length of the chunk of each type."""
+        """The length of the chunk of each type, a pair of an input symbol and a chunk."""
         base = int(self.target.flat.max(initial=0)) + 2
         return sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
 
     def initial_weights(self, separators: Separators | None = None) -> np.ndarray:
-        """Return the initial EM weight of each type, smaller if its length is far from the mean.
+        """Return the initial EM weight of each type, smaller for chunks of unusual length.
 
-        It is also smaller if only one of symbol and chunk has a separator.
+        A type is a pair of an input symbol and a chunk. The weight is also smaller if only one of
+        them has a separator.
         """
         far = np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
         if separators is not None:
-            far = far + (separators[0][self.symbols] != self._chunk_contains(separators[1]))
-        return GUESS**far
+            far = far + (separators[0][self.symbols] != self._chunk_is_marked(separators[1]))
+        return LENGTH_FACTOR**far
 
-    def _chunk_contains(self, marked: np.ndarray) -> np.ndarray:
+    def _chunk_is_marked(self, marked: np.ndarray) -> np.ndarray:
         """Return a mask of the types whose chunk contains a marked output symbol."""
         base = int(self.target.flat.max(initial=0)) + 2
         inside = np.concatenate([[False], marked])
         digits = [self.chunks // base**k % base for k in range(self.longest)]
         return np.any([inside[digit] for digit in digits], axis=0)
 
-    def _logarithms(self, probability: np.ndarray) -> np.ndarray:
+    def _log_probability(self, probability: np.ndarray) -> np.ndarray:
         """Return the log-probability of each type, followed by -inf for impossible chunks."""
         with np.errstate(divide="ignore"):
             return np.append(np.log(probability), -np.inf)
 
     def expected_counts(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
         """Return the expected count of each type (E step of EM), and the log-likelihood."""
-        logp, grid = self._logarithms(probability), self.grid
+        logp, grid = self._log_probability(probability), self.grid
         before = [np.where(grid.offset == 0, 0.0, -np.inf)]
         for cells, size in zip(self.cells, grid.active, strict=True):
             after = before[-1].copy()
-            after[:size] = log_sum(grid.arrivals(before[-1][:size, None] + logp[cells]), 0)
+            after[:size] = log_sum(grid.by_end(before[-1][:size, None] + logp[cells]), 0)
             before.append(after)
         likelihoods = before.pop()[grid.ends]
         behind = np.full(len(grid.pair) + self.longest, -np.inf)
@@ -212,10 +216,10 @@ class Lattice:
 
     def best_lengths(self, probability: np.ndarray) -> np.ndarray:
         """Return the chunk lengths of the most probable segmentation of every pair."""
-        logp, grid = self._logarithms(probability), self.grid
+        logp, grid = self._log_probability(probability), self.grid
         values, choices = np.where(grid.offset == 0, 0.0, -np.inf), []
         for cells, size in zip(self.cells, grid.active, strict=True):
-            arrived = grid.arrivals(values[:size, None] + logp[cells])
+            arrived = grid.by_end(values[:size, None] + logp[cells])
             values[:size] = arrived.max(axis=0)
             choices.append((self.longest - np.argmax(arrived, axis=0)).astype(np.int8))
         out, at = np.zeros(len(self.source.flat), dtype=np.int64), grid.ends.copy()
@@ -226,10 +230,11 @@ class Lattice:
             at[pairs] -= lengths
         return out
 
-    def from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
-        """Return for each type the probability of the same chunk in a lattice of coarser symbols.
+    def probability_from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
+        """Return the probability of each type in a lattice with coarser input symbols.
 
-        `probability` has those of the types of `other`, whose input symbols are coarser.
+        `probability` has those of the types of `other`, whose input symbols are coarser. The chunk
+        is the same.
         """
         coarser = np.zeros(int(self.source.flat.max(initial=0)) + 1, dtype=np.int64)
         coarser[self.source.flat] = other.source.flat
@@ -238,16 +243,16 @@ class Lattice:
         return probability[np.searchsorted(known, coarser[self.symbols] * room + self.chunks)]
 
     def learn(self, start: np.ndarray, prior: Any = 0.0) -> tuple[np.ndarray, list[float]]:
-        """Return type probabilities by EM from `start`, and the log-likelihood before each round.
+        """Return type probabilities by EM from the weights `start`, and the log-likelihoods.
 
-        `prior` is added to the expected counts.
+        The log-likelihoods are those before each round. `prior` is added to the expected counts.
         """
         probability, history = self.normalise(start), list[float]()
-        for _ in range(ROUNDS):
+        for _ in range(EM_ROUNDS):
             counts, likelihood = self.expected_counts(probability)
             history.append(likelihood)
             probability = self.normalise(counts + prior)
-            if len(history) > 1 and history[-1] - history[-2] < TOLERANCE * abs(history[-1]):
+            if len(history) > 1 and history[-1] - history[-2] < EM_GAIN * abs(history[-1]):
                 break
         return probability, history
 
@@ -277,7 +282,7 @@ class Alignment:
     log_likelihoods: list[float]
 
     def chunks(self, p: int) -> list[np.ndarray]:
-        """Return the chunks of the output of pair p, one array of symbols for each input symbol."""
+        """Return the output chunk of each input symbol of pair p, as arrays of symbols."""
         here = slice(self.source.starts[p], self.source.starts[p + 1])
         y = self.target.flat[self.target.starts[p] : self.target.starts[p + 1]]
         return np.split(y, np.cumsum(self.lengths[here])[:-1]) if self.lengths[here].size else []
@@ -290,13 +295,13 @@ def align(
     finer: Iterable[Codes] = (),
     separators: Separators | None = None,
 ) -> Alignment:
-    """Return the most probable alignment of pairs, with p(chunk | symbol) learnt by EM.
+    """Return the most probable alignment of sequence pairs, with p(chunk | symbol) learnt by EM.
 
     Every input symbol emits a chunk of 0 to `longest` output symbols; the chunks of a pair,
     concatenated, are its output. At first the weight of a chunk depends on its length only, and is
     larger for lengths near the mean number of output symbols per input symbol. A round of EM
     computes the expected number of each (symbol, chunk) over all segmentations by the
-    forward-backward recursion. The rounds stop when the log-likelihood gains less than `TOLERANCE`
+    forward-backward recursion. The rounds stop when the log-likelihood gains less than `EM_GAIN`
     of its value.
 
     `finer` has the same inputs in finer symbols, such as a letter with its word. For each of them,
@@ -306,6 +311,6 @@ def align(
     probability, history = lattice.learn(lattice.initial_weights(separators))
     for symbols in finer:
         fine = Lattice.of(symbols, target, longest)
-        prior = fine.from_coarser(lattice, probability)
-        lattice, (probability, _) = fine, fine.learn(prior, PRIOR * prior)
+        prior = fine.probability_from_coarser(lattice, probability)
+        lattice, (probability, _) = fine, fine.learn(prior, SYMBOL_PRIOR * prior)
     return Alignment(source, target, lattice.best_lengths(probability), history)

@@ -19,23 +19,23 @@ from .model import Model
 
 TEMPERATURES = np.geomspace(0.03, 1.0, 22)
 """The temperatures that are tried."""
-WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
+NGRAM_WEIGHTS = (0.1, 0.0, 0.05, 0.15, 0.2, 0.3, 0.4, 0.6)
 """The weights of the n-gram model that are tried; left-out pairs are decoded with the first."""
-FOLDS, FEWEST_FOLDS = ((300, 20), (1000, 10)), 5
+FOLDS_BY_GROUPS, FEWEST_FOLDS = ((300, 20), (1000, 10)), 5
 """(largest number of groups, number of folds), and the number of folds for more groups."""
-ENOUGH = 2400
+LEFT_OUT_PAIRS = 2400
 """The number of left-out pairs after which no further fold is left out."""
 JOINT_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.1)
 """The weights of the joint n-gram models that are tried."""
 Weights = tuple[float, float]
 """The weights of the n-gram model of outputs and of the joint n-gram models."""
-LISTED = 5
+CALIBRATED_OUTPUTS = 5
 """The number of best outputs of a left-out pair on which probabilities are calibrated."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The chosen temperature and weights, their left-out accuracy, and the map to probabilities."""
+    """The chosen temperature and n-gram weights, left-out accuracy, and map to probabilities."""
 
     temperature: float = 0.15
     weight: float = 0.1
@@ -46,7 +46,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class BestLists:
-    """The best outputs of left-out inputs with their scores, arrays (inputs, `LISTED`).
+    """The best outputs of left-out inputs with their scores, arrays (inputs, number of outputs).
 
     Attributes
     ----------
@@ -65,10 +65,10 @@ class BestLists:
     right: np.ndarray
 
     def _scores(self, weights: Weights) -> np.ndarray:
-        """Return the sum of the local, language and joint scores with the given weights."""
+        """Return the weighted sums of local, language-model and joint-model scores."""
         return self.local + weights[0] * self.language + weights[1] * self.joint
 
-    def likelihood(self, weights: Weights) -> float:
+    def log_likelihood(self, weights: Weights) -> float:
         """Return the mean log-probability of the true outputs in the lists, at the best scale."""
         some = self.right.any(axis=1)
         scores, right = self._scores(weights)[some], self.right[some]
@@ -77,12 +77,13 @@ class BestLists:
         true = scores[right]
 
         def loss(scale: float) -> float:
+            """Return minus the mean log-probability if scores are multiplied by `scale`."""
             return float((np.logaddexp.reduce(scale * scores, axis=1) - scale * true).mean())
 
         return -minimize_scalar(loss, bounds=(0.05, 5.0), method="bounded").fun
 
     def accuracy_and_confidence(self, weights: Weights) -> tuple[float, Confidence]:
-        """Return the accuracy with the given weights, and the map from scores to probabilities."""
+        """Return the accuracy with the n-gram weights, and the map from scores to probabilities."""
         scores = self._scores(weights)
         order = np.argsort(-scores, axis=1, kind="stable")
         scores, right = (np.take_along_axis(a, order, axis=1) for a in (scores, self.right))
@@ -96,7 +97,7 @@ LeftOut = list[tuple[Model, np.ndarray]]
 
 
 def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
-    """Return the temperature and the weights with the largest likelihood of left-out pairs.
+    """Return the temperature and n-gram weights with the largest likelihood of left-out pairs.
 
     `model` is the `SequenceTransducer`, for its parameters.
     """
@@ -112,34 +113,35 @@ def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
 
 
 def number_of_folds(folds: int | str, groups: int) -> int:
-    """Return the number of folds for the parameter `folds`; "auto" depends on the groups."""
+    """Return the number of folds for the parameter `folds` and a number of groups."""
     if not isinstance(folds, str):
         return folds
-    return next((many for most, many in FOLDS if groups <= most), FEWEST_FOLDS)
+    return next((many for most, many in FOLDS_BY_GROUPS if groups <= most), FEWEST_FOLDS)
 
 
 def _fit_left_out_models(pairs: Aligned, fold_of: np.ndarray, folds: Iterable[int]) -> LeftOut:
-    """Return models fitted without one fold each, and the pairs of that fold.
+    """Return models that are fitted without one fold each, and the pairs in that fold.
 
-    Pair i is in fold fold_of[i]. No more models are fitted once `ENOUGH` pairs were left out.
+    Pair i is in fold fold_of[i]. No more models are fitted once `LEFT_OUT_PAIRS` pairs were left
+    out.
     """
     models: LeftOut = []
     for fold in folds:
-        if sum(len(out) for _, out in models) >= ENOUGH:
+        if sum(len(out) for _, out in models) >= LEFT_OUT_PAIRS:
             break
         rest, out = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         if pairs.alignment.source.lengths[rest].sum():
-            models.append((pairs.fit(rest), out[:ENOUGH]))
+            models.append((pairs.fit(rest), out[:LEFT_OUT_PAIRS]))
     return models
 
 
 def _choose_weights(pairs: Aligned, models: LeftOut, steps: Steps, beam: int | None) -> Calibration:
-    """Return the temperature of the largest likelihood, and the best weights at that."""
-    gains = [len(out) * pairs.likelihood(m, out, TEMPERATURES) for m, out in models]
+    """Return the temperature of the largest likelihood, with the n-gram weights best for it."""
+    gains = [len(out) * pairs.log_likelihood(m, out, TEMPERATURES) for m, out in models]
     temperature = float(TEMPERATURES[np.argmax(np.sum(gains, axis=0))])
     decoded = steps(models, "decoding left-out pairs")
-    lists = _best_lists(pairs, decoded, temperature, WEIGHTS[0], beam)
-    best = max(product(WEIGHTS, JOINT_WEIGHTS), key=lists.likelihood)
+    lists = _best_lists(pairs, decoded, temperature, NGRAM_WEIGHTS[0], beam)
+    best = max(product(NGRAM_WEIGHTS, JOINT_WEIGHTS), key=lists.log_likelihood)
     accuracy, confidence = lists.accuracy_and_confidence(best)
     return Calibration(temperature, best[0], accuracy, confidence, best[1])
 
@@ -153,13 +155,13 @@ def _best_lists(
 ) -> BestLists:
     """Return the best outputs of the left-out pairs of each model, with their scores."""
     parts = []
-    beam = None if beam is None else max(beam, 2 * LISTED)
+    beam = None if beam is None else max(beam, 2 * CALIBRATED_OUTPUTS)
     for model, left_out in models:
         inputs = pairs.inputs.take(left_out)
         prepared = model.prepare(inputs, temperature)
-        found = model.search(prepared, weight, LISTED, beam)
+        found = model.search(prepared, weight, CALIBRATED_OUTPUTS, beam)
         out, sizes, values = found.symbols, found.sizes, found.values
-        joint, language = model.joint_of_found(prepared, found), np.zeros(values.shape)
+        joint, language = model.joint_scores_of_found(prepared, found), np.zeros(values.shape)
         language[np.isfinite(values)] = model.ngram.log_probability(found.codes)
         target, _ = select_sequences(pairs.alignment.target, left_out)
         padded = np.zeros((len(left_out), out.shape[2]), dtype=out.dtype)

@@ -16,7 +16,7 @@ from ...problem import positive_alpha
 
 
 def check_parameters(model: Any) -> tuple[LocalWindow, Operator]:
-    """Return the window and operator of a `SequenceTransducer`, after a check of its parameters."""
+    """Check the parameters of a `SequenceTransducer`; return its window kernel and operator."""
     integer(model.max_chunk, "max_chunk", 1)
     positive_alpha(model.alpha)
     if model.beam is not None:
@@ -61,9 +61,10 @@ def check_option(value: Any, name: str, allowed: tuple[str, ...]) -> None:
 
 
 def alignable_pairs(n: np.ndarray, m: np.ndarray, longest: int, otherwise: str) -> np.ndarray:
-    """Return the indices of pairs whose m output symbols fit into n chunks of at most `longest`.
+    """Return the indices of pairs whose m output symbols fit into n chunks of bounded length.
 
-    If `otherwise` is "raise", a pair that does not fit is an error.
+    The longest chunk has `longest` symbols. If `otherwise` is "raise", a pair that does not fit is
+    an error.
     """
     fits = m <= n * longest
     if not fits.all() and otherwise == "raise":
@@ -93,7 +94,7 @@ def checked_pairs(X: Items, y: Items) -> tuple[np.ndarray, np.ndarray]:
 
 
 def checked_candidates(candidates: Items | None) -> list[Any] | None:
-    """Return the list of candidates of each input, after a check; None stays None."""
+    """Return the list of candidates of each input, after a check; None for None."""
     if candidates is None:
         return None
     by_name = hasattr(candidates, "columns") or isinstance(candidates, str | Mapping | Set)

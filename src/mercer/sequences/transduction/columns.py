@@ -9,7 +9,7 @@ from .templates import DEPTH
 from .tiers import Tiers
 from .words import WordPositions
 
-FAR = 5
+FARTHEST = 5
 """Distances to an end of the input, and numbers of words, from here on are not distinguished."""
 IN_WORD = 3
 """Numbers of letters in a word from here on are not distinguished."""
@@ -20,7 +20,7 @@ Columns = dict[str, np.ndarray]
 def input_columns(
     inputs: EncodedInputs, tiers: Tiers | None, ends: int, backward: bool, words: bool
 ) -> Columns:
-    """Return all columns that templates can combine.
+    """Return all attributes of the positions of inputs, which feature templates combine.
 
     `ends` is the number of first and last symbols, and `words` says whether to include words.
     """
@@ -40,7 +40,7 @@ def input_columns(
 
 
 def location_columns(inputs: EncodedInputs) -> Columns:
-    """Return columns with the location of each position: distances to the ends, word and letter.
+    """Return the location of each position as attributes: distances to the ends, word, letter.
 
     Column "inside" is 1 for symbols of the input, and absent for end marks and labels.
     """
@@ -54,15 +54,15 @@ def location_columns(inputs: EncodedInputs) -> Columns:
     breaks = np.where(between | (codes.positions == 0), index, 0)
     return {
         "inside": np.where(inputs.inside, 1, ABSENT),
-        "to end": np.minimum(inputs.last[rows] - codes.positions, FAR),
-        "to begin": np.minimum(codes.positions - inputs.first[rows], FAR),
-        "word number": np.minimum(number - before + 1, FAR),
+        "to end": np.minimum(inputs.last[rows] - codes.positions, FARTHEST),
+        "to begin": np.minimum(codes.positions - inputs.first[rows], FARTHEST),
+        "word number": np.minimum(number - before + 1, FARTHEST),
         "letter number": np.minimum(index - np.maximum.accumulate(breaks), IN_WORD),
     }
 
 
 def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
-    """Return columns with the first and the last n symbols of the input of each position."""
+    """Return the first and the last n symbols of the input as attributes of its positions."""
     codes, rows = inputs.source, inputs.source.rows
     columns = {}
     for end, from_last in (("last", not backward), ("first", backward)):
@@ -76,7 +76,7 @@ def end_columns(inputs: EncodedInputs, n: int, backward: bool) -> Columns:
 
 
 def context_columns(inputs: EncodedInputs) -> Columns:
-    """Return columns with the hash keys of the context of each position's input."""
+    """Return the hash keys of the context of each position's input as attributes."""
     from ._feature_loops import ABSENT
 
     keys = np.where(inputs.context == 0, ABSENT, inputs.context.view(np.int64))[inputs.source.rows]
@@ -84,7 +84,10 @@ def context_columns(inputs: EncodedInputs) -> Columns:
 
 
 def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
-    """Return columns with the nearest members of class c, and with all other symbols merged."""
+    """Return the nearest members of symbol class c, and symbols of other classes merged.
+
+    The attribute "outline" has the symbols of class c; all others are merged.
+    """
     codes, member = inputs.source, tiers.members(inputs.source, c)
     nearest = nearest_values(inputs, codes.flat, member).T
     names = [f"tier {c} {side} {j}" for side in ("left", "right") for j in range(DEPTH)]
@@ -96,7 +99,7 @@ def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
 
 
 def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
-    """Return columns with the harmony class of the nearest symbol that has one, left and right."""
+    """Return the vowel-harmony class of the nearest symbol that has one, left and right."""
     harmony = tiers.source_harmony[inputs.source.flat]
     nearest_classes = np.zeros((2, len(harmony)), dtype=np.int64)
     for factor in (1, 3):  # the two partitions
@@ -107,9 +110,9 @@ def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
 
 
 def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Return the values at the nearest two members on either side, (positions, 4); -2 for none.
+    """Return the values at the nearest two members of a class on either side; -2 for none.
 
-    `member` is a mask of the positions in the class.
+    `member` is a mask of the positions in the class; the result has the shape (positions, 4).
     """
     from ._feature_loops import nearest_members
 
@@ -119,10 +122,10 @@ def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray
 
 
 def word_columns(inputs: EncodedInputs) -> Columns:
-    """Return columns with each position's word, the position in the word, and nearby words."""
+    """Return each position's word, the position in the word, and nearby words as attributes."""
     words = WordPositions(inputs)
     return {
-        "place": words.place,
+        "position in word": words.position_in_word,
         "form 1": words.neighbour(words.forms, 1),
         **{f"word {d}": words.neighbour(words.symbols, d) for d in (-1, 1, 2)},
         "word": words.neighbour(words.symbols, 0),

@@ -10,20 +10,22 @@ from scipy.optimize import minimize
 from ..._base.checks import Limits, finite
 from ...decoders.base import Ranked
 
-FAR = 20.0
+LARGEST_DIFFERENCE = 20.0
 """The largest difference of the two best scores that counts."""
-START = np.array([0.0, 1.0, 0.0, 0.0, -0.4])
+TYPICAL_VALUES = np.array([0.0, 1.0, 0.0, 0.0, -0.4])
 """Typical values of log β, γ, δ, ε and ζ, towards which the fit is shrunk."""
-PENALTY = 0.3 * np.array([1.0, 1.0, 0.1, 100.0, 25.0])
-"""The weights of the squared distances from `START` in the penalty."""
+START_PENALTY = 0.3 * np.array([1.0, 1.0, 0.1, 100.0, 25.0])
+"""The weights of the squared distances from `TYPICAL_VALUES` in the penalty."""
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Map from the scores s_1 ≥ s_2 ≥ … of the best outputs of an input to probabilities.
+    """Map from the scores of the best outputs of an input to probabilities.
+
+    For the scores s_1 ≥ s_2 ≥ …,
 
         p_k ∝ exp(β (s_k - s_1)),
-        p(none of them) ∝ exp(γ + δ s_1 / (n + 1) + ε s_1 + ζ min(s_1 - s_2, FAR)),
+        p(none of them) ∝ exp(γ + δ s_1 / (n + 1) + ε s_1 + ζ min(s_1 - s_2, LARGEST_DIFFERENCE)),
 
     n being the length of the input.
 
@@ -45,7 +47,7 @@ class Confidence:
             finite(value, name)
 
     def log_probabilities(self, scores: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return log-probabilities of the listed outputs and, in the last column, of all others.
+        """Return log-probabilities of the listed outputs; the last column is for all others.
 
         Row i of `scores` has the scores of input i, best first, and -inf after the last output.
         """
@@ -53,7 +55,7 @@ class Confidence:
         second = np.hstack([scores, np.full_like(top, -np.inf)])[:, 1:2]
         listed = self.sharpness * (scores - top)
         none = self.rest + (self.slope / (lengths[:, None] + 1.0) + self.total) * top
-        none = none + self.margin * np.minimum(top - second, FAR)
+        none = none + self.margin * np.minimum(top - second, LARGEST_DIFFERENCE)
         logits = np.hstack([listed, none])
         return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
 
@@ -66,21 +68,23 @@ class Confidence:
         """
 
         def confidence(v: np.ndarray) -> Confidence:
+            """Return the map with log β, γ, δ, ε and ζ as in v."""
             return cls(float(np.exp(v[0])), *map(float, v[1:]))
 
         def loss(v: np.ndarray) -> float:
+            """Return the penalised negative log-likelihood."""
             logp = confidence(v).log_probabilities(scores, lengths)
-            penalty = (PENALTY * (v - START) ** 2).sum()
+            penalty = (START_PENALTY * (v - TYPICAL_VALUES) ** 2).sum()
             return float(penalty - logp[np.arange(len(right)), right].sum())
 
         bounds = [(-4.0, 4.0), *[(-50.0, 50.0)] * 4]
-        return confidence(minimize(loss, START, method="L-BFGS-B", bounds=bounds).x)
+        return confidence(minimize(loss, TYPICAL_VALUES, method="L-BFGS-B", bounds=bounds).x)
 
 
 def replace_scores_by_probabilities(
     ranked: list[Ranked], confidence: Confidence, lengths: list[int], closed: bool
 ) -> list[Ranked]:
-    """Return ranked outputs with calibrated probabilities instead of scores.
+    """Return ranked outputs with calibrated probabilities in place of scores.
 
     `lengths` are those of the inputs. If the lists are `closed`, no other output is possible, and
     the probabilities of a list sum to one.

@@ -19,7 +19,7 @@ from .tiers import Tiers
 
 COUNTED_SYMBOLS = {1: 1, 2: 2, 3: 1}
 """The number of output symbols that each kind of tier feature counts as, for its weight."""
-MOST = 64
+LONGEST_HISTORY = 64
 """The largest `history` and `ends` that a model file may have."""
 
 
@@ -45,7 +45,7 @@ class PositionFeatures:
 
 @dataclass(frozen=True)
 class Contexts:
-    """The feature map of positions.
+    """The feature map of positions: from the input around a position and the output so far.
 
     Features of the input are the windows of `LocalWindow`; the nearest members of each tier, alone
     and with windows of radius one; windows in which all symbols except the members of a tier are
@@ -83,8 +83,8 @@ class Contexts:
     def check_loaded(self, limits: Limits) -> None:
         """Raise `DamagedModel` unless the kernel and the sizes are valid."""
         must(isinstance(self.kernel, LocalWindow), "kernel is not a LocalWindow")
-        bounded(self.history, "history", 0, MOST)
-        bounded(self.ends, "ends", 0, MOST)
+        bounded(self.history, "history", 0, LONGEST_HISTORY)
+        bounded(self.ends, "ends", 0, LONGEST_HISTORY)
         bounded(self.coordinates, "coordinates", 0, limits.steps)
 
     @cached_property
@@ -112,7 +112,7 @@ class Contexts:
 
     @cached_property
     def shared_templates(self) -> Templates:
-        """The templates of the features that leave out the letter at the position."""
+        """The templates of the features that all letters share, which omit the letter itself."""
         return Templates(of.shared_templates(self.coordinates))
 
     @cached_property
@@ -142,7 +142,7 @@ class Contexts:
         )
 
     def _values(self, inputs: EncodedInputs) -> np.ndarray:
-        """Return the values of the features: coordinates of the context, and 1 for all others."""
+        """Return the feature values: the coordinates of contexts, and 1 for all other features."""
         if inputs.values is None:
             return np.ones((1, len(self.templates)), dtype=np.float32)
         ones = np.ones((len(inputs.values), 1))
@@ -150,7 +150,10 @@ class Contexts:
         return by_context.astype(np.float32)[inputs.source.rows]
 
     def histories(self, last: np.ndarray) -> np.ndarray:
-        """Return hash keys of the last 1, …, `history` symbols of each row; 0 for none."""
+        """Return hash keys of the last 1, 2, … symbols of each row of output symbols; 0 for none.
+
+        `last` has the last symbols before a position of an output, and -1 where there are fewer.
+        """
         keys = np.zeros((len(last), self.history), dtype=np.uint64)
         for h in range(1, self.history + 1):
             key = np.full(len(last), seed(h))
@@ -172,9 +175,10 @@ class Contexts:
     def history_features(
         self, features: PositionFeatures, outputs: Codes, boundaries: np.ndarray, mark: int
     ) -> np.ndarray:
-        """Return hash keys of the features with the output so far, (positions, pairs); 0 for none.
+        """Return hash keys of the features that combine each position with the output so far.
 
-        Position n begins its chunk at the boundary boundaries[n] of the outputs.
+        They have the shape (positions, pairs), and are 0 where there is no feature. Position n
+        begins its chunk at the boundary boundaries[n] of the outputs.
         """
         from ._feature_loops import history_keys
 

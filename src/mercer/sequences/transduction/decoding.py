@@ -16,12 +16,12 @@ from ...decoders.base import Ranked
 from ...kernels._sequences import Alphabet, Codes, as_given, as_sequences
 from .inputs import InputCoder, reverse_if_backward
 from .model import NO_TRIE, Model
-from .ngram import LARGEST
+from .ngram import TABLE_BYTES
 from .side_information import take_context
 
 SYMBOLS = 1 << 16
 """The number of input symbols that are decoded at once."""
-LISTED = 4
+RESCORED_OUTPUTS = 4
 """The smallest number of best outputs of a model that are scored by further models."""
 WIDER = 8
 """The factor by which a beam is wider in a search through a lexicon."""
@@ -31,7 +31,7 @@ Scores = dict[tuple, float]
 
 @dataclass(frozen=True)
 class Decoding:
-    """A fitted model of one direction, with its encoder and the settings of its search.
+    """A fitted model of one reading direction, with its encoder and search settings.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class Decoding:
         finite(self.joint_weight, "joint_weight")
         bounded(1 if self.beam is None else self.beam, "beam", 1, limits.size)
 
-    def prepared(self, X: np.ndarray, context: Items) -> Batch:
-        """Return inputs with their contexts, encoded and with the scores that need no outputs."""
+    def encode_batch(self, X: np.ndarray, context: Items) -> Batch:
+        """Return inputs with their contexts, encoded and with the scores that need no output."""
         coded = self.coder.encode(X, context)
         return Batch(self, self.model.prepare(coded, self.temperature), coded.new)
 
-    def trie(self, words: np.ndarray) -> np.ndarray:
+    def prefix_tree(self, words: np.ndarray) -> np.ndarray:
         """Return the prefix tree of the words that consist of known output symbols."""
         targets = self.coder.targets
         known = [w for w in words if all(symbol in targets.number for symbol in w)]
@@ -96,48 +96,51 @@ class Batch:
 
     @cached_property
     def targets(self) -> Alphabet:
-        """The alphabet of outputs, with the new symbols that can be copied from these inputs."""
+        """The alphabet of outputs, with the new symbols that outputs may copy from these inputs."""
         return Alphabet([*self.decoding.coder.targets.symbols, *self.new])
 
     def search(self, k: int, trie: np.ndarray, times: int) -> list[Scores]:
         """Return the `k` best outputs of each input, with a beam `times` as wide as usual."""
         fitted = self.decoding
-        many = max(k, LISTED) if fitted.joint_weight else k
+        many = max(k, RESCORED_OUTPUTS) if fitted.joint_weight else k
         beam = None if fitted.beam is None else max(fitted.beam, 2 * many) * times
         found = fitted.model.search(self.inputs, fitted.weight, many, beam, trie)
         values = found.values
         if fitted.joint_weight:
-            values = values + fitted.joint_weight * fitted.model.joint_of_found(self.inputs, found)
+            values = values + fitted.joint_weight * fitted.model.joint_scores_of_found(
+                self.inputs, found
+            )
         return [
             {
-                self._symbols(out[i, : sizes[i]]): float(row[i])
+                self._decode_symbols(out[i, : sizes[i]]): float(row[i])
                 for i in np.argsort(-row, kind="stable")[:k]
                 if row[i] > -np.inf
             }
             for out, sizes, row in zip(found.symbols, found.sizes, values, strict=True)
         ]
 
-    def _symbols(self, codes: np.ndarray) -> tuple:
-        """Return the symbols with the numbers `codes`, from the first to the last of the output."""
+    def _decode_symbols(self, codes: np.ndarray) -> tuple:
+        """Return the symbols with the numbers `codes`, in the order of the output."""
         symbols = self.targets.symbols
         return tuple(symbols[c] for c in (codes[::-1] if self.decoding.coder.backward else codes))
 
-    def add_scores(self, known: list[Scores], lists: list[Any]) -> None:
-        """Add to `known` the scores of the outputs in `lists` that are missing there, per input."""
+    def add_scores(self, scores: list[Scores], lists: list[Any]) -> None:
+        """Add the scores of the outputs in `lists` that are missing in `scores`, for each input."""
         missing = [
             (i, output)
-            for i, (scores_of_input, outputs) in enumerate(zip(known, lists, strict=True))
+            for i, (scores_of_input, outputs) in enumerate(zip(scores, lists, strict=True))
             for output in outputs
             if tuple(output) not in scores_of_input
         ]
         if missing:
             owners, outputs = zip(*missing, strict=True)
-            scores = self._scores(owners, outputs)
-            for i, output, score in zip(owners, outputs, scores, strict=True):
-                known[i][tuple(output)] = float(score)
+            for i, output, score in zip(
+                owners, outputs, self._scores(owners, outputs), strict=True
+            ):
+                scores[i][tuple(output)] = float(score)
 
     def _scores(self, owners: tuple[int, ...], outputs: tuple) -> np.ndarray:
-        """Return the scores of outputs; output i belongs to input owners[i]."""
+        """Return the score of each output for its input, with the index owners[i]."""
         fitted, numbers = self.decoding, np.array(owners, dtype=np.int64)
         codes = reverse_if_backward(self.targets.encode(outputs), fitted.coder.backward)
         exact = fitted.beam is None
@@ -155,16 +158,21 @@ def best_outputs(
     candidates: Items,
     lexicon: Items,
 ) -> list[Ranked]:
-    """Return the best `k` outputs of each input by the mean score of all models.
+    """Return the best `k` outputs of each input, by the mean score of all models.
 
     They are the best of the candidates, or of the outputs that any model has among its best.
     """
     words = None if lexicon is None else as_sequences(lexicon, "lexicon")
-    tries = [NO_TRIE if words is None else model.trie(words) for model in models]
-    many, times = (max(k, LISTED) if len(models) > 1 else k), (1 if words is None else WIDER * k)
+    tries = [NO_TRIE if words is None else model.prefix_tree(words) for model in models]
+    many, times = (
+        (max(k, RESCORED_OUTPUTS) if len(models) > 1 else k),
+        (1 if words is None else WIDER * k),
+    )
     ranked: list[Ranked] = []
     for rows in _blocks(X):
-        batches = [model.prepared(take(X, rows), take_context(context, rows)) for model in models]
+        batches = [
+            model.encode_batch(take(X, rows), take_context(context, rows)) for model in models
+        ]
         if candidates is not None:
             scores = [[Scores() for _ in rows] for _ in models]
             lists: list[Any] = [_candidate_list(candidates, i) for i in rows]
@@ -176,12 +184,12 @@ def best_outputs(
         for batch, scores_of_model in zip(batches, scores, strict=True):
             batch.add_scores(scores_of_model, lists)
         by_input = zip(lists, zip(*scores, strict=True), strict=True)
-        ranked += [_ranked(outputs, of_models)[:k] for outputs, of_models in by_input]
+        ranked += [_ranked_by_mean_score(outputs, of_models)[:k] for outputs, of_models in by_input]
     return ranked
 
 
 def _found_outputs(scores: tuple[Scores, ...], sample: Any) -> list:
-    """Return the distinct outputs in the scores of any model, in the container type of `sample`."""
+    """Return the distinct outputs that any model found, in the container type of `sample`."""
     return [as_given(symbols, sample) for symbols in dict.fromkeys(chain(*scores))]
 
 
@@ -193,7 +201,7 @@ def _candidate_list(candidates: Items, i: int) -> np.ndarray:
     return outputs
 
 
-def _ranked(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
+def _ranked_by_mean_score(outputs: Items, scores: tuple[Scores, ...]) -> Ranked:
     """Return the distinct outputs with their mean scores over all models, best first.
 
     scores[i] has the scores of model i.
@@ -222,17 +230,17 @@ def check_prediction_arguments(
 
 
 def _blocks(X: np.ndarray) -> list[np.ndarray]:
-    """Split the indices of inputs into blocks of about `SYMBOLS` symbols."""
+    """Return the indices of inputs in blocks of about `SYMBOLS` symbols."""
     total = np.cumsum([len(x) + 1 for x in X])
     cuts = np.flatnonzero(np.diff(total // SYMBOLS)) + 1
     return np.split(np.arange(len(X)), cuts)
 
 
 def prefix_tree(codes: Codes, symbols: int) -> np.ndarray:
-    """Return the prefix tree of sequences as an array (prefixes, symbols + 1) of rows; -1 for none.
+    """Return the prefix tree of sequences as an array of row numbers; -1 for no prefix.
 
-    Entry (p, s) is the row of prefix p followed by symbol s; row 0 is the empty prefix. The last
-    column is 0 where a sequence ends, -1 elsewhere.
+    The array has the shape (prefixes, symbols + 1). Entry (p, s) is the row of prefix p followed by
+    symbol s; row 0 is the empty prefix. The last column is 0 where a sequence ends, -1 elsewhere.
     """
     starts, lengths = codes.starts[:-1], codes.lengths
     node = np.zeros(len(lengths), dtype=np.int64)
@@ -245,10 +253,10 @@ def prefix_tree(codes: Codes, symbols: int) -> np.ndarray:
         edges_by_depth.append((distinct, size + np.arange(len(distinct))))
         node[deeper] = size + number
         size += len(distinct)
-    if 4.0 * size * (symbols + 1) > LARGEST:
+    if 4.0 * size * (symbols + 1) > TABLE_BYTES:
         raise MemoryError(
             f"the lexicon has {size} prefixes over {symbols} symbols, too many for "
-            f"{LARGEST / GIB:.0f} GiB. Pass a list of outputs for each input as candidates=…."
+            f"{TABLE_BYTES / GIB:.0f} GiB. Pass a list of outputs for each input as candidates=…."
         )
     tree = np.full((size, symbols + 1), -1, dtype=np.int32)
     for edges, children in edges_by_depth:

@@ -11,14 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from ..._base.checks import Limits, array, indices, must
-from ..._base.threads import side_by_side
+from ..._base.threads import map_in_threads
 from ...operators import Moments, Operator
 from ...solvers import ConjugateGradient
 from ._keys import make_hash_table
 
-TOLERANCE = 3e-3
+EMISSION_TOLERANCE = 3e-3
 """The relative tolerance of the ridge equations; a tenth of it gives the same predictions."""
-SMALL = 0.006
+NEGLIGIBLE_SCORE = 0.006
 """Features that change no score by this much are dropped from the model."""
 COPY = -2
 """The number that stands in a chunk for a copy of the input symbol."""
@@ -121,7 +121,7 @@ class Emissions:
 
     @cached_property
     def layout(self) -> tuple[np.ndarray, np.ndarray]:
-        """Arrays of (first chunk, number of chunks) by symbol, and (length, symbols …) by chunk."""
+        """Arrays of (first chunk, number of chunks) by symbol, and (length, symbols) by chunk."""
         chunks = np.column_stack([self.chunks.lengths, self.chunks.symbols])
         return np.column_stack([self.first, self.width]), chunks[self.chunk]
 
@@ -133,7 +133,7 @@ class Emissions:
         values: np.ndarray,
         shared_keys: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all chunks at all positions, and the start index of each position.
+        """Return the scores of all chunks at all positions, and where those of a position start.
 
         The positions have input symbols `symbols` and features with keys (positions, kinds),
         weights (kinds) and values (positions or 1, kinds); `shared_keys` are for the shared map.
@@ -144,7 +144,7 @@ class Emissions:
         scores = np.zeros(starts[-1])
         if self.shared is not None:
             positions = np.repeat(np.arange(len(symbols)), self.width[symbols])
-            chunks = self.chunk[self._entries(symbols, starts)]
+            chunks = self.chunk[self._chunk_numbers_at(symbols, starts)]
             scores += self.shared.scores(shared_keys)[positions, self.shared.column[chunks]]
         learnt = self.keys, self.table, self.offset, self.coef
         local_scores(weights, values, *learnt, starts, scores, keys)
@@ -152,15 +152,15 @@ class Emissions:
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the log-priors of all chunks at all positions, in the order of `scores`."""
-        return self.prior[self._entries(symbols, starts)]
+        return self.prior[self._chunk_numbers_at(symbols, starts)]
 
-    def _entries(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the index into `chunk` of each entry of `scores`, for the given positions."""
+    def _chunk_numbers_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the index into `chunk` of each entry of `scores`, for positions of `symbols`."""
         shifts = np.repeat(self.first[symbols] - starts[:-1], self.width[symbols])
         return np.arange(starts[-1]) + shifts
 
     def chunk_indices(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return the index of chunk numbers[i] among those of symbols[i]; -1 if it is not one."""
+        """Return the index of chunk numbers[i] among those of symbols[i]; -1 if it is absent."""
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
         keys = symbols * len(self.chunks.lengths) + numbers
@@ -188,19 +188,19 @@ class NumberedFeatures:
     weights: np.ndarray
     values: np.ndarray
 
-    def repeated_features(self, places: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return the sparse matrix of the features that occur twice or more, and their keys.
+    def repeated_features(self, positions: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return a sparse matrix of the features that occur at least twice, and their keys.
 
-        The rows are `places`, the positions of one input symbol.
+        The rows are `positions`, the positions of one input symbol.
         """
-        numbers = self.numbers[places]
+        numbers = self.numbers[positions]
         kept = numbers >= 0
         present = numbers[kept]
         first = present.min()
         repeated = np.bincount(present - first) > 1
         kept[kept] = repeated[present - first]
         columns = (np.cumsum(repeated) - 1)[numbers[kept] - first]
-        values = self.values[places] if len(self.values) > 1 else self.values
+        values = self.values[positions] if len(self.values) > 1 else self.values
         data = np.broadcast_to(values * self.weights, kept.shape)[kept]
         matrix = sparse_rows(kept, columns, int(repeated.sum()), data)
         return matrix, self.keys[first + np.flatnonzero(repeated)]
@@ -218,7 +218,7 @@ def sparse_rows(kept: np.ndarray, columns: np.ndarray, width: int, data: Any = 1
 
 def fit_emissions(
     features: NumberedFeatures,
-    places: np.ndarray,
+    positions: np.ndarray,
     symbols: np.ndarray,
     numbers: np.ndarray,
     chunks: Chunks,
@@ -228,13 +228,13 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Return the chunk scores of all input symbols, fitted by one ridge regression for each.
+    """Fit the map to chunk scores: one ridge regression for each input symbol.
 
     Parameters
     ----------
     features
         The features of all positions.
-    places
+    positions
         The positions to learn from.
     symbols, numbers
         The input symbol at each of them, and the number of the chunk that it emits.
@@ -265,23 +265,25 @@ def fit_emissions(
     def solve(system: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return the keys and the coefficients of the features of one symbol."""
         rows, listed = system
-        U, keys = features.repeated_features(places[rows])
+        U, keys = features.repeated_features(positions[rows])
         V = (numbers[rows][:, None] == listed).astype(np.float32)
-        spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), TOLERANCE
+        spectrum, length, tolerance = _spectrum(operator, V), np.linalg.norm(V), EMISSION_TOLERANCE
         if base is not None:
             V -= base[rows][:, shared.column[listed]]
             residual = max(float(np.linalg.norm(V)), 1e-30)
-            tolerance = min(TOLERANCE * float(length) / residual, 0.1)
+            tolerance = min(EMISSION_TOLERANCE * float(length) / residual, 0.1)
         coef = ConjugateGradient(tolerance, warn=False).solve(U, V, alpha, spectrum)
-        kept = abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= SMALL
+        kept = (
+            abs(U).max(axis=0).toarray() * np.abs(coef).max(axis=1, initial=0.0) >= NEGLIGIBLE_SCORE
+        )
         return keys[kept], coef[kept]
 
     systems = [(rows, listed) for rows, listed in zip(groups, lists, strict=True) if len(rows)]
-    return _assemble_emissions(side_by_side(solve, systems), lists, priors, chunks, shared)
+    return _assemble_emissions(map_in_threads(solve, systems), lists, priors, chunks, shared)
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the operator on chunks, given as one-hot rows of V.
+    """Return the diagonal of the operator on chunks, with the chunks as one-hot rows of V.
 
     Their second moments are a diagonal matrix of frequencies, so that the operator is diagonal too.
     """
@@ -291,7 +293,7 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
 
 
 def _common_chunks(numbers: np.ndarray) -> np.ndarray:
-    """Return the distinct chunk numbers of a symbol, without very rare ones.
+    """Return the distinct chunk numbers of a symbol, without very rare chunks.
 
     Rare chunks are left out because their number would grow with the number of pairs.
     """
@@ -302,7 +304,7 @@ def _common_chunks(numbers: np.ndarray) -> np.ndarray:
 def _assemble_emissions(
     blocks: list, lists: list, priors: list, chunks: Chunks, shared: Any
 ) -> Emissions:
-    """Return one map of the (keys, coefficients) in `blocks`, the solutions of all symbols.
+    """Return the `Emissions` made of the (keys, coefficients) in `blocks`, one per symbol.
 
     `lists` and `priors` have the chunks of each symbol and their priors.
     """

@@ -20,7 +20,7 @@ SWEEPS = 5
 
 
 def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return two harmony classes of each symbol as one number, first + 3 × second.
+    """Return the two vowel-harmony classes of each symbol as one number, first + 3 × second.
 
     `member` is a mask of the vowels. In each of two partitions a symbol is in class 1 or 2, or in 0
     if harmony ignores it, because it is not a member or is transparent. The classes are the signs
@@ -45,7 +45,7 @@ def harmony_classes(codes: Codes, member: np.ndarray) -> np.ndarray:
 
 
 def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
-    """Return the mask of vowels: `member`, or its complement if only that one shows harmony.
+    """Return the mask of vowels: `member`, or its complement if only that shows harmony.
 
     Vowels and consonants alternate, so that their order alone does not say which are the vowels.
     """
@@ -54,7 +54,10 @@ def class_with_harmony(codes: Codes, member: np.ndarray) -> np.ndarray:
 
 
 def _agreement_above_chance(codes: Codes, member: np.ndarray) -> float:
-    """Return the fraction of neighbouring members in one harmony class, minus that by chance."""
+    """Return how much more often than by chance neighbouring members are in one class.
+
+    This is a difference of fractions of neighbours.
+    """
     classes = harmony_classes(codes, member) % 3
     return _agreement(codes.flat, codes.rows, classes).above
 
@@ -77,7 +80,7 @@ def _leading_eigenvectors(symbols: np.ndarray, rows: np.ndarray, n: int) -> np.n
 
 
 def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the classes after moving symbols into the class that most of their neighbours have.
+    """Return the classes after moving symbols into the class of most of their neighbours.
 
     The sign of an eigenvector is uncertain for rare symbols.
     """
@@ -99,7 +102,7 @@ def _refine_by_neighbours(symbols: np.ndarray, rows: np.ndarray, classes: np.nda
 def _different_neighbours(
     symbols: np.ndarray, rows: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of different symbols that are neighbours in a word after dropping others.
+    """Return pairs of different symbols that are neighbours in a word, if others are dropped.
 
     `kept` is a mask of the symbols that are not dropped.
     """
@@ -111,11 +114,12 @@ def _different_neighbours(
 def _drop_transparent_members(
     symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray, vector: np.ndarray
 ) -> np.ndarray:
-    """Return the classes with 0 for members whose removal raises the agreement of neighbours.
+    """Return the classes with 0 for members that vowel harmony ignores.
 
-    Members are removed one after the other, those with the weakest association (entry of `vector`)
-    first. Agreement is the number of neighbours in the same class minus the number expected by
-    chance. It rises when a transparent member is removed, because its neighbours then meet.
+    These are the members whose removal raises the agreement of neighbours. Members are removed one
+    after the other, those with the weakest association (entry of `vector`) first. Agreement is the
+    number of neighbours in the same class minus the number expected by chance. It rises when a
+    transparent member is removed, because its neighbours then meet.
     """
     counts = np.bincount(symbols, minlength=len(classes))
     order = np.argsort(np.abs(vector) / np.sqrt(np.maximum(counts, 1)))
@@ -124,6 +128,7 @@ def _drop_transparent_members(
         tried.append(np.where(np.arange(len(classes)) == v, 0, tried[-1]))
 
     def agreeing(classes: np.ndarray) -> float:
+        """Return the number of neighbours in one class, minus that expected by chance."""
         agreement = _agreement(symbols, rows, classes)
         return agreement.pairs * agreement.above
 
@@ -131,7 +136,7 @@ def _drop_transparent_members(
 
 
 class _Agreement(NamedTuple):
-    """The number of neighbour pairs, and the fraction of them that are in the same class.
+    """The number of neighbour pairs, and the fraction of them that are in one class.
 
     `above` is the fraction minus that by chance, `error` its standard error.
     """
@@ -143,7 +148,7 @@ class _Agreement(NamedTuple):
 
 
 def _agreement(symbols: np.ndarray, rows: np.ndarray, classes: np.ndarray) -> _Agreement:
-    """Return how many neighbours are in the same class, compared with chance."""
+    """Return how often neighbours are in the same class, compared with chance."""
     a, b = _different_neighbours(symbols, rows, classes[symbols] > 0)
     if not len(a):
         return _Agreement(0, 0.0, 0.0, 0.0)

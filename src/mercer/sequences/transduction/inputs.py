@@ -11,8 +11,8 @@ import numpy as np
 
 from ...kernels._sequences import Alphabet, Codes
 
-BEGIN, END = ("begin of the input",), ("end of the input",)
-LABEL = "label of the context"
+BEGIN_TOKEN, END_TOKEN = ("begin of the input",), ("end of the input",)
+LABEL_TOKEN = "label of the context"
 """Tokens for the ends of an input and for labels, which are not symbols of any input."""
 SEPARATOR, LOWER, UPPER, DIGIT = range(4)
 """Classes of characters; tokens that are not strings count as `LOWER`."""
@@ -20,7 +20,7 @@ SEPARATOR, LOWER, UPPER, DIGIT = range(4)
 
 @dataclass(frozen=True)
 class EncodedInputs:
-    """Inputs as numbers: tokens, context keys and character classes.
+    """Inputs as numbers: tokens, hash keys of contexts, and character classes.
 
     Attributes
     ----------
@@ -52,17 +52,17 @@ class EncodedInputs:
 
     @property
     def inside(self) -> np.ndarray:
-        """A mask of the tokens that belong to the sequence, not to its marks or labels."""
-        place, rows = self.source.positions, self.source.rows
-        return (place >= self.first[rows]) & (place < self.last[rows])
+        """A mask of the tokens of the sequence itself, without end marks and context labels."""
+        position, rows = self.source.positions, self.source.rows
+        return (position >= self.first[rows]) & (position < self.last[rows])
 
     def take(self, rows: np.ndarray) -> EncodedInputs:
-        """Return the encoded inputs with the given indices."""
+        """Return the encoded inputs with the indices `rows`."""
         values = None if self.values is None else self.values[rows]
-        source, places = select_sequences(self.source, rows)
+        source, positions = select_sequences(self.source, rows)
         return EncodedInputs(
-            source, self.first[rows], self.last[rows], self.context[rows], self.copied[places],
-            self.classes[places], self.new, values,
+            source, self.first[rows], self.last[rows], self.context[rows], self.copied[positions],
+            self.classes[positions], self.new, values,
         )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def preceding_symbols(codes: Codes, width: int, mark: int, outside: int = -1) ->
 
 @dataclass(frozen=True)
 class InputCoder:
-    """Encoder of input sequences and their context as numbers.
+    """Encoder of input sequences and their contexts as numbers.
 
     Attributes
     ----------
@@ -111,11 +111,11 @@ class InputCoder:
 
     @classmethod
     def of(
-        cls, X: np.ndarray, targets: Alphabet, context: Any, given: Any, backward: bool
+        cls, X: np.ndarray, targets: Alphabet, context: Any, contexts: Any, backward: bool
     ) -> InputCoder:
-        """Return the encoder with the alphabet of the training inputs X and contexts `given`."""
+        """Return the encoder with the alphabet of the training inputs X and their contexts."""
         bare = cls(Alphabet([]), targets, context, backward)
-        return cls(Alphabet.of(bare.tokens(X, given)), targets, context, backward)
+        return cls(Alphabet.of(bare.tokens(X, contexts)), targets, context, backward)
 
     @cached_property
     def copies(self) -> np.ndarray:
@@ -129,7 +129,7 @@ class InputCoder:
         return np.array([character_class(s) for s in self.symbols.symbols], dtype=np.int64)
 
     def _copies_and_classes(self, codes: Codes, tokens: Any) -> tuple[np.ndarray, np.ndarray, list]:
-        """Return the equal output symbol and the character class of each token, and new symbols.
+        """Return the equal output symbol and character class of each token, and new symbols.
 
         `codes` are the numbers of the tokens. New symbols are in no alphabet; they have the numbers
         after the alphabet of outputs.
@@ -146,31 +146,36 @@ class InputCoder:
                 classes[at] = character_class(symbol)
         return copied, classes, list(new)
 
-    def tokens(self, X: np.ndarray, given: Any) -> Any:
-        """Return the sequences X with end marks and the labels of their contexts `given`.
+    def tokens(self, X: np.ndarray, contexts: Any) -> Any:
+        """Return the sequences X with end marks and with the labels of their contexts.
 
         Labels that are not in the training data are ignored. Without a context, the sequences are
         returned unchanged.
         """
         if self.context is None:
             return X
-        new = self.unknown_labels(given) if len(self.symbols) else []
+        new = self.unknown_labels(contexts) if len(self.symbols) else []
         return [
-            (BEGIN, *x, END, *((LABEL, label) for label in labels if label not in new))
-            for x, labels in zip(X, self.context.tokens(given), strict=True)
+            (
+                BEGIN_TOKEN,
+                *x,
+                END_TOKEN,
+                *((LABEL_TOKEN, label) for label in labels if label not in new),
+            )
+            for x, labels in zip(X, self.context.tokens(contexts), strict=True)
         ]
 
-    def unknown_labels(self, given: Any) -> list:
-        """Return the labels in the contexts `given` that are not in the training data."""
-        labels = dict.fromkeys(chain.from_iterable(self.context.tokens(given)))
-        return [label for label in labels if (LABEL, label) not in self.symbols.number]
+    def unknown_labels(self, contexts: Any) -> list:
+        """Return the labels in contexts that are not in the training data."""
+        labels = dict.fromkeys(chain.from_iterable(self.context.tokens(contexts)))
+        return [label for label in labels if (LABEL_TOKEN, label) not in self.symbols.number]
 
-    def encode(self, X: np.ndarray, given: Any = None) -> EncodedInputs:
-        """Return the sequences X with their contexts `given` as numbers."""
+    def encode(self, X: np.ndarray, contexts: Any = None) -> EncodedInputs:
+        """Return the sequences X with their contexts as numbers."""
         n = np.array([len(x) for x in X], dtype=np.int64)
         ahead = int(self.context is not None)
         first = np.full(len(n), ahead)
-        tokens = self.tokens(X, given)
+        tokens = self.tokens(X, contexts)
         codes = self.symbols.encode(tokens)
         copied, classes, new = self._copies_and_classes(codes, tokens)
         if self.backward:
@@ -181,15 +186,17 @@ class InputCoder:
             first = codes.lengths - ahead - n
         keys, values = np.zeros((len(n), 0), dtype=np.uint64), None
         if self.context is not None:
-            keys, values = self.context.keys(given)
+            keys, values = self.context.keys(contexts)
         return EncodedInputs(codes, first, first + n, keys, copied, classes, new, values)
 
     def display_token(self, number: int) -> Any:
-        """Return the token with the given number for display: "<" and ">" for the ends."""
+        """Return the token with the given number as shown to users: "<" and ">" for the ends."""
         symbol = self.symbols.symbols[number]
-        if symbol in (BEGIN, END):
-            return "<" if symbol == BEGIN else ">"
-        is_label = self.context is not None and isinstance(symbol, tuple) and symbol[0] == LABEL
+        if symbol in (BEGIN_TOKEN, END_TOKEN):
+            return "<" if symbol == BEGIN_TOKEN else ">"
+        is_label = (
+            self.context is not None and isinstance(symbol, tuple) and symbol[0] == LABEL_TOKEN
+        )
         return symbol[1] if is_label else symbol
 
 
@@ -202,7 +209,7 @@ def character_class(symbol: Any) -> int:
     return (UPPER if symbol[:1].isupper() else LOWER) if symbol.isalnum() else SEPARATOR
 
 
-def separates_words(alphabet: Alphabet) -> np.ndarray:
+def word_separators(alphabet: Alphabet) -> np.ndarray:
     """Return a mask of the symbols of an alphabet that separate words, such as spaces."""
     return np.array([character_class(s) == SEPARATOR for s in alphabet.symbols], dtype=bool)
 

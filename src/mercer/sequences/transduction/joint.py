@@ -14,11 +14,11 @@ from .emission import COPY, Emissions
 from .inputs import preceding_symbols
 from .tiers import Tiers
 
-ORDER = 6
+EVENT_ORDER = 6
 """The order of the model: an event, which is a symbol with its chunk, after five events."""
-BEGIN, END = 0, 1
+BEGIN_EVENT, END_EVENT = 0, 1
 """The events before and after each sequence; those of symbols with chunks have larger numbers."""
-CONTEXT, EVENT = 800, 801
+CONTEXT_SEED, EVENT = 800, 801
 """Seeds of the hash keys of contexts, and of events after contexts."""
 
 
@@ -65,13 +65,13 @@ class JointNGram:
 
     @classmethod
     def of(cls, codes: Codes, number: np.ndarray) -> JointNGram:
-        """Fit the model to sequences; `number` maps each (symbol, chunk) to its event."""
+        """Return the model fitted to sequences; `number` maps each (symbol, chunk) to its event."""
         codes = Codes(number[codes.flat], codes.starts)
         rows, keys, values = _ngram_rows(codes), [], []
         size = len(np.unique(codes.flat)) + 1
-        for length in range(ORDER, 0, -1):
+        for length in range(EVENT_ORDER, 0, -1):
             rows = rows[:, -length:]
-            names = _row_keys(rows[:, :-1], CONTEXT)
+            names = _row_keys(rows[:, :-1], CONTEXT_SEED)
             events, at, counts = np.unique(
                 mix(mix(names, EVENT), rows[:, -1]), return_index=True, return_counts=True
             )
@@ -90,7 +90,7 @@ class JointNGram:
 def outline_events(
     emissions: Emissions, copies: np.ndarray, tiers: Tiers | None
 ) -> np.ndarray | None:
-    """Return the event of each (symbol, chunk) when all symbols except vowels are merged.
+    """Return the event of each (symbol, chunk) if all symbols except vowels are merged.
 
     A chunk is reduced to its vowels and whether it is empty. `copies` has the output symbol that
     equals each input symbol. None if there are no vowels.
@@ -109,14 +109,16 @@ def outline_events(
 
 
 def _ngram_rows(codes: Codes) -> np.ndarray:
-    """Return each event, and the end, after the ORDER - 1 events before it, (events, ORDER)."""
+    """Return the last ORDER events up to each event and each end, (events, ORDER)."""
     events = Codes(codes.flat + 2, codes.starts)
-    last = np.insert(events.flat, events.starts[1:], END)
-    return np.column_stack([preceding_symbols(events, ORDER - 1, BEGIN, BEGIN), last])
+    last = np.insert(events.flat, events.starts[1:], END_EVENT)
+    return np.column_stack(
+        [preceding_symbols(events, EVENT_ORDER - 1, BEGIN_EVENT, BEGIN_EVENT), last]
+    )
 
 
 def _row_keys(rows: np.ndarray, kind: int) -> np.ndarray:
-    """Return a hash key of each row, by its entries from the last to the first.
+    """Return a hash key of each row, computed from its last entry to its first.
 
     `kind` is the seed.
     """

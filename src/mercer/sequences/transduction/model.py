@@ -17,7 +17,7 @@ from .ngram import UNSEEN, NGram
 
 EVERYTHING = 2**62
 """A beam that keeps all hypotheses."""
-MARGIN = -1.5 * UNSEEN
+SEGMENTATION_MARGIN = -1.5 * UNSEEN
 """Partial segmentations of a given output that are worse than the best by more are dropped."""
 NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 """The prefix tree that allows all outputs."""
@@ -26,7 +26,7 @@ NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 class Prepared(NamedTuple):
     """Inputs as the tuples `Places` and `LocalScores` of the compiled loops."""
 
-    places: Any
+    positions: Any
     local: Any
 
 
@@ -79,7 +79,7 @@ class Model:
         return self.contexts.histories(self.ngram.last)
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Return the n-gram model with its weight, the output tier and the trie as one tuple."""
+        """Return the n-gram model, its weight, the output tier and the prefix tree as one tuple."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram
@@ -92,7 +92,7 @@ class Model:
         )  # fmt: skip
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
-        """Return the positions of inputs and the scores of their chunks at a temperature."""
+        """Return the positions of inputs, and the scores of output chunks at a temperature."""
         from ._search_loops import LocalScores, Places
 
         E, source = self.emissions, inputs.source
@@ -103,8 +103,8 @@ class Model:
         base, starts = E.scores(symbols, features.keys, weights, features.values, features.shared)
         base = base / temperature + E.prior_at(symbols, starts)
         pairs, pair_weights = contexts.pairs
-        places = Places(source.starts, symbols, inputs.copied, *E.layout)
-        return Prepared(places, LocalScores(
+        positions = Places(source.starts, symbols, inputs.copied, *E.layout)
+        return Prepared(positions, LocalScores(
             features.keys, features.values, base, starts, pairs, pair_weights / temperature,
             E.keys, E.table, E.offset, E.coef,
         ))  # fmt: skip
@@ -120,14 +120,14 @@ class Model:
         """Return the `k` best outputs of each input, by beam search."""
         from ._search_loops import search_all
 
-        lengths = np.diff(inputs.places.starts)
+        lengths = np.diff(inputs.positions.starts)
         shape = (len(lengths), k)
         longest = int(lengths.max(initial=0)) * self.emissions.chunks.symbols.shape[1]
         out = np.zeros((*shape, longest), dtype=np.int32)
         sizes, values = np.zeros(shape, dtype=np.int64), np.full(shape, -np.inf)
         kept = EVERYTHING if beam is None else int(beam)
         language = self.language(weight, trie)
-        search_all(inputs.places, inputs.local, language, k, kept, out, sizes, values)
+        search_all(inputs.positions, inputs.local, language, k, kept, out, sizes, values)
         return FoundOutputs(out, sizes, values)
 
     def score(
@@ -138,19 +138,19 @@ class Model:
         owner: np.ndarray,
         exact: bool,
     ) -> np.ndarray:
-        """Return the score of each given output for the input with index owner[i].
+        """Return the score of each output for its input, which has the index owner[i].
 
         Unless `exact`, partial segmentations that are far worse than the best one are dropped.
         """
-        from ._rescoring_loops import score_all
+        from ._rescoring_loops import score_outputs
 
         values = np.empty(len(owner))
         histories, states = self.contexts.output_histories(outputs, self.ngram.end)
-        given = inputs.places, inputs.local, histories, states, self.ngram.end
-        margin = np.inf if exact else MARGIN
-        score_all(*given, margin, outputs.flat, outputs.starts, owner, values)
+        given = inputs.positions, inputs.local, histories, states, self.ngram.end
+        margin = np.inf if exact else SEGMENTATION_MARGIN
+        score_outputs(*given, margin, outputs.flat, outputs.starts, owner, values)
         if not np.isfinite(values).all():  # all segmentations of an output were dropped
-            score_all(*given, np.inf, outputs.flat, outputs.starts, owner, values)
+            score_outputs(*given, np.inf, outputs.flat, outputs.starts, owner, values)
         values += weight * self.ngram.log_probability(outputs)
         return values
 
@@ -162,12 +162,12 @@ class Model:
         for joint in filter(None, (self.joint, self.outline)):
             counts = JointCounts(joint.keys, joint.table, joint.values, joint.size, joint.number)
             values = np.empty(len(owner))
-            joint_scores(inputs.places, counts, outputs.flat, outputs.starts, owner, values)
+            joint_scores(inputs.positions, counts, outputs.flat, outputs.starts, owner, values)
             total += values
         return total
 
-    def joint_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
-        """Return the joint scores of the outputs in `found`, (inputs, k); 0 where there is none."""
+    def joint_scores_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
+        """Return the joint models' log-probabilities of the outputs in `found`; 0 for none."""
         owner, rank = np.nonzero(np.isfinite(found.values))
         scores = np.zeros(found.values.shape)
         scores[owner, rank] = self.joint_scores(inputs, found.codes, owner)

@@ -10,7 +10,7 @@ from ..._base.checks import Limits, array, bounded, indices
 from ..._base.memory import GIB
 from ...kernels._sequences import Codes
 
-LARGEST = 2 * GIB
+TABLE_BYTES = 2 * GIB
 """The largest size of a table in bytes."""
 UNSEEN = -20.0
 """The log-probability of chunks and symbols that are not in the training data."""
@@ -54,12 +54,12 @@ class NGram:
 
     @classmethod
     def of(cls, codes: Codes, symbols: int, order: int) -> NGram:
-        """Return the model of sequences of the symbols 0, …, symbols - 1.
+        """Return the model fitted to sequences of the symbols 0, …, symbols - 1.
 
         Longer contexts are a symbol followed by a shorter context. They have the probabilities and
         transitions of the shorter one where the training data has no others.
         """
-        tokens, position = _with_ends(codes, symbols)
+        tokens, position = _with_end_marks(codes, symbols)
         at, state = np.flatnonzero(position > 0), np.zeros(len(tokens), dtype=np.int64)
         P = np.full((1, symbols + 1), 1.0 / (symbols + 1))
         nexts, last = np.zeros((1, symbols), np.int32), np.full((1, max(order - 1, 1)), -1)
@@ -104,8 +104,8 @@ class NGram:
         return self.logp.shape[1] - 1
 
 
-def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return all sequences end to end, each between two end marks, and positions in a sequence."""
+def _with_end_marks(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return all sequences concatenated, each between end marks, and positions in a sequence."""
     starts = codes.starts[:-1] + 2 * np.arange(len(codes.lengths))
     tokens = np.full(len(codes.flat) + 2 * len(starts), symbols, dtype=np.int64)
     position = np.arange(len(tokens)) - np.repeat(starts, codes.lengths + 2)
@@ -115,15 +115,15 @@ def _with_ends(codes: Codes, symbols: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _interpolated(states: np.ndarray, tokens: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Return p(token | context), interpolated with P, the probabilities of the shorter context."""
+    """Return p(token | context), interpolated with P, that of the context one symbol shorter."""
     counts = np.bincount(states * P.shape[1] + tokens, minlength=P.size).reshape(P.shape)
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     return (counts + distinct * P) / (counts.sum(axis=1, keepdims=True) + distinct)
 
 
 def _check_table_size(states: int, symbols: int, order: int) -> None:
-    """Raise an error if the n-gram tables would take more than `LARGEST` bytes."""
-    if states * (symbols + 1) * 12 > LARGEST:
+    """Raise an error if the n-gram tables would take more than `TABLE_BYTES` bytes."""
+    if states * (symbols + 1) * 12 > TABLE_BYTES:
         raise MemoryError(
             f"an n-gram model of order {order} over {symbols} symbols has {states} states or more, "
             "too many for its tables: lower order."

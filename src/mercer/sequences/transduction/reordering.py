@@ -1,4 +1,7 @@
-"""Reordering of the pieces of an input, for outputs with another order: dates, names, units."""
+"""Reordering of words and numbers in inputs, for outputs with another order: dates, names, units.
+
+A piece is a run of letters, of digits or of symbols.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from ..._base.checks import Limits, must
 from ...estimators import KernelDependency
 from ...kernels import LocalWindow, On
 
-PIECES = re.compile(r"[^\W\d_]+|\d+|[^\w\s.,:;!?'\"()\[\]{}/\\-]+")
+PIECE_PATTERN = re.compile(r"[^\W\d_]+|\d+|[^\w\s.,:;!?'\"()\[\]{}/\\-]+")
 """Runs of letters, of digits and of symbols such as €; spaces and punctuation separate them."""
-SHORT = 2
+SHORT_NUMBER = 2
 """Numbers of up to this many digits are not distinguished by their length."""
-OFTEN, ASSOCIATED = 3, 0.8
+FEWEST_ASSOCIATED, ASSOCIATED = 3, 0.8
 """The number of pairs in which two pieces must occur to be associated, and the largest score of an
 association; equal pieces have the score 1."""
 REORDERED = 0.1
 """The fraction of pairs whose pieces must change their order for a reordering to be tried."""
-CROSSED, PAIRS = 0.25, 300
+CROSSED, CHECKED_PAIRS = 0.25, 300
 """The fraction of symbols in another order above which pairs cross, and the pairs checked."""
-ALPHA, MOST = 0.1, 1000
+ALPHA, RANKING_ROWS = 0.1, 1000
 """The ridge of the ranking model, and the number of training rows after which no more are added."""
 Order = tuple[int, ...]
 """The index of the piece that comes first, second, …."""
@@ -36,10 +39,11 @@ Order = tuple[int, ...]
 
 @dataclass(frozen=True)
 class PieceOrder:
-    """A ranking model of the order in which the pieces of an input occur in the output.
+    """A ranking model of the order in which the words and numbers of an input are output.
 
-    The form of an input is its sequence of pieces: letters, symbols, short numbers, and longer
-    numbers by their length, with the characters between them, such as "A 9, 9999".
+    These are its pieces. The form of an input is its sequence of pieces: letters, symbols, short
+    numbers, and longer numbers by their length, with the characters between them, such as
+    "A 9, 9999".
 
     An order is embedded as in `Kendall`: by one sign for each pair of pieces, which says which of
     the two comes first. The signs are predicted by kernel dependency estimation. Its kernel is the
@@ -70,7 +74,9 @@ class PieceOrder:
         """Raise `DamagedModel` unless every order is a permutation of the pieces of its form."""
         must(isinstance(self.model, KernelDependency), "model is not a KernelDependency")
         for form, order in self.orders.items():
-            must(sorted(order) == list(range(len(PIECES.findall(form)))), "an order is wrong")
+            must(
+                sorted(order) == list(range(len(PIECE_PATTERN.findall(form)))), "an order is wrong"
+            )
 
     @classmethod
     def of(cls, X: Any, y: Any) -> PieceOrder | None:
@@ -86,7 +92,7 @@ class PieceOrder:
         return cls(model, _predict_orders(model, list(forms)))
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the inputs with their pieces in the order of outputs; separators do not move."""
+        """Return the inputs with words and numbers in the order of outputs; separators stay."""
         forms = [form_of(x) if isinstance(x, str) else "" for x in X]
         new = [form for form in dict.fromkeys(forms) if form not in self.orders]
         orders = self.orders | _predict_orders(self.model, new)
@@ -99,18 +105,18 @@ class PieceOrder:
 
 
 def _reorder_pieces(x: str, order: Order) -> str:
-    """Return the text x with its pieces in the given order, and separators unchanged."""
-    pieces = PIECES.findall(x)
+    """Return the text x with its words and numbers in a given order; separators stay."""
+    pieces = PIECE_PATTERN.findall(x)
     rest = iter([pieces[i] for i in order])
-    return PIECES.sub(lambda _: next(rest), x)
+    return PIECE_PATTERN.sub(lambda _: next(rest), x)
 
 
 def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
-    """Return the ranking model fitted to (order, count) of each form; counts are weights."""
+    """Return the ranking model fitted to the (order, count) of each form; counts are weights."""
     rows: list[dict[str, Any]] = []
     signs, weights = [], []
     for form, (order, n) in forms.items():
-        if len(rows) < MOST:
+        if len(rows) < RANKING_ROWS:
             pairs, rank = _pairs_of_pieces(form), np.argsort(order)
             rows += pairs
             signs += [[np.sign(rank[j] - rank[i])] for i, j in permutations(range(len(rank)), 2)]
@@ -120,7 +126,7 @@ def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
 
 
 def _pair_kernel() -> Any:
-    """Return the kernel on pairs of pieces, which compares the tokens around both pieces."""
+    """Return the kernel on pairs of pieces, which compares the tokens around both of them."""
     full, short, bare = (
         On(f"first, {view}", LocalWindow(1)) * On(f"second, {view}", LocalWindow(1))
         for view in ("full", "short", "bare")
@@ -136,7 +142,7 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
     """
     full = tuple(re.findall(r"A|9+|\$|[^A9$]+", form))
     short = tuple("9" if token[0] == "9" else token for token in full)
-    at = [i for i, token in enumerate(full) if PIECES.fullmatch(token)]
+    at = [i for i, token in enumerate(full) if PIECE_PATTERN.fullmatch(token)]
     bare = tuple(short[i] for i in at)
     return [
         {
@@ -149,22 +155,25 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
 
 
 def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
-    """Return the predicted order of the pieces of each form, by sums of pairwise signs (Borda)."""
+    """Return the predicted order of the pieces of each form, by sums of pairwise signs."""
     orders: dict[str, Order] = {}
     pairs = {form: _pairs_of_pieces(form) for form in forms}
     rows = [row for pairs_of_form in pairs.values() for row in pairs_of_form]
     signs = np.asarray(model.predict(rows)).ravel() if rows else np.zeros(0)
     for form, pairs_of_form in pairs.items():
         first, signs = np.split(signs, [len(pairs_of_form)])
-        pieces = len(PIECES.findall(form))
+        pieces = len(PIECE_PATTERN.findall(form))
         totals = first.reshape(pieces, -1).sum(axis=1) if pieces else first
         orders[form] = tuple(np.argsort(-totals, kind="stable").tolist())
     return orders
 
 
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
-    """Return, for each form, the order in which its pieces occur in the training outputs."""
-    split = [(x, PIECES.findall(x), PIECES.findall(out)) for x, out in zip(X, y, strict=True)]
+    """Return the order in which the pieces of each form of input occur in training outputs."""
+    split = [
+        (x, PIECE_PATTERN.findall(x), PIECE_PATTERN.findall(out))
+        for x, out in zip(X, y, strict=True)
+    ]
     similarity = piece_similarity((pieces, written) for _, pieces, written in split)
     groups: dict[tuple[str, int], list[np.ndarray]] = defaultdict(list)
     for x, pieces, written in split:
@@ -176,21 +185,22 @@ def observed_orders(X: Any, y: Any) -> dict[str, Order]:
 
 
 def form_of(x: str) -> str:
-    """Return the form of an input, such as "A 9, 9999" for "March 13, 1986"."""
+    """Return the form of a text, such as "A 9, 9999" for "March 13, 1986"."""
 
     def kind(match: re.Match) -> str:
+        """Return the symbol for a piece in a form."""
         piece = match.group()
         if piece.isdigit():
-            return "9" * (1 if len(piece) <= SHORT else len(piece))
+            return "9" * (1 if len(piece) <= SHORT_NUMBER else len(piece))
         return "A" if piece.isalpha() else "$"
 
-    return PIECES.sub(kind, x)
+    return PIECE_PATTERN.sub(kind, x)
 
 
 def piece_similarity(
     pairs: Iterable[tuple[list[str], list[str]]],
 ) -> Callable[[str, str], float]:
-    """Return a function of an input piece and an output piece that returns their similarity.
+    """Return a function that returns the similarity of an input piece and an output piece.
 
     It is high if the pieces are alike as strings, or if they occur in the same `pairs` (Dice's
     coefficient), as *March* and *03* do.
@@ -202,14 +212,17 @@ def piece_similarity(
         both.update(product(set(pieces), set(written)))
 
     def similarity(a: str, b: str) -> float:
-        dice = 2.0 * both[a, b] / (inputs[a] + outputs[b]) if both[a, b] >= OFTEN else 0.0
+        """Return the similarity of an input piece a and an output piece b."""
+        dice = (
+            2.0 * both[a, b] / (inputs[a] + outputs[b]) if both[a, b] >= FEWEST_ASSOCIATED else 0.0
+        )
         return max(_string_similarity(a.lower(), b.lower()), ASSOCIATED * dice)
 
     return similarity
 
 
 def _string_similarity(a: str, b: str) -> float:
-    """Return the similarity of two pieces as strings, from 0 to 1."""
+    """Return the similarity of two strings, from 0 to 1."""
     if a == b:
         return 1.0
     if a.lstrip("0") == b.lstrip("0"):
@@ -220,7 +233,7 @@ def _string_similarity(a: str, b: str) -> float:
 
 
 def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
-    """Return the order of input pieces in the output, by optimal assignment.
+    """Return the order of input pieces in the output, by optimal assignment to output pieces.
 
     `similarity` has the shape (input pieces, output pieces). A piece without a counterpart in the
     output comes after the piece before it in the input.
@@ -237,7 +250,7 @@ def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
 def has_crossings(X: Any, y: Any) -> bool:
     """Return whether many symbols occur in a different order in inputs and outputs."""
     discordant = total = 0
-    for x, output in list(zip(X, y, strict=True))[:PAIRS]:
+    for x, output in list(zip(X, y, strict=True))[:CHECKED_PAIRS]:
         x, output = list(x), list(output)
         common = [s for s in x if x.count(s) == 1 and output.count(s) == 1]
         position = np.array([output.index(s) for s in common])

@@ -14,17 +14,17 @@ from .emission import COPY, Chunks, sparse_rows
 
 COPIED = 0.5
 """The fraction of letters that must be copied for a shared map to be fitted."""
-TOLERANCE = 1e-2
+SHARED_TOLERANCE = 1e-2
 """The relative tolerance of the ridge equation; each symbol is fitted to the residual."""
-PAIRS = 1000
+SHARED_PAIRS = 1000
 """The largest number of training pairs that the shared map is fitted to; it has few features."""
-OFTEN = 2
+FEWEST_OCCURRENCES = 2
 """The number of times that a chunk or a feature must occur."""
 
 
 @dataclass(frozen=True)
 class SharedMap:
-    """A linear map to chunk scores that is shared by all letters.
+    """A linear map to scores of output chunks that all letters share.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class SharedMap:
         return make_hash_table(self.keys)
 
     def scores(self, keys: np.ndarray) -> np.ndarray:
-        """Return the scores, (positions, columns), of positions with the given feature keys."""
+        """Return the scores (positions, columns) of positions that have the given feature keys."""
         from ._search_loops import local_scores
 
         n, width = len(keys), self.coef.shape[1]
@@ -71,7 +71,7 @@ class SharedMap:
 def fit_shared_map(
     keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
 ) -> SharedMap | None:
-    """Return the fitted map that all letters share; None if most letters are not copied.
+    """Fit the map to chunk scores that all letters share; None if most are not copied.
 
     Parameters
     ----------
@@ -92,18 +92,18 @@ def fit_shared_map(
     copies = (chunks.symbols == COPY).any(axis=1)
     if copies[numbers[letters]].mean() < COPIED:
         return None
-    letters = letters[rows[letters] < rows[letters[0]] + PAIRS]
+    letters = letters[rows[letters] < rows[letters[0]] + SHARED_PAIRS]
     counts = np.bincount(numbers[letters], minlength=len(chunks.lengths))
-    common = np.flatnonzero(counts >= OFTEN)
+    common = np.flatnonzero(counts >= FEWEST_OCCURRENCES)
     column = np.full(len(chunks.lengths), len(common))
     column[common] = np.arange(len(common))
     distinct, number, often = np.unique(keys[letters], return_inverse=True, return_counts=True)
-    kept = (often >= OFTEN) & (distinct != 0)
+    kept = (often >= FEWEST_OCCURRENCES) & (distinct != 0)
     new_number = np.cumsum(kept) - 1
     number = number.reshape(len(letters), -1)
     present = kept[number]
     U = sparse_rows(present, new_number[number[present]], int(kept.sum()))
     V = (numbers[letters][:, None] == common).astype(np.float32)
-    coef = ConjugateGradient(TOLERANCE, warn=False).solve(U, V, alpha, np.ones(len(common)))
+    coef = ConjugateGradient(SHARED_TOLERANCE, warn=False).solve(U, V, alpha, np.ones(len(common)))
     coef = np.pad(np.asarray(coef, dtype=np.float32), ((0, 0), (0, 1)))
     return SharedMap(distinct[kept], coef, column)

@@ -16,7 +16,7 @@ from ...kernels import Kernel, as_kernel
 from ...kernels._sequences import Alphabet
 from ._keys import mix, seed
 
-RANK = 12
+CONTEXT_RANK = 12
 """The number of coordinates of a context that has a kernel."""
 ALL = 1 << 40
 """Added to the number of labels before it is mixed into the key of a whole set."""
@@ -24,7 +24,9 @@ ALL = 1 << 40
 
 @dataclass(frozen=True)
 class LabelContext:
-    """Encoder of contexts that are label sets. The kernel counts common labels.
+    """Encoder of contexts that are label sets.
+
+    The kernel counts common labels.
 
     Attributes
     ----------
@@ -53,7 +55,7 @@ class LabelContext:
         return label_lists(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, None]:
-        """Return hash keys of the labels of each context, and in the last column of the whole set.
+        """Return hash keys of the labels of each context; the last column is for the whole set.
 
         The second result is None: all coordinates are one.
         """
@@ -70,7 +72,7 @@ class LabelContext:
 
 @dataclass(frozen=True)
 class KernelContext:
-    """Encoder of contexts with a kernel, by low-rank coordinates.
+    """Encoder of contexts that a kernel compares, by low-rank coordinates.
 
     Attributes
     ----------
@@ -95,12 +97,12 @@ class KernelContext:
     def of(cls, context: Items, kernel: Kernel, labels: bool) -> KernelContext:
         """Return the encoder with a low-rank feature map fitted to the training contexts."""
         kernel = clone(kernel).fit(context)
-        features = IncompleteCholesky(min(RANK, len(context)))
+        features = IncompleteCholesky(min(CONTEXT_RANK, len(context)))
         U = host(features.fit_transform(kernel, kernel.check(context, "context")))
         return cls(features, 1.0 / max(np.sqrt((U**2).sum(axis=1).mean()), 1e-300), labels)
 
     def tokens(self, context: Items) -> list[tuple]:
-        """Return the labels of each context; none if contexts are not label sets."""
+        """Return the labels of each context; no labels if contexts are not label sets."""
         return label_lists(context) if self.labels else [()] * len(context)
 
     def keys(self, context: Items) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +131,7 @@ def fit_context_coder(context: Items, kernel: Any) -> Any:
 
 
 def check_context(context: Items, n: int) -> Items:
-    """Return contexts with rows of labels as tuples; raise an error unless there are n."""
+    """Return n contexts, after a check, with rows of labels as tuples."""
     context = context.to_numpy() if hasattr(context, "to_numpy") else context
     if isinstance(context, str) or not hasattr(context, "__len__"):
         raise ValueError(f"context must be a list or an array of {n} items, got {context!r:.60}.")

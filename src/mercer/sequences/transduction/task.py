@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.arrays import Items
-from ..._base.memory import GIB, SHARE, available
+from ..._base.memory import GIB, PLANNED_FRACTION, available
 from ...kernels import LocalWindow
 from ...kernels._sequences import Alphabet, Codes
 from ...operators import Operator
@@ -17,20 +17,20 @@ from .aligned import Aligned
 from .alignment import align
 from .checks import alignable_pairs
 from .contexts import Contexts
-from .inputs import InputCoder, reverse_if_backward, select_sequences, separates_words
+from .inputs import InputCoder, reverse_if_backward, select_sequences, word_separators
 from .side_information import fit_context_coder
 from .tiers import make_tiers
 from .words import has_words, letters_in_words
 
 HISTORY, ENDS = 2, 3
 """The numbers of last output symbols, and of first and last input symbols, that are features."""
-BYTES = 24.0
+BYTES_PER_FEATURE = 24.0
 """The bytes of memory for each feature of each position while a model is fitted."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Training pairs, and the settings that are fixed before the fit.
+    """Training pairs, and the settings that a fit does not choose.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Task:
         inputs, target = inputs.take(keep), select_sequences(target, keep)[0]
         words = has_words(inputs)
         finer = letters_in_words(inputs) if words else []
-        separators = separates_words(coder.symbols), separates_words(targets)
+        separators = word_separators(coder.symbols), word_separators(targets)
         alignment = align(inputs.source, target, model.max_chunk, finer, separators)
         tiers = None
         if model.tiers is not None:
@@ -79,7 +79,7 @@ class Task:
             tiers = make_tiers(model.tiers, coder.symbols, targets, bare, target)
         coordinates = inputs.context.shape[1]
         contexts = Contexts(self.window, HISTORY, tiers, ENDS, backward, words, coordinates)
-        check_features(contexts, inputs.source)
+        check_feature_memory(contexts, inputs.source)
         return Aligned(
             alignment, inputs, contexts, coder, keep, self.labels[keep], self.operator,
             float(model.alpha), model.max_chunk, self._more_outputs(targets, backward),
@@ -94,10 +94,10 @@ class Task:
         return select_sequences(codes, np.flatnonzero(unknown == 0))[0]
 
 
-def check_features(contexts: Contexts, source: Codes) -> None:
+def check_feature_memory(contexts: Contexts, source: Codes) -> None:
     """Raise an error if the features of all positions do not fit into memory."""
     kinds = len(contexts.templates) + len(contexts.shared_templates) + len(contexts.pairs[1])
-    need, free = BYTES * len(source.flat) * kinds, SHARE * available()
+    need, free = BYTES_PER_FEATURE * len(source.flat) * kinds, PLANNED_FRACTION * available()
     if need > free:
         raise MemoryError(
             f"the features of {len(source.flat)} symbols take {need / GIB:.1f} GiB, and "
@@ -107,7 +107,7 @@ def check_features(contexts: Contexts, source: Codes) -> None:
 
 
 def groups_of_equal_inputs(X: np.ndarray, context: Items | None) -> np.ndarray:
-    """Return a group number for each pair; pairs with equal input and context share it."""
+    """Return a group number for each pair: equal for pairs with equal input and context."""
     labels = Sequences().unique(X)[1]
     if context is None:
         return labels

@@ -12,9 +12,9 @@ from ...kernels import LocalWindow
 Part = tuple[str, int]
 """The name of a column, and the distance from the position at which it is read."""
 HERE: Part = ("symbol", 0)
-CONTEXT: Part = ("context", 0)
+CONTEXT_COORDINATE: Part = ("context", 0)
 """The symbol at the position, and a placeholder for a coordinate of the context."""
-NEAR = 1
+COMBINED_RADIUS = 1
 """The largest radius of windows that are combined with output symbols and with the context."""
 OUTLINE = LocalWindow(radius=4, decay=0.6)
 """Windows in which all symbols except those of a tier are merged, at half their weight.
@@ -49,15 +49,15 @@ class Template(NamedTuple):
     def columns(self) -> tuple[Part, ...]:
         """The parts, with the placeholder for the context replaced by its column."""
         coordinate = (f"context {self.context}", 0)
-        return tuple(coordinate if part == CONTEXT else part for part in self.parts)
+        return tuple(coordinate if part == CONTEXT_COORDINATE else part for part in self.parts)
 
     def combined_with(self, *parts: Part, weight: float = 1.0) -> Template:
         """Return the template with more parts, and with its weight multiplied by `weight`."""
         return Template((*self.parts, *parts), self.weight * weight)
 
 
-def window(name: str, a: int, b: int) -> tuple[Part, ...]:
-    """Return the parts (name, distance) from distance a to b of the column `name`."""
+def column_window(name: str, a: int, b: int) -> tuple[Part, ...]:
+    """Return the template parts (name, distance) that read one column from distance a to b."""
     return tuple((name, d) for d in range(a, b + 1))
 
 
@@ -65,18 +65,22 @@ def window_templates(kernel: LocalWindow) -> list[Template]:
     """Return one template for each window of symbols that the kernel compares."""
     ends, weights = kernel.windows()
     return [
-        Template((HERE, *window("symbol", a, b)), w, paired=-NEAR <= a <= 0 <= b <= NEAR)
+        Template(
+            (HERE, *column_window("symbol", a, b)),
+            w,
+            paired=-COMBINED_RADIUS <= a <= 0 <= b <= COMBINED_RADIUS,
+        )
         for (a, b), w in zip(ends.tolist(), weights.tolist(), strict=True)
     ]
 
 
 def near_windows(templates: list[Template]) -> list[Template]:
-    """Return the templates of short windows around the position, the shortest first."""
+    """Return the templates of short windows around the position, shortest first."""
     return sorted((t for t in templates if t.paired), key=lambda t: len(t.parts))
 
 
 def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]:
-    """Return templates of the nearest members of class c, alone and with short windows.
+    """Return templates of the nearest members of symbol class c, alone and with short windows.
 
     The first is the nearest member to the left.
     """
@@ -96,17 +100,17 @@ def tier_templates(c: int, near: list[Template], decay: float) -> list[Template]
 
 
 def outline_templates(c: int) -> list[Template]:
-    """Return templates of windows in which all symbols except members of class c are merged."""
+    """Return templates of windows in which all symbols outside class c are merged."""
     ends, weights = OUTLINE.windows()
     return [
-        Template((HERE, *window(f"outline {c}", a, b)), w / 2.0)
+        Template((HERE, *column_window(f"outline {c}", a, b)), w / 2.0)
         for (a, b), w in zip(ends.tolist(), weights.tolist(), strict=True)
         if a <= 0 <= b and b - a > 1
     ]
 
 
 def harmony_templates(near: list[Template], decay: float) -> list[Template]:
-    """Return templates of the harmony class on either side, alone and with short windows."""
+    """Return templates of the vowel-harmony class on either side, alone and with windows."""
     sides = [("harmony left", 0), ("harmony right", 0)]
     return [t.combined_with(side, weight=decay**0.5) for t in near for side in sides]
 
@@ -125,7 +129,7 @@ def word_templates(decay: float) -> list[Template]:
 
     One nearby word does not lower the weight; each further one multiplies it by √decay.
     """
-    letter = (("place", 0), ("word", 0))
+    letter = (("position in word", 0), ("word", 0))
     more = [(), ("word -1",), ("word 1",), ("word 1", "word 2"), ("form 1",)]
     return [
         Template((*letter, *((name, 0) for name in names)), decay ** ((len(names) - 1) / 2.0))
@@ -139,14 +143,14 @@ def context_templates(templates: Iterable[Template], coordinates: int) -> list[T
     The products of the first template are also combined with the last output symbols.
     """
     return [
-        Template((*t.parts, CONTEXT), t.weight, j, paired=number == 0)
+        Template((*t.parts, CONTEXT_COORDINATE), t.weight, j, paired=number == 0)
         for j in range(coordinates)
         for number, t in enumerate(templates)
     ]
 
 
 def shared_templates(coordinates: int) -> list[Template]:
-    """Return the templates that leave out the letter at the position.
+    """Return the templates of the map that all letters share, which omit the letter itself.
 
     They combine the letters around the position, whether it is a vowel, the distances to the ends,
     the numbers of the word and of the letter in it, and the character classes around it. The first
@@ -154,19 +158,19 @@ def shared_templates(coordinates: int) -> list[Template]:
     """
     before, after = ("symbol", -1), ("symbol", 1)
     kinds: list[tuple[Part, ...]] = [
-        (), (("to end", 0),), (after,), window("symbol", 1, 2),
-        (("vowel", 0),), window("symbol", 1, 3), (before,), window("symbol", -2, -1),
+        (), (("to end", 0),), (after,), column_window("symbol", 1, 2),
+        (("vowel", 0),), column_window("symbol", 1, 3), (before,), column_window("symbol", -2, -1),
         (before, after), (("vowel", 0), after), (("vowel", 0), before), (("to begin", 0),),
         (("word number", 0),), (("word number", 0), ("letter number", 0)),
         (("word number", 0), after),
-        *(window("class", a, b) for a, b in ((-1, 1), (0, 2), (-2, 0), (-2, 2))),
+        *(column_window("class", a, b) for a, b in ((-1, 1), (0, 2), (-2, 0), (-2, 2))),
     ]  # fmt: skip
     templates = [Template((("inside", 0), *parts)) for parts in kinds]
     return [*templates, *context_templates(templates[:4], coordinates)]
 
 
 class Templates:
-    """A list of templates as arrays, for the compiled loops.
+    """A list of feature templates as arrays, for the compiled loops.
 
     Attributes
     ----------

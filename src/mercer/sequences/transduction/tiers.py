@@ -44,12 +44,12 @@ class Tiers:
 
     @property
     def symbol_kinds(self) -> np.ndarray:
-        """A number for each output symbol: 1 + 2 × its harmony classes if a member, else 0."""
+        """The code of each output symbol: 1 + 2 × its harmony classes for members, else 0."""
         return self.target * (1 + 2 * self.harmony)
 
     @property
     def kinds(self) -> list[int]:
-        """The kinds of tier features in use, as numbered by `tier_key`."""
+        """The kinds of tier features in use, with the numbers of `tier_feature_key`."""
         kinds = [1, 2] if self.target.any() else []
         return [*kinds, 3] if self.harmony.any() else kinds
 
@@ -63,7 +63,10 @@ class Tiers:
         return np.any(self.source, axis=1)
 
     def states(self, outputs: Codes) -> np.ndarray:
-        """Return the tier state before each symbol of the outputs, as in `preceding_symbols`."""
+        """Return the tier state before each symbol of the outputs, and at the end of each.
+
+        The rows are those of `preceding_symbols`.
+        """
         from ._feature_loops import tier_states
 
         states = np.empty(len(outputs.flat) + len(outputs.lengths), dtype=np.int64)
@@ -93,12 +96,12 @@ def find_vowels(codes: Codes, n: int) -> np.ndarray:
 
 
 def make_tiers(
-    tiers: str | list, sources: Alphabet, targets: Alphabet, words: Codes, target: Codes
+    tiers: str | list, sources: Alphabet, targets: Alphabet, inputs: Codes, outputs: Codes
 ) -> Tiers | None:
-    """Return the classes `tiers`, or those learnt from inputs `words` and outputs `target`."""
+    """Return the classes `tiers` of symbols, or vowels learnt from encoded inputs and outputs."""
     if tiers == LEARNT:
-        source = class_with_harmony(words, find_vowels(words, len(sources)))[:, None]
-        members = class_with_harmony(target, find_vowels(target, len(targets)))
+        source = class_with_harmony(inputs, find_vowels(inputs, len(sources)))[:, None]
+        members = class_with_harmony(outputs, find_vowels(outputs, len(targets)))
     else:
         classes = [set(members) for members in tiers]
         source = np.array([[s in c for c in classes] for s in sources.symbols], dtype=bool)
@@ -106,10 +109,10 @@ def make_tiers(
         of_outputs = [np.array([s in c for s in targets.symbols], dtype=bool) for c in classes]
         members = next((m for m in of_outputs if m.any()), np.zeros(len(targets), dtype=bool))
     unknown = np.zeros((1, source.shape[1]), dtype=bool)
-    harmony = harmony_classes(target, members)
+    harmony = harmony_classes(outputs, members)
     if set(sources.symbols) & set(targets.symbols):
         known = dict(zip(targets.symbols, harmony.tolist(), strict=True))
         of_inputs = np.array([known.get(s, 0) for s in sources.symbols], dtype=np.int64)
     else:
-        of_inputs = harmony_classes(words, np.asarray(np.any(source, axis=1)))
+        of_inputs = harmony_classes(inputs, np.asarray(np.any(source, axis=1)))
     return Tiers(np.concatenate([source, unknown]), members, harmony, np.append(of_inputs, 0))

@@ -8,20 +8,20 @@ from ...kernels._sequences import Codes
 from ._keys import mix, seed
 from .inputs import DIGIT, SEPARATOR, EncodedInputs
 
-MANY = 0.5
+MULTIWORD_FRACTION = 0.5
 """Words are features if more than this fraction of inputs has several words."""
 
 
 def has_words(inputs: EncodedInputs) -> bool:
-    """Return whether more than the fraction `MANY` of the inputs has several words."""
+    """Return whether a large fraction of the inputs, `MULTIWORD_FRACTION`, have several words."""
     codes, between = inputs.source, inputs.inside & (inputs.classes == SEPARATOR)
-    return len(np.unique(codes.rows[between])) > MANY * len(codes.lengths)
+    return len(np.unique(codes.rows[between])) > MULTIWORD_FRACTION * len(codes.lengths)
 
 
 def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
-    """Return the inputs with a number for each letter in its word, then also with the next word."""
+    """Return two finer encodings of inputs: each letter in its word, then with the next word."""
     words = WordPositions(inputs)
-    in_word = mix(words.neighbour(words.symbols, 0), words.place)
+    in_word = mix(words.neighbour(words.symbols, 0), words.position_in_word)
     return [
         Codes(np.unique(keys, return_inverse=True)[1].ravel(), inputs.source.starts)
         for keys in (in_word, mix(in_word, words.neighbour(words.symbols, 1)))
@@ -29,11 +29,13 @@ def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
 
 
 class WordPositions:
-    """The word of each position; separators belong to the word that they follow.
+    """The word and the position in it of each input position.
+
+    Separators belong to the word that they follow.
 
     Attributes
     ----------
-    number, place
+    number, position_in_word
         The number of the word at each position, and the position in that word.
     symbols, forms
         Hash keys of each word: of its symbols, and of its first class and number of digits.
@@ -46,12 +48,12 @@ class WordPositions:
         begins = after | (codes.positions == 0) | ~inputs.inside
         self.starts, self.rows = np.flatnonzero(begins), codes.rows[begins]
         self.number = np.cumsum(begins) - 1
-        self.place = np.arange(len(begins)) - self.starts[self.number]
+        self.position_in_word = np.arange(len(begins)) - self.starts[self.number]
         self.symbols = self._word_keys(codes.flat, np.ones(len(begins), dtype=bool))
         self.forms = self._word_keys(classes, begins | (classes == DIGIT))
 
     def _word_keys(self, values: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Return a hash key of each word, of its values at the positions in the mask `kept`."""
+        """Return a hash key of each word, from the `values` at its positions in the mask `kept`."""
         sizes = np.diff(np.append(self.starts, len(values)))
         keys = np.full(len(sizes), seed(651))
         for j in range(int(sizes.max(initial=0))):
@@ -60,11 +62,12 @@ class WordPositions:
             keys[words] = mix(keys[words], values[self.starts[words] + j] + 2)
         return keys
 
-    def neighbour(self, names: np.ndarray, distance: int) -> np.ndarray:
-        """Return the key of the word `distance` words after that of each position; 1 for none.
+    def neighbour(self, keys: np.ndarray, distance: int) -> np.ndarray:
+        """Return the hash key of the word at a distance from that of each position; 1 for none.
 
-        `names` has the keys of all words.
+        The distance is a number of words, negative for words before; `keys` has the keys of all
+        words.
         """
-        at = np.clip(self.number + distance, 0, len(names) - 1)
+        at = np.clip(self.number + distance, 0, len(keys) - 1)
         exists = (at == self.number + distance) & (self.rows[at] == self.rows[self.number])
-        return np.where(exists, names[at], np.uint64(1))
+        return np.where(exists, keys[at], np.uint64(1))
