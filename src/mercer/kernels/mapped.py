@@ -65,8 +65,8 @@ class OnTransformed(Wrapper):
         transformed = self._apply(A)
         if count(transformed) != count(A):
             raise ValueError(
-                f"the function of {type(self).__name__} made {count(transformed)} items of {count(A)}: "
-                "it gets a batch and must return as many."
+                f"the function of {type(self).__name__} made {count(transformed)} items of "
+                f"{count(A)}: it gets a batch and must return as many."
             )
         return self.inner.check(transformed, self._message_name())
 
