@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators import Blend, KernelDependencyCV
-from ..estimators.choice import some_rows
+from ..estimators.choice import random_rows
 from ..estimators.scoring import exceeds_standard_error
 from ..features import Explicit, FeatureMap, IncompleteCholesky
 from ..kernels import Kernel
@@ -75,9 +75,7 @@ class Search:
         """Return the approximate number of fits of each kind, for the progress report."""
         lists = self._kernel_families(pairs).values()
         ridges = sum(min(4, family.size) if self.preset.climbs else family.size for family in lists)
-        whole = (
-            min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
-        )
+        whole = min(len(lists), self.preset.families + 1) if pairs.n > self.preset.sample else 0
         return {
             "ridge": ridges,
             "whole": whole,
@@ -138,7 +136,7 @@ class Search:
         some, chosen = pairs, {}
         if pairs.n > self.preset.sample:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
-            some = pairs.rows(some_rows(labels, self.preset.sample, self.seed))
+            some = pairs.rows(random_rows(labels, self.preset.sample, self.seed))
         for name, family in self._kernel_families(pairs).items():
             found = self._best_kernel(family, some)
             if found is not None:

@@ -64,7 +64,7 @@ RELATIVE = tuple(np.logspace(-8, 2, 21))
 """The ridges of alphas="auto", in units of the data."""
 
 
-def some_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
+def random_rows(labels: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
     """Draw about `size` rows at random, in whole groups, and return them in order."""
     drawn = np.random.RandomState(seed).permutation(int(labels.max()) + 1)
     sizes = np.cumsum(np.bincount(labels)[drawn])

@@ -20,7 +20,7 @@ from ..problem import Want
 from ..solvers import BlockConjugateGradient
 from ..sources import Stream
 from .base import on_fresh_state
-from .choice import LIKELIHOODS, Candidate, Choices, Trial, some_rows
+from .choice import LIKELIHOODS, Candidate, Choices, Trial, random_rows
 from .choice_warnings import warn_at_edges, warn_of_data
 from .default_kernels import default_kernels
 from .gathered import check_stream_choice
@@ -260,7 +260,7 @@ class KernelDependencyCV(RidgeEstimator):
     ) -> OperatorKernel:
         """Return the kernel with the best left-out predictions of a random subset of pairs."""
         labels = np.arange(count(pairs.y)) if pairs.labels is None else pairs.labels
-        rows = some_rows(labels, CHOSEN_ON)
+        rows = random_rows(labels, CHOSEN_ON)
         some = clone(self).set_params(kernel=kernels, nested=None, verbose=False)
         weights = None if pairs.weights is None else pairs.weights[rows]
         with warnings.catch_warnings():

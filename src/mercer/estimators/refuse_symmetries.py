@@ -15,7 +15,7 @@ from ..problem import Problem, Side, Want
 from ..solvers import Cache, Factorization, factor
 from ..spaces import Fields
 from ..spaces.symmetries import Group, group_of
-from .choice import absolute_ridges, some_rows
+from .choice import absolute_ridges, random_rows
 
 TESTED_PAIRS = 300
 """The number of pairs on which symmetries are tested."""
@@ -75,4 +75,4 @@ def _subsample_pairs(problem: Problem) -> Problem:
         or problem.inputs.features is not None
     ):
         return problem
-    return problem.subset(some_rows(problem.left_out_labels, TESTED_PAIRS))
+    return problem.subset(random_rows(problem.left_out_labels, TESTED_PAIRS))
