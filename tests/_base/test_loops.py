@@ -1,6 +1,8 @@
 """Compiled functions check their indices, wherever they are called from."""
 
+import importlib
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +52,35 @@ def test_one_module_compiles():
         file for file in package.rglob("*.py") if re.search(r"\bn?jit\b", file.read_text("utf-8"))
     ]
     assert [file.name for file in files] == ["loops.py"]
+
+
+VERSION = """
+from typing import NamedTuple
+
+from mercer._base.loops import compiled
+
+
+class {name}(NamedTuple):
+    value: float
+
+
+@compiled
+def doubled(pair):
+    return 2.0 * pair.value
+
+
+found = doubled({name}(4.0))
+"""
+
+
+def test_compiled_code_of_an_earlier_version_is_replaced(tmp_path, monkeypatch):
+    """An upgrade may rename the class of an argument, which the cache on disk still names."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    source = tmp_path / "upgraded_loops.py"
+    for name in ("Before", "After"):
+        source.write_text(VERSION.format(name=name), "utf-8")
+        sys.modules.pop("upgraded_loops", None)
+        importlib.invalidate_caches()
+        assert importlib.import_module("upgraded_loops").found == 8.0
+    assert list(tmp_path.rglob("*.nbi"))

@@ -14,13 +14,12 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 from .arrays import blocks
 from .threads import cores, map_in_threads
 
 _checked = partial(numba.njit, boundscheck=True, error_model="numpy")
-compiled = _checked(cache=True, no_cfunc_wrapper=True)
-"""Compile a function once for all processes, without a wrapper for C."""
 inlined = _checked(inline="always")
 """Inline a function into the compiled one that calls it, so that it is not compiled on its own."""
 PARTS_PER_CORE = 4
@@ -29,6 +28,34 @@ NOTICE = (
     "mercer: compiling, once in this environment; it takes some seconds. "
     "`mercer compile` does it ahead of time."
 )
+
+
+class _Cache(FunctionCache):
+    """Cache of compiled code, which is emptied if it names classes that no longer exist.
+
+    An upgrade of the package leaves the cache of the version before it, and numba reads the names
+    of argument types before it finds out that the source is newer.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature; None if there is none that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, ImportError):
+            self.flush()
+            return None
+
+
+def _cached(function: Callable, **options: Any) -> Any:
+    """Compile a function once for all processes, without a wrapper for C."""
+    dispatcher = _checked(no_cfunc_wrapper=True, **options)(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+def compiled(function: Callable) -> Any:
+    """Compile a function on its first call, and keep the result for other processes."""
+    return _cached(function)
 
 
 class _Notice(event.Listener):
@@ -58,7 +85,7 @@ def parallel(loop: Any) -> Callable:
     Threads of Python run the loop, not `numba.prange`: that takes two to four times as long to
     compile, aborts when two threads start it at once, and does not survive a fork.
     """
-    without_lock = _checked(cache=True, nogil=True, no_cfunc_wrapper=True)(loop)
+    without_lock = _cached(loop, nogil=True)
 
     @wraps(loop)
     def run(*arguments: Any) -> None:
