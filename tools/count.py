@@ -24,7 +24,7 @@ IGNORED = {
 
 
 def docstring_lines(tree: ast.AST) -> set[int]:
-    """Return the numbers of the lines that docstrings fill, those of constants included."""
+    """Return the numbers of the lines of docstrings, including those of constants."""
     lines: set[int] = set()
     for node in ast.walk(tree):
         match node:
@@ -43,7 +43,7 @@ def code_lines(source: str) -> set[int]:
 
 
 def count(path: Path) -> Counter[str]:
-    """Return the counts of one file."""
+    """Return the numbers of code lines, classes and files of one Python file."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     return Counter(
@@ -54,7 +54,7 @@ def count(path: Path) -> Counter[str]:
 
 
 def main(root: Path) -> None:
-    """Print one row per folder below `root`, and the total."""
+    """Print the counts of each folder below `root`, and the total."""
     folders: dict[str, Counter[str]] = {}
     for path in sorted(root.rglob("*.py")):
         inside = path.relative_to(root).parts

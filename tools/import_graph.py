@@ -23,18 +23,18 @@ START, END = "<!-- imports -->\n", "<!-- end of imports -->\n"
 
 
 def modules() -> list[Path]:
-    """Return the modules of the package, without the one that finds public names."""
+    """Return the paths of the modules of the package, except the top-level `__init__`."""
     paths = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
     return [path for path in paths if path != Path("__init__.py")]
 
 
 def folder_of(path: Path) -> str:
-    """Return the folder, or the module of the package's root, that a file belongs to."""
+    """Return the folder of a module, or the name of a top-level module."""
     return path.parts[0].removesuffix(".py")
 
 
 def imported_names(path: Path) -> Iterator[list[str]]:
-    """Yield the dotted names that a module imports, split at the dots, wherever the import is."""
+    """Yield the absolute dotted names that a module imports, split at the dots."""
     tree = ast.parse((SOURCE / path).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         match node:
@@ -48,7 +48,7 @@ def imported_names(path: Path) -> Iterator[list[str]]:
 
 
 def _names_in_strings(tree: ast.AST) -> Iterator[list[str]]:
-    """Yield the folders that strings name, in a module that imports by name."""
+    """Yield the modules named in strings of a module that calls `import_module`."""
     nodes = list(ast.walk(tree))
     if not any(isinstance(node, ast.Name) and node.id == "import_module" for node in nodes):
         return
@@ -61,17 +61,18 @@ def _names_in_strings(tree: ast.AST) -> Iterator[list[str]]:
 
 
 def imported_folders(path: Path) -> set[str]:
-    """Return the folders that a module imports from; a public name of mercer is in none."""
+    """Return the folders of the package that a module imports from."""
     names = (name for name in imported_names(path) if name[0] == "mercer" and len(name) > 1)
     return {name[1] for name in names if _is_folder(name[1])}
 
 
 def _is_folder(name: str) -> bool:
+    """Return whether a name is that of a folder or a top-level module of the package."""
     return bool(name) and ((SOURCE / name).is_dir() or (SOURCE / f"{name}.py").exists())
 
 
 def backward_imports(path: Path) -> Iterator[str]:
-    """Yield a sentence for each import of a module that goes back in `ORDER`."""
+    """Yield a sentence for each import of a folder that comes later in `ORDER`."""
     folder = folder_of(path)
     for other in sorted({folder, *imported_folders(path)} - set(ORDER)):
         yield f"{path}: {other} is not in ORDER of tools/import_graph.py"
@@ -80,8 +81,8 @@ def backward_imports(path: Path) -> Iterator[str]:
             yield f"{path} imports {other}, which comes after {folder} in ORDER"
 
 
-def graph() -> str:
-    """Return one line for each folder: what it imports."""
+def format_graph() -> str:
+    """Return the import graph as text, with one line for each folder."""
     found: dict[str, set[str]] = {}
     for path in modules():
         found.setdefault(folder_of(path), set()).update(imported_folders(path))
@@ -94,13 +95,15 @@ def graph() -> str:
 
 
 def main() -> None:
-    """Replace the graph in CONTRIBUTING.md, and fail where an import goes back."""
+    """Write the graph to CONTRIBUTING.md; exit with an error for backward imports."""
     problems = [problem for path in modules() for problem in backward_imports(path)]
     if problems:
         sys.exit("\n".join(problems))
     page = ROOT / "CONTRIBUTING.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(START)
-    page.write_text(before + START + graph() + END + rest.partition(END)[2], encoding="utf-8")
+    page.write_text(
+        before + START + format_graph() + END + rest.partition(END)[2], encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

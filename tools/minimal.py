@@ -33,20 +33,20 @@ X = np.arange(24.0).reshape(12, 2)
 STRINGS = ["ab", "ba", "abb", "bab"] * 3
 
 
-def run(*arguments: str) -> None:
-    """Run the command line; its message becomes an ImportError."""
+def run_command(*arguments: str) -> None:
+    """Run the command line in this process, and raise its error message as an ImportError."""
     result = CliRunner().invoke(command_line, arguments)
     if result.exit_code:
         raise ImportError(result.stderr)
 
 
-def fit(output_kernel: Any, y: Any, decoder: Any = None) -> None:
-    """Fit a model of some outputs."""
+def fit_model(output_kernel: Any, y: Any, decoder: Any = None) -> None:
+    """Fit a `KernelDependency` with an output kernel and a decoder to simple inputs."""
     mercer.KernelDependency("rbf", output_kernel, alpha=1.0, decoder=decoder).fit(X, y)
 
 
-def cases() -> list[tuple[str, Callable[[], Any]]]:
-    """Return the extras and what needs them."""
+def uses_of_extras() -> list[tuple[str, Callable[[], Any]]]:
+    """Return (extra, function) for each feature that needs an extra."""
     from mercer.app.page import serve
     from mercer.decoders import ByLoss, Candidates, GromovWassersteinBarycenter
     from mercer.kernels import RBF, Fingerprint, ShortestPath, Spectrum
@@ -54,24 +54,30 @@ def cases() -> list[tuple[str, Callable[[], Any]]]:
     graphs = [(np.ones((n, n)), ["a"] * n) for n in range(1, 13)]
     return [
         ("demo", serve),
-        ("demo", lambda: run("demo")),
-        ("excel", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.xlsx")),
-        ("excel", lambda: run("fit", "table.xlsx")),
-        ("faiss", lambda: fit(RBF(1.0), X, Candidates(index="faiss"))),
+        ("demo", lambda: run_command("demo")),
+        ("excel", lambda: run_command("predict", "model.mercer", "table.csv", "-o", "new.xlsx")),
+        ("excel", lambda: run_command("fit", "table.xlsx")),
+        ("faiss", lambda: fit_model(RBF(1.0), X, Candidates(index="faiss"))),
         ("fetch", lambda: mercer.datasets.fetch("usps", ".")),
-        ("graphs", lambda: fit(ShortestPath(), graphs, GromovWassersteinBarycenter())),
-        ("molecules", lambda: fit(Fingerprint(), ["CCO", "CC", "C"] * 4)),
-        ("parquet", lambda: run("predict", "model.mercer", "table.csv", "-o", "new.parquet")),
-        ("plots", lambda: run("fit", "table.csv", "--report", "report.html", "-o", "new.mercer")),
+        ("graphs", lambda: fit_model(ShortestPath(), graphs, GromovWassersteinBarycenter())),
+        ("molecules", lambda: fit_model(Fingerprint(), ["CCO", "CC", "C"] * 4)),
+        (
+            "parquet",
+            lambda: run_command("predict", "model.mercer", "table.csv", "-o", "new.parquet"),
+        ),
+        (
+            "plots",
+            lambda: run_command("fit", "table.csv", "--report", "report.html", "-o", "new.mercer"),
+        ),
         ("plots", lambda: mercer.plots.completions(np.zeros((2, 3, 4)), {})),
-        ("strings", lambda: fit(Spectrum(2), STRINGS, ByLoss("edit"))),
+        ("strings", lambda: fit_model(Spectrum(2), STRINGS, ByLoss("edit"))),
         ("strings", lambda: mercer.metrics.edit_distance(["a"], ["b"])),
         ("torch", lambda: mercer.train_network(mercer.KernelDependency("rbf"), X, X)),
     ]
 
 
 def problem_with(extra: str, use: Callable[[], Any]) -> str:
-    """Return what is wrong with the sentence about a missing extra; nothing if it is right."""
+    """Return what is wrong with the error for a missing extra; "" if nothing is."""
     fitted = []
 
     def watch(frame: FrameType, event: str, argument: Any) -> None:
@@ -96,7 +102,7 @@ def problem_with(extra: str, use: Callable[[], Any]) -> str:
 
 
 def main() -> int:
-    """Return the number of problems, which are printed."""
+    """Check the README and the errors for missing extras; return the number of problems."""
     present = [extra for extra, module in MODULES.items() if find_spec(module)]
     if present:
         print(f"this environment has extras: {', '.join(present)}")
@@ -107,8 +113,8 @@ def main() -> int:
     os.chdir(tempfile.mkdtemp())
     Path("table.csv").write_text("x,y\n" + "".join(f"{i},{i * i}\n" for i in range(12)))
     Path("table.xlsx").write_bytes(b"PK\x03\x04 a spreadsheet")
-    run("fit", "table.csv", "-o", "model.mercer")
-    for number, (extra, use) in enumerate(cases()):
+    run_command("fit", "table.csv", "-o", "model.mercer")
+    for number, (extra, use) in enumerate(uses_of_extras()):
         why = problem_with(extra, use)
         failed += bool(why)
         print(f"{extra} ({number}): {why or 'named'}")

@@ -40,7 +40,7 @@ PATTERNS = {re.compile(rf"\b(?:{words})\b", re.IGNORECASE): usual for words, usu
 
 
 def phrases(line: str) -> list[str]:
-    """Return the phrases of a line to replace, each with its usual term."""
+    """Return the phrases of a line that should be replaced, each with its usual term."""
     for allowed in ALLOWED:
         line = re.sub(re.escape(allowed), "", line, flags=re.IGNORECASE)
     return [
@@ -51,13 +51,13 @@ def phrases(line: str) -> list[str]:
 
 
 def files(root: Path) -> list[Path]:
-    """Return the files that people read."""
+    """Return the files of the documentation and the package that are checked."""
     pages = [path for path in (root / "docs").rglob("*.md") if "_build" not in path.parts]
     return [root / "README.md", *sorted(pages), *sorted((root / "src").rglob("*.py"))]
 
 
 def main(root: Path) -> int:
-    """Print every place to change, and return how many there are."""
+    """Print every phrase to replace, and return the number of phrases."""
     places = [
         f"{path.relative_to(root)}:{number}: {phrase}"
         for path in files(root)

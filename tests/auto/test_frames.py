@@ -139,7 +139,7 @@ def test_a_missing_cell_is_not_a_category():
     cells = ["None", "b", None, "c"] * 10
     model = fitted({"c": cells, "y": x})
     assert model.inputs_.values_ == {"c": ["None", "b", "c"]}
-    rows = model.inputs_._blocks(model.training_.table)["c"]
+    rows = model.inputs_._numeric_blocks(model.training_.table)["c"]
     assert rows[0].tolist() == [1, 0, 0] and rows[2].tolist() == [0, 0, 0]
 
 

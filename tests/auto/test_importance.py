@@ -43,7 +43,7 @@ def test_only_one_column_is_shuffled(model):
     for name in ("size", "city", "day"):
         shuffled = inputs.shuffled(X, name, order)
         Z, before = inputs.scaled_numbers(shuffled), inputs.scaled_numbers(X)
-        own = inputs._positions(name)
+        own = inputs._features_of(name)
         np.testing.assert_array_equal(Z[:, own], before[::-1][:, own])
         np.testing.assert_array_equal(Z[:, ~own], before[:, ~own])
     words = [row["word"] for row in inputs.shuffled(X, "word", order)]

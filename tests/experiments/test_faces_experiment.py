@@ -80,7 +80,7 @@ def test_hindsight_is_the_nearest_training_output(rng):
     Y = rng.normal(size=(6, 4))
     study = Study(Y, Y, np.arange(6), (2, 2))
     expected = np.mean([min(((y - z) ** 2).mean() for z in Y[:3]) for y in Y[3:]])
-    assert study.hindsight(np.arange(3), np.arange(3, 6)) == pytest.approx(expected)
+    assert study.hindsight_error(np.arange(3), np.arange(3, 6)) == pytest.approx(expected)
 
 
 def test_claims_say_what_came_out():

@@ -67,7 +67,7 @@ MODEL_OPTIONS = ("scoring", "coverage", "time_limit", "preset", "random_state")
 @click.option(
     "--time-limit",
     type=POSITIVE_SECONDS,
-    metavar="POSITIVE_SECONDS",
+    metavar="SECONDS",
     help="Time limit for fitting.",
 )
 @click.option("--seed", "random_state", type=int, default=0, show_default=True,
