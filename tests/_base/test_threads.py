@@ -119,8 +119,8 @@ def test_a_fork_asks_for_nothing(monkeypatch):
         child = os.fork()
         if not child:
             with _threads.one_thread_each():
-                asked = _threads._Limit.asked
-            os._exit(asked)
+                users = _threads._Limit.users
+            os._exit(users)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 

@@ -20,7 +20,7 @@ from mercer import KernelDependency, KernelDependencyCV
 from mercer.kernels import RBF, Labels, Positions, Spectrum
 from mercer.metrics import sample_f1
 from mercer.operators import Covariance
-from mercer.persistence.parts import FOLDERS, _modules, part_type
+from mercer.persistence.parts import FOLDERS, _import_modules, part_type
 from mercer.persistence.reader import Reader
 from mercer.persistence.writer import Writer
 
@@ -257,7 +257,7 @@ def test_names_of_parts_are_unique_in_their_folder():
     for folder in FOLDERS:
         names = [
             name
-            for module in _modules(folder)
+            for module in _import_modules(folder)
             for name, value in vars(module).items()
             if isinstance(value, type) and value.__module__ == module.__name__
         ]
