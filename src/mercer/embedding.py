@@ -94,7 +94,7 @@ class OrthonormalFrame(Frame):
         return self.map.sqnorms(Y)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights and outputs that represent points with coordinates C."""
+        """Express points with coordinates C by outputs; return (weights, outputs)."""
         return self.map.expansion(C)
 
     def kernel_features(self, C: Array) -> Array:
@@ -152,7 +152,7 @@ class SpanFrame(Frame):
         return self._times_gram(C) @ namespace(D).matrix_transpose(D)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return the weights C unchanged, and the training outputs that they refer to."""
+        """Return (C, training outputs), because coordinates are weights on training outputs."""
         return C, self.outputs
 
     def kernel_features(self, C: Array) -> Array:

@@ -74,7 +74,7 @@ class Loss(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement value(r)")
 
     def proximal(self, r: Array, tau: float) -> Array:
-        r"""Return the minimiser :math:`s` of :math:`h(s) + \tau (s - r)^2` for each length r."""
+        r"""Return the proximal point of each r, the minimiser of :math:`h(s) + \tau (s - r)^2`."""
         raise NotImplementedError(f"{type(self).__name__} must implement proximal(r, tau)")
 
     def check(self) -> None:
@@ -192,7 +192,7 @@ class Huber(Loss):
         return namespace(r).where(r <= delta, r * r, delta * (2.0 * r - delta))
 
     def proximal(self, r: Array, tau: float) -> Array:
-        r"""Return the minimiser of :math:`h(s) + \tau (s - r)^2` for each length r."""
+        r"""Return the proximal point of each r, the minimiser of :math:`h(s) + \tau (s - r)^2`."""
         inside = r * (tau / (1.0 + tau))
         return namespace(r).where(inside <= self.threshold_, inside, r - self.threshold_ / tau)
 
@@ -245,7 +245,7 @@ class EpsilonInsensitive(Loss):
         return namespace(r).where(r > self.threshold_, r - self.threshold_, r * 0.0)
 
     def proximal(self, r: Array, tau: float) -> Array:
-        r"""Return the minimiser of :math:`h(s) + \tau (s - r)^2` for each length r."""
+        r"""Return the proximal point of each r, the minimiser of :math:`h(s) + \tau (s - r)^2`."""
         xp, epsilon = namespace(r), self.threshold_
         short = r - 0.5 / tau
         return xp.where(r <= epsilon, r, xp.where(short > epsilon, short, r * 0.0 + epsilon))

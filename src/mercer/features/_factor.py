@@ -96,7 +96,7 @@ class Factor:
         known: np.ndarray,
         parts: list[slice],
     ) -> None:
-        """Compute the new columns of U and the residual diagonal for the rows of some slices."""
+        """Compute new columns of U, and update the residual diagonal, for some slices of rows."""
         m = known.shape[1]
         for rows in parts:
             G = self.kernel.finite_values(self.kernel._gram(part(self.A, rows), landmarks))

@@ -72,7 +72,7 @@ class FeatureMap(BaseEstimator):
         return Composed(self, M)
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Split off the last matrix; return (map without it, matrix), or (the map, None).
+        """Split off the last matrix; return (map without it, matrix), (self, None) without one.
 
         Moments of the bare map, summed over many rows, become those of the whole map by one
         product at the end instead of one for every row.
@@ -137,7 +137,7 @@ class Composed(FeatureMap):
 
     @property
     def coefficients(self) -> Array:
-        """The dual coefficients, one row for each training item; if unknown, the matrix."""
+        """The dual coefficients, one row per training item, if known; else `matrix`."""
         return self.matrix if self.dual is None else self.dual
 
     def compose(self, M: Array) -> FeatureMap:

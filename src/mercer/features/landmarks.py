@@ -38,7 +38,7 @@ class LandmarkMap(FeatureMap):
         return self.weights_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Return the map to the kernel values k(a, landmarks), and the weights."""
+        """Split off the weights; return (map to the values k(a, landmarks), weights)."""
         return Spanned(self.kernel_, self.landmarks_), self.weights_
 
     def compose(self, M: Array) -> FeatureMap:
@@ -46,7 +46,7 @@ class LandmarkMap(FeatureMap):
         return Spanned(self.kernel_, self.landmarks_, self.weights_ @ M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights of points with coordinates C on the landmarks, and the landmarks."""
+        """Express points with coordinates C by landmarks; return (weights, landmarks)."""
         return C @ self.weights_.T, self.landmarks_
 
 
@@ -139,7 +139,7 @@ class KernelPCA(LandmarkMap):
         return super().transform(A) - self.mean_
 
     def unweighted(self) -> tuple[FeatureMap, Array | None]:
-        """Return the map without its weights, and the weights; (the map, None) if centred."""
+        """Split off the weights; return (map to k(a, items), weights), (self, None) if centred."""
         return (self, None) if self.center else super().unweighted()
 
     def compose(self, M: Array) -> FeatureMap:
@@ -147,7 +147,7 @@ class KernelPCA(LandmarkMap):
         return FeatureMap.compose(self, M) if self.center else super().compose(M)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights of points with coordinates C on the training items, and the items."""
+        """Express points with coordinates C by training items; return (weights, items)."""
         weights, items = super().expansion(C)
         if not self.center:
             return weights, items

@@ -81,7 +81,7 @@ class Triangular(LandmarkMap):
         return Spanned(self.kernel_, self.landmarks_, weights)
 
     def expansion(self, C: Array) -> tuple[Array, Items]:
-        """Return weights of points with coordinates C on the training items, and the items.
+        """Express points with coordinates C by training items; return (weights, items).
 
         The weights are C L⁻¹ on the landmarks and zero on other items.
         """

@@ -145,7 +145,7 @@ def _fill_diag(start, stop, a_start, a_production, a_pointer, a_child, decay, ou
 
 @compiled
 def subtree_hashes(label, pointer, child):
-    """Return for each node a hash of the subtree below it, and the number of nodes of it.
+    """Return a hash of the subtree below each node, and the size of the subtree.
 
     Nodes are in postorder; the children of node i are child[pointer[i]:pointer[i + 1]].
     """

@@ -11,7 +11,7 @@ from .._base.arrays import Items, count, object_array, one
 
 
 class JointItem:
-    """An item in two forms, as the left and as the right kernel of a sum or product checked it."""
+    """An item in two forms: as checked by the left and by the right kernel of a sum or product."""
 
     __slots__ = ("left", "right")
 
@@ -26,7 +26,7 @@ def are_joint(A: Items) -> bool:
 
 
 def join_items(left: Items, right: Items) -> np.ndarray:
-    """Pair the items that the left and the right kernel checked, as `JointItem` objects."""
+    """Pair items checked by the left kernel with those checked by the right kernel."""
     left, right = (csr_array(batch) if issparse(batch) else batch for batch in (left, right))
     return object_array(
         [JointItem(_take_one(left, i), _take_one(right, i)) for i in range(count(left))]
@@ -39,12 +39,12 @@ def _take_one(batch: Items, i: int) -> Any:
 
 
 def split_items(A: np.ndarray) -> tuple[Items, Items]:
-    """Split `JointItem` objects into the items of the left and those of the right kernel."""
+    """Split `JointItem` objects into the items for the left and those for the right kernel."""
     return _stack_items([item.left for item in A]), _stack_items([item.right for item in A])
 
 
 def items_of_first_kernel(A: Items) -> Items:
-    """Return the items as the first kernel of a sum or product, maybe nested, checked them."""
+    """Return the items as checked by the first kernel of a (nested) sum or product."""
     return items_of_first_kernel(split_items(A)[0]) if are_joint(A) else A
 
 

@@ -17,7 +17,7 @@ def _mix_bits(x):
 
 @compiled
 def _breadth_first_search(source, first, end, pointer, target, edge, distance, path, queue):
-    """Write distances from node `source` and hashes of shortest paths; return the number reached.
+    """Write distances and path hashes from node `source`; return the number of nodes reached.
 
     The nodes that were reached are the first ones of `queue`. Without edge labels (`edge` is empty)
     the hash depends on the distance only. The hash of a node is computed from the sum over its
@@ -46,7 +46,7 @@ def _breadth_first_search(source, first, end, pointer, target, edge, distance, p
 
 
 def path_features(start, pointer, target, edge):
-    """Return the graph, the two ends and a hash of the shortest paths of all connected pairs.
+    """Return the graph, both ends and a shortest-path hash of all pairs of connected nodes.
 
     Graph g has the nodes start[g] to start[g + 1] - 1. The edges of node v have the indices
     pointer[v] to pointer[v + 1] - 1, with the ends `target` and the labels `edge`.

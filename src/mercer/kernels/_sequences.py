@@ -65,7 +65,7 @@ class Alphabet:
             return cls(symbols)
 
     def check_loaded(self, limits: Limits) -> None:
-        """Raise `DamagedModel` unless the symbols are a list of distinct ones; assign numbers."""
+        """Raise `DamagedModel` unless the symbols are distinct; restore their numbers."""
         must(isinstance(self.symbols, list), "symbols is not a list")
         self.number = {symbol: i for i, symbol in enumerate(self.symbols)}
         must(len(self.number) == len(self.symbols), "symbols are not distinct")

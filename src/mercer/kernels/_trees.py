@@ -71,7 +71,7 @@ class FlatTree:
         return np.arange(len(self.child)) - first
 
     def subtrees(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each node a hash of the subtree below it, and the number of nodes of it."""
+        """Return a hash of the subtree below each node, and the size of the subtree."""
         from ._fragments import subtree_hashes
 
         return subtree_hashes(mix_bits(self.label, seed=16), self.pointer, self.child)

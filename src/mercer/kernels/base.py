@@ -89,7 +89,7 @@ class Kernel(BaseEstimator):
 
     @property
     def predicts_directly(self) -> bool:
-        """Whether outputs are vectors and the features have an inverse, which decodes points."""
+        """Whether outputs are vectors and the inverse of the features decodes predictions."""
         return self.on_vectors and self.features is not None and self.features.inverse is not None
 
     def check(self, A: Items, name: str = "X") -> Items:

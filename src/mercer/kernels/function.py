@@ -107,7 +107,7 @@ class Precomputed(Kernel):
         return self
 
     def _gram(self, A: Array, B: Array) -> Array:
-        """Return entries of the given Gram matrix; if none was given, the rows A themselves."""
+        """Return gram[A, B] for indices A and B; without a matrix, the rows of kernel values A."""
         if not self.pairwise:
             return take(take(self._float_gram(), A).T, B).T
         if A.shape[1] != count(B):

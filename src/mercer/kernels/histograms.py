@@ -160,6 +160,6 @@ def _minima(A: Array, B: Array) -> Array:
 
 
 def _pairwise_sums(loop: Any, A: Array, B: Array) -> Array:
-    """Return the matrix that `loop`, of `_bag_loops`, computes for all rows of A and B."""
+    """Return the (rows of A, rows of B) matrix of sums that a compiled `loop` computes."""
     sums = sum_over_shared_features(loop, host(A), host(B))
     return like(sums, A) if is_foreign(A) else sums

@@ -124,7 +124,7 @@ class LaplacianRegularized(Wrapper):
         return self
 
     def _correction(self) -> Array:
-        """Return B of the kernel k(a, b) - k(a, Z) B k(Z, b), with Z all inputs of the fit.
+        """Return the correction B in k(a, b) - k(a, Z) B k(Z, b), with Z all inputs of the fit.
 
         It is (I + γLK)⁻¹ γL with K the Gram matrix of Z and L the Laplacian of its neighbour graph.
 
@@ -200,7 +200,7 @@ class LaplacianRegularized(Wrapper):
         return gamma_gradient.plus(inner).with_functions(vjp, diag_vjp)
 
     def _fitted_correction(self) -> Array | None:
-        """Return the matrix that `_correction` computed at fit, or None if gamma is zero."""
+        """Return the correction matrix computed at fit, or None if gamma is zero."""
         if "known_" not in vars(self):
             raise ValueError("LaplacianRegularized is not fitted: fit it first.")
         return self.correction_

@@ -35,7 +35,7 @@ class LinearMap:
         return F * R if R.ndim == 1 else F @ R
 
     def inverse(self, F: Array) -> Array:
-        """Return R⁻¹ f for each row f of F; R is diagonal or upper triangular, and 0 / 0 is 0."""
+        """Solve R a = f for each row f of F, with R diagonal or upper triangular; 0 / 0 is 0."""
         R = self.matrix
         if R.ndim == 1:
             return F / like(np.where(R > 0, R, 1.0), F)
@@ -67,7 +67,7 @@ class InnerProduct(VectorKernel):
     """Whether R has an inverse."""
 
     def _root(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the matrix R of ⟨R f, R g⟩ for items of a shape, or its diagonal."""
+        """Return the matrix R of ⟨R f, R g⟩ for arrays of a shape, or its diagonal if diagonal."""
         raise NotImplementedError
 
     def fit(self, A: Items) -> InnerProduct:

@@ -54,7 +54,7 @@ class LocalWindow(Decaying):
         bounded(self.radius, "radius", 0, int((limits.steps / 2) ** 0.5))
 
     def windows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (first, last) offset of each window, and the root of its weight."""
+        """Return the first and last offset of each window, and its feature value √weight."""
         r = integer(self.radius, "radius", 0)
         ends = np.array([(a, b) for a in range(-r, r + 1) for b in range(a, r + 1)])
         span = np.maximum(ends[:, 1], 0) - np.minimum(ends[:, 0], 0)

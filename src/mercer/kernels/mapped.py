@@ -86,7 +86,7 @@ class OnTransformed(Wrapper):
 
     @property
     def features(self) -> Features | None:
-        """Inner features of the transformed items; invertible if both maps are."""
+        """Inner features of transformed items; invertible if transformation and features are."""
         inner = self.inner.features
         return inner and inner.before(
             lambda A: self._transformed(self.check(A, "A")), self._inverse()

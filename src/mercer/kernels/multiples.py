@@ -83,7 +83,7 @@ class Scaled(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The `Multiple` of the inner kernel, scaled; if the scale is zero, of this kernel."""
+        """The inner kernel's `Multiple` times the scale; for a zero scale, 1 · this kernel."""
         return self.inner.multiple.scaled(self._factor()) if self._factor() > 0 else Multiple(self)
 
 

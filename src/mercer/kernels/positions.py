@@ -87,7 +87,7 @@ class Positions(Kernel):
     space = property(lambda self: Sequences(vectors=self.kernel is not None))
 
     def as_outputs(self, Y: Items, name: str = "y") -> np.ndarray:
-        """Check that outputs are sequences of known symbols, or of vectors."""
+        """Check that outputs are sequences of known symbols, or of vectors; return them."""
         Y = self.check(Y, name)
         if self.kernel is None and (self.letters is not None or self.alphabet_ is not None):
             self._checked_codes(Y, name)

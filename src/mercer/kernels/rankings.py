@@ -85,7 +85,7 @@ class Kendall(Ranking):
         return np.nan_to_num(np.sign(R[:, j] - R[:, i]))
 
     def preferences(self, F: np.ndarray) -> np.ndarray:
-        """Return the gain of ranking label i before j at points F of the feature space.
+        """Return the preferences for ranking label i before j at points F of the feature space.
 
         The result has the shape (points, m, m).
         """
@@ -96,7 +96,7 @@ class Kendall(Ranking):
         return W
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return for each label the sum of preferences for other labels, as its position."""
+        """Return for each label the sum of preferences for others over it, as its position."""
         return self.preferences(F).sum(axis=1)
 
 

@@ -120,7 +120,7 @@ class Spectrum(Kernel):
         return dict(zip(lengths, weights.tolist(), strict=True))
 
     def occurrences(self, ngrams: NGrams, A: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the item, number and positions from both ends of each n-gram occurrence.
+        """Return item, n-gram number, and positions from start and end of all n-gram occurrences.
 
         The numbers of longer n-grams follow those of shorter ones.
         """

@@ -99,7 +99,7 @@ class Standardized(OnTransformed):
         return common_units(spread) if self.units == "common" else np.where(spread > 0, spread, 1.0)
 
     def _apply(self, A: Array) -> Array:
-        """Return standardised rows, not centred if the inner kernel compares differences."""
+        """Return standardised rows; sparse rows stay uncentred if only differences matter."""
         if issparse(A) and not self.slopes and (self._shift_invariant or not self.mean_.any()):
             return self._uncentred(A)
         A = dense(A)

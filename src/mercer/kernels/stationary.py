@@ -121,7 +121,7 @@ class Stationary(VectorKernel):
 
     @property
     def _radial_of_scaled(self) -> Radial | None:
-        """The `Radial` of items divided by length scales; None if k has a kink at a = b."""
+        """The kernel as a `Radial` of scaled items; None if it has a kink at a = b."""
         if self.nu == ROUGHEST:
             return None
         if self.nu == inf:  # derivatives are multiples of the kernel, by powers of 1/2ℓ²

@@ -109,11 +109,11 @@ class Productions(TreeKernel):
         return super().check(A, name)
 
     def _bags(self, A: Items) -> Bags:
-        """Return the weighted productions of each tree, and pairs of a production and a child's."""
+        """Return the weighted productions and (parent, child) production pairs of each tree."""
         return Bags.of(self._bag(tree) for tree in A)
 
     def _bag(self, tree: FlatTree) -> tuple[np.ndarray, np.ndarray]:
-        """Return hashes of the productions of a tree and of pairs of them, and their weights."""
+        """Return hashes and weights of the productions, and of their pairs, of one tree."""
         productions = tree.productions()[np.diff(tree.pointer) > 0]
         if self.height == 1:
             return productions, np.ones(len(productions))

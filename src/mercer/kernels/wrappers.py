@@ -81,7 +81,7 @@ class Normalized(OfValues):
 
     @property
     def multiple(self) -> Multiple:
-        """The `Multiple` of the inner kernel if all outputs have length one; else of itself."""
+        """The inner kernel's `Multiple` with scale 1 if it has unit norm; else 1 · this kernel."""
         inner = self.inner.multiple
         if not inner.kernel.unit_norm:
             return Multiple(self)

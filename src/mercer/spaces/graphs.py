@@ -103,7 +103,10 @@ def _from_adjacency(adjacency: Any, labels: Any, name: str) -> tuple[list, Edges
 
 
 def _has_stable_repr(item: Any) -> bool:
-    """Return whether an item consists of dictionaries, tuples, strings and numbers only."""
+    """Return whether an item is made of dictionaries, tuples, strings and numbers only.
+
+    The repr of such an item is a key.
+    """
     if isinstance(item, dict):
         return all(map(_has_stable_repr, item.keys())) and all(map(_has_stable_repr, item.values()))
     if isinstance(item, tuple):

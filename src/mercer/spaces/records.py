@@ -158,7 +158,7 @@ class TableForm:
 
     @staticmethod
     def _prediction_dtype(kind: str) -> str:
-        """Return the dtype of predictions of outputs of a dtype: float64 for integers."""
+        """Return the dtype of predictions, given that of outputs: float64 for integers."""
         return "<f8" if np.dtype(kind).kind in "iu" else kind
 
     def _as_series(self, name: Any, cells: list) -> Any:

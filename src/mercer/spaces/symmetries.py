@@ -187,7 +187,7 @@ def _channel_index(text: str, name: str, grid: Grid) -> int:
 def _shift_orbits(
     names: Sequence[str], grids: tuple[Grid, Grid]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the orbits of the entries of inputs and outputs under shifts; None for others."""
+    """Return orbits of input and output entries under shifts; None if not all are shifts."""
     axes = []
     for name in names:
         kind, axis, changes = _parse_name(name)
