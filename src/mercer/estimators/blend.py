@@ -200,9 +200,10 @@ class Blend(LeftOutPoints):
 
 
 class BlendedMap(FeatureMap):
-    """Feature map x ↦ Σ_k f_k g_k(x): the weighted sum of the points of several models.
+    """Feature map from an input to the weighted sum of the points that several models predict.
 
-    It also computes the weights of these points on the training outputs.
+    It maps x to Σ_k f_k g_k(x), with the point g_k(x) and the weight f_k of model k. It also
+    computes the weights of these points on the training outputs.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ class BlendedMap(FeatureMap):
         self.frame = frame
 
     def transform(self, A: Items) -> np.ndarray:
-        """Return the coordinates of Σ_k f_k g_k(x), one row for each input."""
+        """Return the coordinates of the blended points, one row for each input."""
         return self._weighted_sum(A, lambda points: coordinates_in(points, self.frame))
 
     def weights(self, X: Items, C: Array) -> np.ndarray:
@@ -230,7 +231,7 @@ class BlendedMap(FeatureMap):
         return W + (1.0 - float(self.factors.sum())) / W.shape[1]
 
     def _weighted_sum(self, A: Items, read: Callable[[Embedding], np.ndarray]) -> np.ndarray:
-        """Return Σ_k f_k read(g_k(A)); `read` computes an array from the points of a model."""
+        """Return the weighted sum over models of `read(points)`, an array from their points."""
         parts = (f * read(map(A)) for f, map in zip(self.factors, self.maps, strict=True))
         return functools.reduce(np.add, parts)
 
@@ -251,7 +252,7 @@ def _left_out_points(model: LeftOutPoints, folds: np.ndarray | None) -> Embeddin
 def _means_of_others(
     V: np.ndarray, labels: np.ndarray, W: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted mean of V, and the mean without its group for each row.
+    """Return the weighted mean of the rows of V, and for each row the mean without its group.
 
     W has a column of weights for each column of V, or one for all.
     """

@@ -94,7 +94,7 @@ class BoostedDependency(CoordinateModel):
     needs_features = "trees examine features"
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return a ridge problem that holds the outputs; refuse kernels without finite features."""
+        """Wrap outputs y in a ridge problem; refuse output kernels without finite features."""
         problem = super()._output_problem(y)
         if problem.spanned:
             raise ValueError(
@@ -136,7 +136,7 @@ class BoostedDependency(CoordinateModel):
     def _left_out_stages(
         self, A: np.ndarray, t: np.ndarray, folds: Folds, w: np.ndarray
     ) -> np.ndarray:
-        """Return left-out predictions of target t; column k is by the first k + 1 trees.
+        """Return left-out predictions of one target t by the first 1, 2, … trees, as columns.
 
         The first fold determines how many trees the others have: enough for a later minimum.
         """

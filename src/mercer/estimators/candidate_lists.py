@@ -51,7 +51,7 @@ def ranked_lists(
             rows = np.arange(start, start + len(batch))
             found = CandidateLists(model.output_kernel_, batch, start)
             part, sets = points[rows - (stop - len(points))], exclusion.examples_in(found)
-            yield from found.ranked(exclusion.points_without(part, X, rows, sets), k)
+            yield from found.rank(exclusion.points_without(part, X, rows, sets), k)
             start += len(batch)
     next(lists, None)  # refuses lists beyond the last input
     exclusion.warn_of_exclusions(n)

@@ -112,7 +112,7 @@ class CoordinateModel(LeftOutPoints):
         return host(outputs.coordinates)
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return a ridge problem with outputs y, which is used for their coordinates."""
+        """Wrap outputs y in a ridge problem, from which output coordinates are computed."""
         return output_problem(self.output_kernel_, y)
 
     def _prediction_frame(self, problem: Problem, frame: Frame) -> Frame:
@@ -162,6 +162,6 @@ class CoordinateModel(LeftOutPoints):
 
 
 def output_problem(kernel: Kernel, y: Items, features: FeatureMap | None = None) -> Problem:
-    """Return a ridge problem with outputs y and dummy inputs, to compute output coordinates."""
+    """Wrap outputs y in a ridge problem with dummy inputs, to compute output coordinates."""
     inputs = Side(Linear(), np.zeros((count(y), 1)))
     return Problem(inputs, Side(kernel, y, features), as_operator_kernel(inputs.kernel))

@@ -101,7 +101,7 @@ class Fitted:
         return self.cached("map", lambda: self.factorization.solve(self.alpha).points)(X)
 
     def moves(self, X: Items) -> Iterator[tuple[slice, Array]]:
-        """Yield slices of X, and the changes of g(x) if the group of each example is left out."""
+        """Yield slices of X, and how g(x) changes if the group of each example is left out."""
         return self.factorization.moves(X, self.alpha)
 
     def without(self) -> LeftOutModels:

@@ -162,7 +162,7 @@ def _grow_until_flat(
 def _point_map(
     kernel: Kernel, scaling: Scaling, forest: Forest, V: np.ndarray, frame: Frame
 ) -> PointMap:
-    """Return the map from an input to the mean of output coordinates V in its leaves."""
+    """Return the map from an input to the mean output coordinates (rows of V) in its leaves."""
     leaf_weights = LeafMeans(kernel, scaling, forest.trees, csr_array(forest.leaf_fractions.T))
     if not frame.compact:
         return PointMap(leaf_weights, None, frame, leaf_weights)

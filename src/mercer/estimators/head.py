@@ -88,7 +88,7 @@ class RegressorDependency(CoordinateModel):
             )
 
     def _output_problem(self, y: Items) -> Problem:
-        """Return a ridge problem with outputs y, which kernel PCA reduces if they are infinite."""
+        """Wrap outputs y in a ridge problem; kernel PCA makes infinite features finite."""
         problem = output_problem(self.output_kernel_, y, self.output_features)
         if problem.spanned and count(y) > HEAD_RANK:
             return output_problem(self.output_kernel_, y, KernelPCA(HEAD_RANK))

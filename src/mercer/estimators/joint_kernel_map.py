@@ -253,7 +253,7 @@ class JointKernelMap(StructuredEstimator):
 
 
 def _margins_of(kernel: OperatorKernel, X: Items, V: Array) -> JointMargins | PointMargins:
-    """Return the updatable scores of candidates V at inputs X; as one table if small."""
+    """Return an object that updates the scores of candidates V at inputs X in the ascent."""
     gram = kernel.by_component(X) if kernel.componentwise else kernel.gram(X)
     small = count(X) * count(V) <= JOINT_PAIRS
     return JointMargins(host(gram.joint(V))) if small else PointMargins(gram, V)

@@ -67,10 +67,10 @@ class ParameterVector:
         return np.concatenate(parts) * np.exp(vector)
 
     def spread(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the penalty ½ Σ_p (δ_p - mean δ)² of log changes δ, and its gradient.
+        """Return a penalty on the differences of the log changes of parameters, and its gradient.
 
-        The changes are those from the start. The sum is over the entries of parameters that have
-        one entry for each feature.
+        It is ½ Σ_p (δ_p - mean δ)² with the changes δ_p from the start. The sum is over the entries
+        of parameters that have one entry for each feature.
         """
         moves = [
             move - move.mean() if self.starts[name].ndim == 1 else np.zeros_like(move)

@@ -18,7 +18,10 @@ FACTORS, NEAR_BEST = np.linspace(0.0, 1.0, 21), 0.95
 
 @dataclass(frozen=True)
 class Squares:
-    """The least-squares problem Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² for the model weights c.
+    """Least-squares problem for the weights of models whose points are blended.
+
+    The error is Σ_i w_i ‖V_i - Σ_k c_k G_ki‖² for the model weights c, with the row weights w, the
+    true points V and the points G_k of model k.
 
     Attributes
     ----------
@@ -37,7 +40,7 @@ class Squares:
     def of(
         cls, G: list[np.ndarray], V: np.ndarray, w: np.ndarray, frame: Frame, folds: np.ndarray
     ) -> Squares:
-        """Return the problem of fitting points V by points G[k] of models k, with row weights w.
+        """Return the problem of fitting points V by the points G[k] of each model k.
 
         Parameters
         ----------
@@ -62,7 +65,7 @@ class Squares:
     def weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return the weights c ≥ 0 of the models that minimise the squared error or the Huber loss.
+        """Return the non-negative model weights with the least squared error, or Huber loss.
 
         Parameters
         ----------
@@ -85,7 +88,7 @@ class Squares:
     def _least_squares(
         self, counts: np.ndarray, prior: np.ndarray | None, ridge: float
     ) -> np.ndarray:
-        """Return the weights c ≥ 0 of least squares if row i is counted `counts[i]` times."""
+        """Return non-negative model weights of least squares; row i counts `counts[i]` times."""
         Q, r = np.tensordot(counts, self.Q, 1), counts @ self.r
         if prior is not None and ridge > 0.0:
             unit = ridge * float(np.trace(Q)) / len(Q)
@@ -95,7 +98,7 @@ class Squares:
     def left_out_weights(
         self, robust: bool = False, prior: np.ndarray | None = None, ridge: float = 0.0
     ) -> np.ndarray:
-        """Return for each row the weights c ≥ 0 of models, fitted without its fold."""
+        """Return non-negative model weights for each row, fitted without its fold."""
         C = np.empty_like(self.r)
         for fold in np.unique(self.folds):
             out = self.folds == fold
@@ -104,16 +107,20 @@ class Squares:
         return C
 
     def losses(self, C: np.ndarray) -> np.ndarray:
-        """Return the weighted squared error of each row; C has one row of model weights, or all."""
+        """Return the weighted squared error of each row for model weights C.
+
+        C has one row of weights for all rows, or one for each row.
+        """
         C = np.broadcast_to(C, self.r.shape)
         gained, size = self._products(C)
         return self.v - 2.0 * gained + size
 
     def safe_fraction(self, C: np.ndarray) -> float:
-        """Return the largest factor of C whose gain less a standard error is nearly the best.
+        """Return the factor from 0 to 1 by which the model weights C are safely shrunk.
 
-        C has the model weights. Nearly the best means at least `NEAR_BEST` times the best. The
-        factor is 1 if the models predict well, and 0 if they may be no better than the mean.
+        It is the largest factor whose gain minus one standard error is nearly the best, which means
+        at least `NEAR_BEST` times the best. It is 1 if the models predict well, and 0 if they may
+        be no better than the mean.
         """
         gained, size = self._products(C)
         gains = 2.0 * FACTORS[:, None] * gained - FACTORS[:, None] ** 2 * size
@@ -121,12 +128,15 @@ class Squares:
         return float(FACTORS[np.flatnonzero(sure >= NEAR_BEST * sure.max())[-1]])
 
     def _products(self, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rᵀc and cᵀQc for each row, where c is the row of model weights C."""
+        """Return the linear and the quadratic term of the squared error of each row.
+
+        They are rᵀc and cᵀQc, where c is the row of the model weights C.
+        """
         return (self.r * C).sum(axis=1), np.einsum("nk,nkl,nl->n", C, self.Q, C)
 
 
 def _nonnegative_minimum(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Return the c ≥ 0 that minimises cᵀQc - 2rᵀc."""
+    """Return the vector c ≥ 0 that minimises the quadratic function cᵀQc - 2rᵀc."""
     size = float(np.trace(Q)) / len(Q)
     if not size > np.finfo(float).tiny:  # points that are all zero: no weight says more
         return np.zeros(len(Q))

@@ -191,7 +191,7 @@ class _Trainer:
 
 
 def _gram_root(L: Array, intercept: bool) -> Array:
-    """Return a matrix root T, TTᵀ = L, of an output Gram matrix L; an intercept centres L."""
+    """Return a matrix root of the output Gram matrix L, which is centred first if `intercept`."""
     xp = namespace(L)
     if intercept:
         L = L - xp.mean(L, axis=0)[None, :]
@@ -203,9 +203,10 @@ def _gram_root(L: Array, intercept: bool) -> Array:
 def _left_out_error(
     K: Array, T: Array, relative: float, intercept: bool
 ) -> tuple[float, float, Array]:
-    """Return the mean squared left-out error, and its derivatives in log ridge and Gram matrix K.
+    """Return the mean squared left-out error for a Gram matrix K, and its derivatives.
 
-    The ridge is `relative` hundredths of the mean diagonal of K, which is held fixed.
+    T is a root of the output Gram matrix. The derivatives are in the log ridge and in K. The ridge
+    is `relative` hundredths of the mean diagonal of K, which is held fixed.
     """
     xp, n = namespace(K), int(K.shape[0])
     unit = 0.01 * float(xp.mean(xp.linalg.diagonal(K)))

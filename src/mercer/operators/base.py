@@ -52,7 +52,10 @@ class Operator(BaseEstimator):
     __array_ufunc__ = None
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the matrix B in output coordinates, (q, q), or its diagonal if B is diagonal."""
+        """Return the matrix of the operator in output coordinates, (q, q), or only its diagonal.
+
+        If the matrix is diagonal, its diagonal may be returned as a vector.
+        """
         name = type(self).__name__
         if not self.learnt:
             raise NotImplementedError(f"{name} must implement matrix(moments)")
@@ -65,13 +68,14 @@ class Operator(BaseEstimator):
         return self.B_ + 0.0
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues and eigenvectors of B; the latter are None if B is diagonal."""
+        """Return the eigenvalues and eigenvectors of the operator; the latter None if diagonal."""
         return eigh(check_symmetric(self.matrix(moments)), "output operator", drop=False)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator.
+        r"""Return the vector-Jacobian product of the operator in the input Gram matrix.
 
-        The terms are explained at `Terms`; by default there are none, and the derivative is zero.
+        It is the derivative of ⟨G, B⟩ with the matrix B of the operator, for a given G, as a list
+        of `Terms`; by default the list is empty, and the derivative is zero.
         """
         return []
 
@@ -80,7 +84,7 @@ class Operator(BaseEstimator):
         return self
 
     def unit(self, square: float) -> float:
-        """Return the size of B that relative ridges are multiplied by; 1 unless B is learnt.
+        """Return the size of the operator, the unit of relative ridges; 1 unless it is learnt.
 
         `square` is the mean square of the outputs.
         """
@@ -123,7 +127,7 @@ def _weighted_sum(operators: list[Operator], weights: list[float]) -> Operator:
 
 
 class WeightedSum(Operator):
-    """Sum of operators times numbers, B = Σ_t weight_t B_t, written ``2 * left + right``.
+    """Weighted sum of operators, written ``2 * left + right``.
 
     Parameters
     ----------
@@ -149,7 +153,7 @@ class WeightedSum(Operator):
 
     @property
     def uniform(self) -> float | None:  # type: ignore[override]
-        """The number c > 0 if all terms are positive multiples of the identity, else None."""
+        """The number c if the sum is c times the identity with c > 0, else None."""
         multiples: Any = [operator.uniform for operator in self.operators]
         if None in multiples or min(self.weights) <= 0:
             return None
@@ -160,7 +164,7 @@ class WeightedSum(Operator):
         return reduce(add, [weight * one.matrix(moments) for weight, one in self._checked_terms()])
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues and eigenvectors of the weighted sum B of all operators."""
+        """Return the eigenvalues and eigenvectors of the sum; the latter None if diagonal."""
         (weight, first), *others = self._checked_terms()
         if others:
             return super().eigh(moments)
@@ -168,7 +172,7 @@ class WeightedSum(Operator):
         return weight * b, Q
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator."""
+        """Return the vector-Jacobian product of the operator in the input Gram matrix."""
         each = [one.gram_terms(moments, weight * G) for weight, one in self._checked_terms()]
         return [term for terms in each for term in terms]
 

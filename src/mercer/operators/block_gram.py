@@ -51,7 +51,7 @@ class BlockGram:
         return self.apply(np.eye(self.columns.size))
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the slots (groups of output components) and the matrix of each diagonal block.
+        """Return the diagonal blocks: their slots (groups of components) and their matrices.
 
         The slots of a block couple with no others. By default, there is one block with all slots.
         """
@@ -71,12 +71,15 @@ class BlockGram:
         return self.rows.join(self.apply(self.columns.split(C)))
 
     def column(self, j: int, d: Array) -> Array:
-        """Return K(a_i, b_j) d for every a_i, (n, q)."""
+        """Return the vectors K(a_i, b_j) d for item number j, a vector d and every item a_i."""
         C = like(np.zeros((self.columns.n, int(d.shape[0]))), d)
         return self @ put(C, [j], d[None, :])
 
     def joint(self, V: Array) -> Array:
-        """Return the array of ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], for the rows v of V."""
+        """Return the Gram matrix of the joint kernel, for all pairs of an item and a row of V.
+
+        The entry [i, c, j, d] is ⟨K(a_i, b_j) v_d, v_c⟩.
+        """
         xp = namespace(V)
         every = [(j, d) for j in range(self.columns.n) for d in range(int(V.shape[0]))]
         columns = [self.column(j, V[d, :]) @ V.T for j, d in every]
@@ -84,7 +87,7 @@ class BlockGram:
         return xp.reshape(xp.stack(columns, axis=-1), shape)
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W.
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all items a_i, b_j and rows v_i of V, w_j of W.
 
         The shape of the result is (n, m).
         """
@@ -105,7 +108,7 @@ class BlockGram:
 
 
 class DenseGram(BlockGram):
-    """A block Gram matrix that is stored as a dense matrix, one row per slot.
+    """Block Gram matrix that is stored as a dense matrix, one row per slot.
 
     Parameters
     ----------
@@ -132,7 +135,7 @@ class DenseGram(BlockGram):
 
 
 class KroneckerGram(BlockGram):
-    """The Gram matrix K(a_i, b_j) = k(a_i, b_j) B of a separable kernel, stored as K and B."""
+    """Block Gram matrix of a separable kernel, stored as the Gram matrix K and the operator B."""
 
     def __init__(self, K: Array, B: Array):
         n, m = (int(size) for size in K.shape)
@@ -146,7 +149,10 @@ class KroneckerGram(BlockGram):
         return ((self.K, self.B),)
 
     def apply(self, D: Array) -> Array:
-        """Return the Kronecker product times D: K C B for each column of D as an (m, q) array C."""
+        """Return the Kronecker product of K and B, times D.
+
+        It is K C B for each column of D as an (m, q) array C.
+        """
         xp, (n, m, q) = namespace(D), (self.rows.n, self.columns.n, self.columns.width)
         C = xp.reshape(self.K @ xp.reshape(D, (m, -1)), (n, q, -1))
         if self.B.ndim == 1:
@@ -169,16 +175,16 @@ class KroneckerGram(BlockGram):
         return xp.reshape(G, (self.rows.size, self.columns.size))
 
     def column(self, j: int, d: Array) -> Array:
-        """Return K[i, j] B d for every i, (n, q)."""
+        """Return the vectors K[i, j] B d for item number j, a vector d and every item i."""
         return self.K[:, j][:, None] * multiply(d, self.B)[None, :]
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return K[i, j] ⟨B w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W."""
+        """Return K[i, j] ⟨B w_j, v_i⟩ for all items i, j and rows v_i of V, w_j of W."""
         return self.K * (V @ multiply(W, self.B).T)
 
 
 class SumGram(BlockGram):
-    """A sum of block Gram matrices times a number.
+    """Sum of block Gram matrices, multiplied by a number.
 
     Where the slots of the terms differ, each output component is a slot of the sum.
     """
@@ -215,7 +221,7 @@ class SumGram(BlockGram):
         return namespace(D).concat([self.rows.split(product) for product in products], axis=1)
 
     def _times_components(self, C: Array) -> Array:
-        """Return the product with output components C of the columns, (m, q) to (n, q)."""
+        """Return the Gram matrix times output components C, from (m, q) to (n, q)."""
         return self._total(lambda gram: gram @ C)
 
     def matrix(self) -> Array:
@@ -223,17 +229,17 @@ class SumGram(BlockGram):
         return self._total(lambda gram: gram.matrix()) if self.alike else super().matrix()
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return slots and matrix of each diagonal block; one block if there are several terms."""
+        """Return the diagonal blocks of a single term; several terms are one block."""
         if len(self.grams) > 1:
             return super().parts()
         return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]
 
     def column(self, j: int, d: Array) -> Array:
-        """Return K(a_i, b_j) d for every a_i, (n, q), summed over all terms."""
+        """Return the vectors K(a_i, b_j) d for item number j, a vector d and every item a_i."""
         return self._total(lambda gram: gram.column(j, d))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W."""
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all items a_i, b_j and rows v_i of V, w_j of W."""
         return self._total(lambda gram: gram.pairings(V, W))
 
     def landmarks(self, number: int) -> np.ndarray:

@@ -69,12 +69,15 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(xp.stack([K for _, K in self.by_scalar()]), (2, 1, 0))
 
     def column(self, j: int, d: Array) -> Array:
-        """Return K(a_i, b_j) d for every a_i, (n, q)."""
+        """Return the vectors K(a_i, b_j) d for item number j, a vector d and every item a_i."""
         xp = namespace(d)
         return xp.take(self.scalars[j, :, :], xp.asarray(self.labels), axis=1) * d
 
     def joint(self, V: Array) -> Array:
-        """Return the array of ⟨K(a_i, b_j) v_d, v_c⟩ at [i, c, j, d], for the rows v of V."""
+        """Return the Gram matrix of the joint kernel, for all pairs of an item and a row of V.
+
+        The entry [i, c, j, d] is ⟨K(a_i, b_j) v_d, v_c⟩.
+        """
         xp, m = namespace(V), int(V.shape[0])
         own = [take(V.T, columns) for columns, _ in self.by_scalar()]
         S = xp.stack([part.T @ part for part in own])
@@ -83,7 +86,7 @@ class ComponentGram(BlockGram):
         return xp.permute_dims(J, (1, 3, 0, 2))
 
     def pairings(self, V: Array, W: Array) -> Array:
-        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all pairs of rows v_i of V and w_j of W.
+        """Return ⟨K(a_i, b_j) w_j, v_i⟩ for all items a_i, b_j and rows v_i of V, w_j of W.
 
         The shape of the result is (n, m).
         """

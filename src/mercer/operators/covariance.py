@@ -39,7 +39,7 @@ class Covariance(Operator):
 
     @property
     def unexplained_at(self) -> float | None:  # type: ignore[override]
-        """The ε with B = `Moments.unexplained(ε)` / n: infinity if `power` is 1, else None."""
+        """The ridge at which `Moments.unexplained` is n times the operator; else None."""
         return inf if self.power == 1 else None
 
     def matrix(self, moments: Moments) -> Array:
@@ -93,7 +93,7 @@ class ConditionalCovariance(Operator):
 
     @property
     def unexplained_at(self) -> float:  # type: ignore[override]
-        """The ε with B = `Moments.unexplained(ε)` / n: the parameter `epsilon`, checked."""
+        """The ridge at which `Moments.unexplained` is n times the operator: `epsilon`."""
         return positive(self.epsilon, "epsilon")
 
     def matrix(self, moments: Moments) -> Array:
@@ -101,12 +101,12 @@ class ConditionalCovariance(Operator):
         return moments.unexplained(self.unexplained_at) / moments.n
 
     def eigh(self, moments: Moments) -> tuple[Array, Array | None]:
-        """Return the eigenvalues and eigenvectors of B; values within rounding error are zero."""
+        """Return the eigenvalues and eigenvectors; eigenvalues of rounding size are zero."""
         size = moments.total_variance
         return eigh(self.matrix(moments), "conditional covariance", drop=False, scale=size)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        r"""Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator.
+        r"""Return the vector-Jacobian product of the operator in the input Gram matrix.
 
         It is :math:`-\varepsilon W G W^\top` with :math:`W = (K + n \varepsilon I)^{-1} V`, because
         :math:`B = \varepsilon V^\top (K + n \varepsilon I)^{-1} V`.

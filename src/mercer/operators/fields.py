@@ -29,13 +29,13 @@ class FieldKernel(CoupledKernel):
         self.kernel = kernel
 
     def _input_kernel(self) -> Kernel:
-        """Return the scalar kernel φ of the potential."""
+        """Return the scalar kernel of the potential of the field."""
         return RBF(self.length_scale) if self.kernel is None else as_kernel(self.kernel)
 
     depends_on_data = property(lambda self: self._input_kernel().depends_on_data)
 
     def fit(self, X: Items, V: Array, weights: Array | None = None) -> FieldKernel:
-        """Fit the kernel φ, and check that outputs are vectors of the dimension of the points."""
+        """Fit the scalar kernel; check that outputs are vectors of the dimension of the points."""
         potential = self._input_kernel()
         if potential.radial is None or potential.radial.curvature is None:
             raise ValueError(
@@ -80,12 +80,12 @@ class FieldKernel(CoupledKernel):
     def spectrum(self, random: np.random.RandomState, number: int, width: int) -> Waves:
         """Draw random cosine waves whose expected sum is the kernel (random Fourier features)."""
         omega = self.potential_.fourier.sample(random, (number, width))
-        source, along = self._polarizations(omega)
+        source, along = self._wave_directions(omega)
         height = self.potential_.fourier.height
         return omega, source, along * np.sqrt(self.scale_ * height / number)
 
-    def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return for each wave the index of its frequency in `omega`, and its direction."""
+    def _wave_directions(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return for each wave the number of its frequency in `omega`, and a direction."""
         raise NotImplementedError
 
 
@@ -135,8 +135,8 @@ class CurlFree(FieldKernel):
             return -0.5 / radial.bending(), outer
         return radial.slope(D2) * (2.0 * self.scale_), radial.curvature(D2) * (-4.0 * self.scale_)
 
-    def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return index and direction of one wave for each frequency ω, in the direction of ω."""
+    def _wave_directions(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return one wave for each frequency in `omega`: its number, and its direction."""
         return np.arange(len(omega)), omega
 
 
@@ -196,10 +196,11 @@ class DivergenceFree(FieldKernel):
         slope -= D2 * outer
         return slope, outer
 
-    def _polarizations(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices and directions of d - 1 waves for each frequency ω, orthogonal to ω.
+    def _wave_directions(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return d - 1 waves for each frequency in `omega`: its number, and a direction.
 
-        The sum of their outer products is ‖ω‖²I - ωωᵀ.
+        The directions are orthogonal to the frequency ω, and the sum of their outer products is
+        ‖ω‖²I - ωωᵀ.
         """
         number, d = omega.shape
         basis = np.linalg.svd(omega[:, None, :], full_matrices=True)[2][:, 1:, :]
@@ -214,7 +215,9 @@ EXPANDED_UP_TO = 6
 
 
 class FieldGram(BlockGram):
-    """The block Gram matrix K(a_i, b_j) = isotropic_ij I + outer_ij δδᵀ with δ = a_i - b_j.
+    """Block Gram matrix of vector fields, K(a_i, b_j) = isotropic_ij I + outer_ij δδᵀ.
+
+    δ is the difference a_i - b_j of two points.
 
     Parameters
     ----------
@@ -278,7 +281,7 @@ class FieldGram(BlockGram):
         return self._isotropic_times(C, None) + xp.concat(out)
 
     def _isotropic_times(self, C: Array, weighted: Array | None) -> Array:
-        """Return the multiples of the identity, isotropic_ij I, applied to the vectors C.
+        """Return the part of the product with C that comes from multiples of the identity.
 
         If `isotropic` is a number, it stands for the matrix isotropic · outer. `weighted` is
         `outer` times C if that is already computed, else None.
@@ -302,7 +305,7 @@ class FieldGram(BlockGram):
         return namespace(G).reshape(G, (n * d, m * d))
 
     def _differences(self, p: int) -> Array:
-        """Return a_ip - b_jp for all pairs of points, along dimension p."""
+        """Return the differences of all pairs of points along dimension p."""
         return self.A[:, p][:, None] - self.B[:, p][None, :]
 
     def landmarks(self, number: int) -> np.ndarray:

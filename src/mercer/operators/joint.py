@@ -171,9 +171,9 @@ class FromJoint(CoupledKernel):
             )
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the block Gram matrix: block (i, j) is the matrix K(A_i, B_j).
+        """Return the block Gram matrix of two batches, from values of the joint kernel.
 
-        Its entries are J((A_i, e_a), (B_j, e_b)) for all unit vectors e_a and e_b.
+        The entries of block (i, j) are J((A_i, e_a), (B_j, e_b)) for all unit vectors e_a and e_b.
         """
         B, eye = A if B is None else B, np.eye(self.width_)
         n, m, q = count(A), count(B), self.width_
@@ -185,7 +185,7 @@ class FromJoint(CoupledKernel):
 
 
 def _pairs(X: Items, V: Array) -> np.ndarray:
-    """Return the pairs (X[i], V[i]) as an object array."""
+    """Return the pairs of X[i] and V[i] as an array of tuples."""
     return object_array(list(zip(X, V, strict=True)))
 
 

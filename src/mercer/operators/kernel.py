@@ -100,11 +100,11 @@ class OperatorKernel(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement fit(X, V)")
 
     def gram(self, A: Items, B: Items | None = None) -> BlockGram:
-        """Return the block Gram matrix with the blocks K(a_i, b_j); B=None means B=A."""
+        """Return the block Gram matrix of batches A and B, with blocks K(a_i, b_j); B=None is A."""
         raise NotImplementedError(f"{type(self).__name__} must implement gram(A, B)")
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs of (a_i, y_i) and (b_j, u_j).
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩, the joint kernel of pairs (a_i, y_i), (b_j, u_j).
 
         The outputs y and u are given by their coordinates V and W, and by all inner products L.
         """

@@ -119,11 +119,11 @@ class LearnedOperator(Operator):
         return learnt
 
     def unit(self, square: float) -> float:
-        """Return the typical size of the learnt B, given the mean square of the outputs."""
+        """Return the typical size of the learnt operator, given the mean square of outputs."""
         return (square / (self.penalty * self.power)) ** (1.0 / self.power)
 
     def _alternate(self, moments: Moments, alpha: float) -> Iterator[tuple[Array, float]]:
-        """Yield B and the objective after each round of minimising over g and B in turn.
+        """Yield operator matrix and objective after each round of alternating minimisation.
 
         The rounds start at the multiple of the identity that is the best B for coefficients that
         explain all outputs, so that the result does not depend on the units of the outputs.

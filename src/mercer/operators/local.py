@@ -229,7 +229,7 @@ class Local(ComponentKernel):
         inner, own = self.kernel_.parameter_gradient.under("kernel"), self._weight_parameters()
 
         def vjp(X: Array, label: int, C: Array) -> Values:
-            """Return the derivatives of Σ_ij C_ij k(x_i, x_j) for the scalar kernel of a label."""
+            """Return the vector-Jacobian product with C of one scalar kernel in all parameters."""
             flat = self._flat(X)
             if self.roots_ is None:
                 boxes = [
@@ -249,10 +249,11 @@ class Local(ComponentKernel):
         return {"width": float(self.width)} | floor
 
     def _weight_gradient(self, own: Values, flat: Array, label: int, C: Array) -> Values:
-        """Return the derivatives of Σ_ij C_ij k(x_i, x_j) in `width` and `floor`, by name.
+        """Return the vector-Jacobian product with C of a kernel in `width` and `floor`.
 
-        k is the kernel on the neighbourhood number `label`. It is the chain rule through the items
-        √ω ∘ x. `own` has the values of the parameters.
+        It has the derivatives of Σ_ij C_ij k(x_i, x_j) by name, for the kernel k on neighbourhood
+        number `label`: the chain rule through the items √ω ∘ x. `own` has the values of the
+        parameters.
         """
         if not own or self.roots_ is None:
             return {}

@@ -52,11 +52,12 @@ class Matrix(Operator):
 
     @classmethod
     def mean_regularized(cls, tasks: int, share: float = 0.5) -> Matrix:
-        r"""Return :math:`B = s 1 1^\top + (1 - s) I`, s = `share`, which draws tasks to their mean.
+        r"""Return the operator that shrinks all tasks to their mean, as strongly as `share`.
 
-        The penalty is :math:`\sum_t \lVert g_t - \bar g \rVert^2 / (1 - s) + q \lVert \bar g
-        \rVert^2 / (1 - s + q s)`, with :math:`\bar g` the mean of the q tasks. At 0 the tasks
-        are separate, at 1 they are one task.
+        It is :math:`B = s 1 1^\top + (1 - s) I` with s = `share`. The penalty is
+        :math:`\sum_t \lVert g_t - \bar g \rVert^2 / (1 - s) + q \lVert \bar g \rVert^2 /
+        (1 - s + q s)`, with :math:`\bar g` the mean of the q tasks. At 0 the tasks are separate, at
+        1 they are one task.
         """
         q = integer(tasks, "tasks")
         if not 0 <= share <= 1:
@@ -65,7 +66,7 @@ class Matrix(Operator):
 
     @classmethod
     def graph(cls, adjacency: Array, ridge: float = 1.0) -> Matrix:
-        r"""Return B for a graph of tasks, the inverse of its Laplacian plus a ridge.
+        r"""Return the operator of a graph of tasks: the inverse of its Laplacian plus a ridge.
 
         The penalty is :math:`\sum_{s<t} A_{st} \lVert g_s - g_t \rVert^2 + \text{ridge} \sum_t
         \lVert g_t \rVert^2` with the adjacency matrix A. Loops have no effect.
@@ -77,7 +78,7 @@ class Matrix(Operator):
 
     @classmethod
     def similarity(cls, S: Array) -> Matrix:
-        r"""Return B for similarities S of tasks, with the ridges of tasks on the diagonal of S.
+        r"""Return the operator for similarities of tasks; the diagonal of S has their ridges.
 
         :math:`B = L^+` with :math:`L_{ss} = \sum_t S_{st}` and :math:`L_{st} = -S_{st}`. The
         penalty is :math:`\frac12 \sum_{st} S_{st} \lVert g_s - g_t \rVert^2 + \sum_t S_{tt}
@@ -92,7 +93,7 @@ class Matrix(Operator):
         return cls((vectors / values) @ vectors.T)
 
     def matrix(self, moments: Moments) -> Array:
-        """Return the given B, after a check that it is (q, q) and positive semidefinite."""
+        """Return the given matrix, after a check of its shape and its eigenvalues."""
         B = self.B if is_foreign(self.B) else np.asarray(self.B, dtype=np.float64)
         q = int(moments.ones.shape[0])
         if B.ndim != 2 or tuple(B.shape) != (q, q):

@@ -62,7 +62,7 @@ class Mixture(Operator):
         return reduce(add, matrices)
 
     def gram_terms(self, moments: Moments, G: Array) -> Terms:
-        """Return the gradient of ⟨G, B⟩ in the input Gram matrix; B is the operator."""
+        """Return the vector-Jacobian product of the operator in the input Gram matrix."""
         vv, terms = moments.vv, []
         for weight, part in zip(self._checked_weights(), self.operators, strict=True):
             pulled = _normalised_vjp(weight, part.matrix(moments), vv, G)
@@ -127,7 +127,7 @@ def _compositions(parts: int, total: int) -> Iterator[tuple[int, ...]]:
 
 
 def _normalised_vjp(weight: float, B: Array, vv: Array, G: Array) -> Array:
-    """Return the derivative of ⟨G, weight · `_normalised`(B, vv)⟩ with respect to B."""
+    """Return the vector-Jacobian product with G of `weight * _normalised(B, vv)` in B."""
     given, size = inner(B, vv), trace(vv)
     if not (given > 0 and size > 0):
         return weight * G
@@ -135,6 +135,6 @@ def _normalised_vjp(weight: float, B: Array, vv: Array, G: Array) -> Array:
 
 
 def _normalised(B: Array, vv: Array) -> Array:
-    """Return B divided by tr(B S_vv) / tr(S_vv), where S_vv is `vv`; zero stays zero."""
+    """Return B divided by tr(B vv) / tr(vv), where `vv` has the output moments."""
     given, size = inner(B, vv), trace(vv)
     return B / (given / size) if given > 0 and size > 0 else B

@@ -68,7 +68,7 @@ class Moments:
 
     @property
     def covariance(self) -> Array:
-        """The output covariance S_vv / n."""
+        """The output moments divided by n: the output covariance, if outputs are centred."""
         return self.vv * (1.0 / self.n)
 
     @property

@@ -100,7 +100,7 @@ class Separable(OperatorKernel):
         return KroneckerGram(self.inputs(A, B), self.B_)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs of (a_i, y_i) and (b_j, u_j).
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩, the joint kernel of pairs (a_i, y_i), (b_j, u_j).
 
         The outputs y and u are given in coordinates V and W. If the operator is a multiple of the
         identity, their inner products L are used instead.
@@ -110,7 +110,7 @@ class Separable(OperatorKernel):
         return super().pairings(A, V, B, W, L)
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
-        """Return the Gram matrix that all output components share, for B a multiple of I."""
+        """Return the Gram matrix that all components share; the operator is a multiple of I."""
         K = float(self.operator.uniform or 0.0) * self.inputs(A, B)
         labels = np.zeros(int(self.B_.shape[0]), dtype=np.intp)
         return ComponentGram(labels, lambda label: K, int(K.shape[0]), int(K.shape[1]))
@@ -154,7 +154,7 @@ class SpectralMoments:
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
-        """The eigenvalues s of the input Gram matrix, and EᵀV with its eigenvectors E."""
+        """Eigenvalues of the input Gram matrix, and output coordinates in its eigenbasis."""
         if self.gram is None:
             return self.s, self.EV
         s, E = eigh(self.gram(), "Gram matrix", drop=False)
@@ -162,7 +162,7 @@ class SpectralMoments:
 
     @property
     def uu(self) -> Array:
-        """The diagonal of the input moments UᵀU, with U the input coordinates of all pairs."""
+        """The second moments of the input coordinates, as a diagonal."""
         return self._spectrum[0]
 
     @property
@@ -173,18 +173,18 @@ class SpectralMoments:
 
     @cached_property
     def vu(self) -> Array:
-        """The cross moments VᵀU of output coordinates V and input coordinates U."""
+        """The cross moments of output coordinates (rows) and input coordinates (columns)."""
         s, EV = self._spectrum
         return (EV * namespace(EV).sqrt(s)[:, None]).T
 
     @cached_property
     def vv(self) -> Array:
-        """The output moments VᵀV, with V the output coordinates of all pairs."""
+        """The second moments of the output coordinates."""
         return self.EV.T @ self.EV
 
     @property
     def covariance(self) -> Array:
-        """The output covariance S_vv / n."""
+        """The output moments divided by n: the output covariance, if outputs are centred."""
         return self.EV.T @ self.EV * (1.0 / self.n)
 
     @property

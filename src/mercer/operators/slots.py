@@ -33,11 +33,11 @@ class Slots:
 
     @property
     def size(self) -> int:
-        """The number of slots of the batch."""
+        """The number of slots (groups of output components) of the batch."""
         return self.n * self.width if self.live is None else len(self.live)
 
     def like(self, other: Slots) -> bool:
-        """Return whether two `Slots` describe the same slots."""
+        """Return whether another `Slots` object describes the same slots."""
         alike = (self.n, self.width, self.repeats) == (other.n, other.width, other.repeats)
         none = self.live is None and other.live is None
         return alike and (none or np.array_equal(self.live, other.live))  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ class Slots:
         return every if self.live is None else every[self.live]
 
     def of_items(self, items: np.ndarray) -> np.ndarray:
-        """Return the indices of all slots of the given items, item by item."""
+        """Return the indices of the slots (groups of components) of given items, item by item."""
         if self.live is None:
             return (np.asarray(items)[:, None] * self.width + np.arange(self.width)).reshape(-1)
         order = np.argsort(self.owners, kind="stable")

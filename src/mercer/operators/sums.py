@@ -125,7 +125,7 @@ class OperatorSum(OperatorKernel):
         return SumGram(*(term.gram(A, B) for term in self.terms), scale=self.scale)
 
     def pairings(self, A: Items, V: Array, B: Items, W: Array, L: Array) -> Array:
-        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩ for all pairs of (a_i, y_i) and (b_j, u_j)."""
+        """Return ⟨K(a_i, b_j) Φ(u_j), Φ(y_i)⟩, the joint kernel of pairs (a_i, y_i), (b_j, u_j)."""
         return self.scale * reduce(add, [term.pairings(A, V, B, W, L) for term in self.terms])
 
     def by_component(self, A: Items, B: Items | None = None) -> ComponentGram:
