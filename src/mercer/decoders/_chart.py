@@ -90,9 +90,9 @@ class Chart:
                 self._store_best((start, p, position, end, 0))
 
     def _store_best(self, state: State) -> None:
-        """Store the best value of a state, unless the state has no derivation."""
+        """Store the best value of a state, a partial production, if it has a derivation."""
         start, p, position, end, height = state
-        value = max(self._values(state), default=-np.inf)
+        value = max(self._candidate_values(state), default=-np.inf)
         if value == -np.inf:
             return
         if position == len(self.grammar.productions[p].children):
@@ -101,7 +101,7 @@ class Chart:
         self.value[state] = value
         self.ends.setdefault((start, p, position, height), []).append(end)
 
-    def _values(self, state: State) -> Iterator[float]:
+    def _candidate_values(self, state: State) -> Iterator[float]:
         """Yield the best value of a state for each position where its last child may begin."""
         _, p, position, end, height = state
         leaf, _ = self.grammar.productions[p].children[position - 1]
@@ -111,10 +111,10 @@ class Chart:
                 if self._leaf_fits(p, position, at, end):
                     yield value
             else:
-                yield value + self._best_child_value(self._span(at, end), p, position, height)
+                yield value + self._best_child_value(self._span_key(at, end), p, position, height)
 
     def _states_before(self, state: State) -> list[tuple[State, int]]:
-        """Return the states that lack only the last child of `state`, with their end positions."""
+        """Return the partial productions without the last child of `state`, and their ends."""
         start, p, position, end, height = state
         if position == 1:  # in a span of nodes the parent is one of them
             at = start if self.symbols is not None else 1
@@ -122,8 +122,8 @@ class Chart:
         ends = self.ends.get((start, p, position - 1, height), [])
         return [((start, p, position - 1, at, height), at) for at in ends if at < end]
 
-    def _span(self, at: int, end: int) -> tuple[int, int]:
-        """Return the chart's key of a child's span: (at, end) over symbols, else (0, nodes)."""
+    def _span_key(self, at: int, end: int) -> tuple[int, int]:
+        """Return the key of the span between two positions: (at, end), or (0, length) if free."""
         return (at, end) if self.symbols is not None else (0, end - at)
 
     def _leaf_fits(self, p: int, position: int, at: int, end: int) -> bool:
@@ -183,7 +183,7 @@ class Chart:
                 heappush(waiting, (-following[0], i, rank + 1))
 
     def _edges_to(self, state: State) -> list[Edge]:
-        """Return the edges that lead to a state, one for each way to add its last child."""
+        """Return the edges that lead to a state, one for each last child that it may have."""
         _, p, position, end, height = state
         leaf, _ = self.grammar.productions[p].children[position - 1]
         base = (
@@ -195,7 +195,7 @@ class Chart:
             if leaf:
                 edges.extend([(base, joined)] if self._leaf_fits(p, position, at, end) else [])
                 continue
-            for gain, child in self._children(self._span(at, end), p, position, height):
+            for gain, child in self._children(self._span_key(at, end), p, position, height):
                 edges.append((base + gain, (*joined, child)))
         return edges
 

@@ -253,7 +253,7 @@ class EditLoss(ExpectedLoss):
         return np.array(values)
 
     def _local_search(self, weights: np.ndarray) -> tuple[str, float]:
-        """Return a locally best string for the weights of a point, and a bound of its loss."""
+        """Return a locally best string for the weights of one prediction, and a loss bound."""
         support = _largest_weights(weights, self.SUPPORT)
         texts, c = [self.texts[i] for i in support], weights[support]
         D = _edit_distances(texts, texts)

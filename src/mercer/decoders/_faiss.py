@@ -106,7 +106,7 @@ class FaissIndex:
         return best.astype(np.intp), top - self.mean, certain
 
     def _exact_scores(self, C: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Return the scores of candidates `found[t]` at each point t, in double precision.
+        """Return the double-precision scores of candidates `found[t]` at each predicted point t.
 
         The score is 2⟨g, Φ(y)⟩ - l(y, y) + m with m the mean squared norm; -inf for index -1.
         """

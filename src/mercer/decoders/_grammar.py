@@ -125,7 +125,7 @@ class Grammar:
         shape = (len(entries), len(self._keys))
         return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
-    def features_of(self, tree: Any) -> tuple[np.ndarray, float]:
+    def count_features(self, tree: Any) -> tuple[np.ndarray, float]:
         """Return the feature counts of a nested tree, and the sum of squared unseen counts.
 
         Unseen features are pairs of productions that do not occur in the training trees.
@@ -155,7 +155,7 @@ class Grammar:
 
 
 class Rules:
-    """The productions that a search may use, and which of them may be children of which.
+    """The productions that a search may use, and which may be children of which others.
 
     Parameters
     ----------

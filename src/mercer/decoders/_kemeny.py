@@ -69,9 +69,10 @@ def _subset_sums(rows: np.ndarray) -> np.ndarray:
 
 
 def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each preference matrix the labels by pairwise wins, and whether that is best.
+    """Return orders of the labels by pairwise wins, and whether each is the best order.
 
-    Label i wins against label j if W[t, i, j] > 0. An order in which no label loses against a later
+    There is one order for each preference matrix W[t]. Label i wins against label j if
+    W[t, i, j] > 0. An order in which no label loses against a later
     one is the best. If the wins have no cycle, the order by number of wins is such an order.
     """
     orders = np.argsort(-(W > 0).sum(axis=2), axis=1, kind="stable")

@@ -30,7 +30,7 @@ class LabelDecoder(Decoder):
         return self
 
     def _scores(self, points: Embedding) -> np.ndarray:
-        """Return the score of each label (column) at each point (row)."""
+        """Return the score of each label (column) at each predicted point (row)."""
         return host(self.kernel_.features.inverse(points.frame.kernel_features(points.coordinates)))
 
     def _as_label_sets(self, chosen: np.ndarray) -> Items:

@@ -64,13 +64,13 @@ def viterbi(start, stop, scores, table, required, codes, ends):
 
 
 @compiled
-def _add_windows(cells, width, value, late, out):
-    """Add value · (cells[i] + … + cells[i + width - 1]) to out[i + late], for every i."""
+def _add_windows(cells, width, value, shift, out):
+    """Add value · (cells[i] + … + cells[i + width - 1]) to out[i + shift], for every i."""
     total = 0.0
     for c in range(width):
         total += cells[c]
-    for i in range(len(out) - late):
-        out[i + late] += value * total
+    for i in range(len(out) - shift):
+        out[i + shift] += value * total
         total -= cells[i] if i < len(cells) else 0.0
         total += cells[i + width] if i + width < len(cells) else 0.0
 
@@ -194,10 +194,10 @@ def _best_path(front, back, graph, length, ahead, best, budget, edges, found):
 
 @parallel
 def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends, values, proved):
-    """Write the best path of each point over all lengths into `paths`, its length into `ends`.
+    """Write the best path of each predicted point, over all lengths, into `paths` and `ends`.
 
-    `values` and `proved` get the score of the path, and whether it is proved to be the best. Points
-    are start, …, stop - 1.
+    `ends` gets the length of the path; `values` and `proved` get the score of the path, and whether
+    it is proved to be the best. Points are start, …, stop - 1.
     """
     longest = fronts.shape[2]
     states = len(graph.starts) - 1

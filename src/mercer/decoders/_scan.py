@@ -53,7 +53,7 @@ def score_blocks(
 def best_of_blocks(
     parts: Iterator[tuple[slice, slice, Array]], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices and scores of the best `k` candidates of each point, from score blocks."""
+    """Return indices and scores of the best `k` candidates per predicted point."""
     best: dict[int, Best] = {}
     for rows, columns, S in parts:
         best[rows.start] = merge_best(best.get(rows.start), S, columns.start, k)

@@ -18,7 +18,7 @@ FEATURE_POINTS = 256
 def feature_blocks(
     points: Embedding, kernel: Any, size: int = FEATURE_POINTS
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (rows, features of these points) for blocks of `size` points.
+    """Yield (rows, features of these predicted points) for blocks of `size` points.
 
     The features are those of the kernel without its scale. For points that are weighted sums of
     outputs, they are the product of the weights and the outputs' sparse features, because dense
@@ -41,7 +41,7 @@ def feature_blocks(
 
 
 def required_lengths(points: Embedding, length: Any) -> np.ndarray | None:
-    """Return the output length that the rule `length` requires for each point; None if free."""
+    """Return the output length of each predicted point by the rule `length`; None if free."""
     if length is None:
         return None
     if length != "input" and not callable(length):

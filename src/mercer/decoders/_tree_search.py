@@ -92,7 +92,7 @@ class TreeSearch:
 
     def _store_score(self, tree: Any) -> np.ndarray:
         """Store the score of a tree; return its feature counts."""
-        counts, others = self.grammar.features_of(tree)
+        counts, others = self.grammar.count_features(tree)
         score = self.grammar.weights @ (2.0 * self.g * counts - counts**2)
         self.found[tree] = float(score) - self.grammar.pair_weight * others
         return counts

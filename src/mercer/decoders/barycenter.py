@@ -109,11 +109,11 @@ class GromovWassersteinBarycenter(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the barycentre with the highest score at each point."""
+        """Return the barycentre with the highest score at each predicted point."""
         return object_array([row[0][0] for row in self.decode_top(points, 1)])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` barycentres with the highest scores at each point, with scores."""
+        """Return the `k` best barycentres of each predicted point, with their scores."""
         pools = [self._proposals(weights) for weights in self._weights(points)]
         if self.compete:
             rivals = self.start_.decode_top(points, k)
@@ -122,11 +122,11 @@ class GromovWassersteinBarycenter(Decoder):
         return [
             row
             for rows in blocks(len(pools), GRAPH_POINTS)
-            for row in CandidateLists(self.kernel_, pools[rows]).ranked(points[rows], k)
+            for row in CandidateLists(self.kernel_, pools[rows]).rank(points[rows], k)
         ]
 
     def _weights(self, points: Embedding) -> np.ndarray:
-        """Return the weight of each training graph (column) at each point; 0 if left out."""
+        """Return the training-graph weights (columns) of predicted points; 0 if left out."""
         C = np.array(host(points.weights))
         if points.left_out is not None and len(points.left_out) == len(self.read_):
             C[points.left_out[:, None] == points.left_out[None, :]] = 0.0

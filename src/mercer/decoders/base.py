@@ -104,7 +104,7 @@ class Decoder(BaseEstimator):
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """Return one output for each point.
+        """Return one output for each predicted point.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Decoder(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must implement decode(points)")
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` outputs of each point with their scores.
+        """Return the best `k` outputs of each predicted point with their scores.
 
         Parameters
         ----------

@@ -108,7 +108,7 @@ class ByLoss(Decoder):
         return self
 
     def decode(self, points: Embedding) -> Items:
-        """Return the output with the least expected loss at each point."""
+        """Return the output with the least expected loss at each predicted point."""
         C = host(points.weights)
         if self.pool_ is None:
             best, self.bounds_ = self.expected_.search(C)

@@ -104,16 +104,16 @@ class Candidates(Reducible, Decoder):
         return bare
 
     def decode(self, points: Embedding) -> Items:
-        """Return the candidate with the highest score at each point."""
+        """Return the candidate with the highest score at each predicted point."""
         if self.own_ is not None:
             return collected([row[0][0] for row in self.decode_top(points, 1)], self.own_.kernel)
         best, _ = self._search(points, 1)
         return take(self.outputs_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` candidates with the highest scores at each point, with scores."""
+        """Return the `k` best candidates of each predicted point, with their scores."""
         if self.own_ is not None:
-            return self.own_.ranked(points, k)
+            return self.own_.rank(points, k)
         return self._as_ranked(*self._search(points, k))
 
     def _as_ranked(self, best: np.ndarray, scores: np.ndarray) -> list[Ranked]:

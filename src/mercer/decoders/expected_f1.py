@@ -37,13 +37,13 @@ class ExpectedF1(LabelDecoder):
     """
 
     def decode(self, points: Embedding) -> Items:
-        """Return the label set with the largest expected F1 at each point."""
-        order, values = self._by_size(points)
+        """Return the label set with the largest expected F1 at each predicted point."""
+        order, values = self._f1_by_size(points)
         return self._as_label_sets(_first_labels(order, values.argmax(axis=1)))
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return for each point the `k` best sets of different sizes, with their expected F1."""
-        order, values = self._by_size(points)
+        """Return the `k` best sets of different sizes per predicted point, with expected F1."""
+        order, values = self._f1_by_size(points)
         sizes = np.argsort(-values, axis=1, kind="stable")[:, :k]
         ranked = []
         for labels, f1, best in zip(order[:, None], values, sizes, strict=True):
@@ -51,8 +51,8 @@ class ExpectedF1(LabelDecoder):
             ranked.append(list(zip(sets, f1[best].tolist(), strict=True)))
         return ranked
 
-    def _by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels by falling probability, and the expected F1 of the first 0, 1, ….
+    def _f1_by_size(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
+        """Return the labels by probability, and the expected F1 of the first 0, 1, … of them.
 
         Both have one row for each point.
         """

@@ -153,7 +153,7 @@ class Lexicon(Decoder):
         return self
 
     def _score_matrix(self, points: Embedding) -> np.ndarray:
-        """Return the score of each word (column) at each point; -inf where it is excluded."""
+        """Return the word scores (columns) of predicted points; -inf for excluded words."""
         parts, _ = self.pool_._score_blocks(points, self._restriction_changes(points))
         S = np.empty((len(points), len(self.words_)))
         for rows, columns, block in parts:
@@ -161,12 +161,12 @@ class Lexicon(Decoder):
         return S
 
     def decode(self, points: Embedding) -> Items:
-        """Return the word with the highest score at each point."""
+        """Return the word with the highest score at each predicted point."""
         best, _ = self.pool_._search(points, 1, self._score_changes(points))
         return take(self.words_, best[:, 0])
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` words with the highest scores at each point that suit its input."""
+        """Return the `k` best words of each predicted point that suit its input."""
         return self.pool_._as_ranked(*self.pool_._search(points, k, self._score_changes(points)))
 
     def _score_changes(self, points: Embedding) -> list[Change]:

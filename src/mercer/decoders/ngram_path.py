@@ -129,7 +129,7 @@ class NGramPath(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the string with the highest score at each point."""
+        """Return the string with the highest score at each predicted point."""
         found = self.certify(points)
         if not found.proved.all():
             warnings.warn(
@@ -140,13 +140,16 @@ class NGramPath(Decoder):
         return found.outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best string of each point with its score: one string, whatever `k` is."""
+        """Return the best string of each predicted point with its score: only one for any `k`."""
         found = self.certify(points)
         scores = self.kernel_.multiple.scale * found.scores
         return [[(y, float(v))] for y, v in zip(found.outputs, scores, strict=True)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best string of each point, its score, and 0 as its gap if proved best."""
+        """Return the best string of each predicted point, its score, and the optimality gap.
+
+        The gap is 0 if the string is proved to be the best, and infinite otherwise.
+        """
         return self._best_strings(points, [self.bonus_])[0]
 
     @property

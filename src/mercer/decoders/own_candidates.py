@@ -66,8 +66,8 @@ class CandidateLists:
         """The sorted indices of the distinct outputs in each list."""
         return [np.unique(own) for own in np.split(self.numbers, self.ends[:-1])]
 
-    def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best candidates in the list of each point, with their scores."""
+    def rank(self, points: Embedding, k: int) -> list[Ranked]:
+        """Return the `k` best candidates in the list of each predicted point, with their scores."""
         points, lost = points.about(self.pool)
         inner, norms = self._inner_products(points)
         lost = np.broadcast_to(host(lost), len(self.lists))
@@ -162,8 +162,8 @@ class OwnCandidates:
     kernel: Kernel
     known: Sequence[Hashable]
 
-    def ranked(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` best candidates in the list of each point, with their scores.
+    def rank(self, points: Embedding, k: int) -> list[Ranked]:
+        """Return the `k` best candidates in the list of each predicted point, with their scores.
 
         Warn if some lists contain training outputs and others do not.
         """
@@ -187,7 +187,7 @@ class OwnCandidates:
                 "those examples out.",
                 stacklevel=4,
             )
-        return lists.ranked(points, k)
+        return lists.rank(points, k)
 
 
 def sole_groups(numbers: Iterable[int], groups: np.ndarray, n: int) -> np.ndarray:

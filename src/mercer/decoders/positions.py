@@ -52,7 +52,7 @@ class PositionDecoder(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the sequence with the highest score at each point."""
+        """Return the sequence with the highest score at each predicted point."""
         return self._best(self._scores(points), required_lengths(points, self.length), self.value_)
 
     def _best(self, scores: np.ndarray, fixed: np.ndarray | None, value: float) -> np.ndarray:

@@ -38,7 +38,7 @@ class RankingDecoder(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the best ranking of each point, as rows of ranks."""
+        """Return the best ranking of each predicted point, as rows of ranks."""
         return self._ranks(self._features(points)).astype(self.dtype_)
 
     def _features(self, points: Embedding) -> np.ndarray:
@@ -51,7 +51,7 @@ class RankingDecoder(Decoder):
         return self.kernel_.multiple.kernel
 
     def _ranks(self, F: np.ndarray) -> np.ndarray:
-        """Return the best ranks for each row of F, the features of a point."""
+        """Return the best ranks for each row of F, the features of a predicted point."""
         raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ class Kemeny(RankingDecoder):
         return orders
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` rankings with the highest scores at each point, for up to 7 labels."""
+        """Return the `k` best rankings of each predicted point, for up to 7 labels."""
         if self.m_ > ENUMERATED:
             raise ValueError(
                 f"Kemeny returns several rankings for at most {ENUMERATED} labels, not {self.m_}. "

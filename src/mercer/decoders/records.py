@@ -152,16 +152,16 @@ class PerField(Decoder):
         return self
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the decoded record of each point, a dictionary from fields to values."""
+        """Return the decoded record of each predicted point, a dictionary from fields to values."""
         return from_columns({name: self._column(name, points) for name in self.fields_})
 
     def _column(self, name: Any, points: Embedding) -> list:
-        """Return the decoded values of the field `name`, one for each point."""
+        """Return the decoded values of the field `name`, one for each predicted point."""
         values = self.decoders_[name].decode(self.fields_[name].points(points))
         return [in_form_of(value, self.like_[name]) for value in values]
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return for each point the `k` records with the largest sum of field scores.
+        """Return for each predicted point the `k` records with the largest sum of field scores.
 
         A field whose decoder cannot rank several values has the same value in all records.
         """

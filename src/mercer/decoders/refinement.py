@@ -55,12 +55,12 @@ class Refinement(Decoder):
         raise NotImplementedError
 
     def decode(self, points: Embedding) -> Array:
-        """Return for each point the best candidate after refinement."""
+        """Return for each predicted point the best candidate after refinement."""
         starts = self.kernel_.check(self.start_.decode(points), "y")
         return restore(self._refined(points, starts), self.sample_)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return for each point the best `k` candidates after refinement, with scores."""
+        """Return for each predicted point the best `k` candidates after refinement, with scores."""
         ranked = self.start_.decode_top(points, k)
         refined: list[Ranked] = [[] for _ in ranked]
         for place in range(max(map(len, ranked))):  # fewer than k where candidates are few
@@ -114,13 +114,13 @@ class PreimageObjective:
         return replace(self, weights=take(self.weights, index))
 
     def values(self, Y: Array) -> Array:
-        """Return the objective of each point at its output, a row of Y."""
+        """Return the objective of each predicted point at its output, a row of Y."""
         K = self.kernel._gram(Y, self.outputs)
         above = self.kernel._diag(Y) - self.least
         return 2.0 * namespace(K).sum(self.weights * K, axis=1) - above
 
     def gradient(self, Y: Array) -> Array:
-        """Return the gradient of the objective of each point at its output, a row of Y."""
+        """Return the gradients of the objective at the outputs in the rows of Y, one per point."""
         ones = namespace(Y).ones_like(Y[:, 0])
         derivative = self.kernel.item_gradient
         inner = derivative.vjp(Y, self.outputs, self.weights)

@@ -142,7 +142,7 @@ class Threshold(LabelDecoder):
         return float(total[best]) / len(values), float(bounds[best] + bounds[best + 1]) / 2.0
 
     def decode(self, points: Embedding) -> Items:
-        """Return the set of labels whose scores reach the threshold at each point."""
+        """Return the set of labels whose scores reach the threshold at each predicted point."""
         G = self._scores(points)
         chosen = self.threshold_ <= G
         if self.at_least_one_:
@@ -151,7 +151,7 @@ class Threshold(LabelDecoder):
         return self._as_label_sets(chosen)
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the `k` label sets of the largest sums of score minus threshold at each point."""
+        """Return the `k` best label sets of each predicted point, by score minus threshold."""
         return [
             [
                 (self._as_label_sets(chosen[None, :])[0], score)

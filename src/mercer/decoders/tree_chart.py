@@ -112,7 +112,7 @@ class TreeChart(Decoder):
         return Grammar(self.pool_.outputs_, pairs)
 
     def decode(self, points: Embedding) -> np.ndarray:
-        """Return the tree with the highest score at each point."""
+        """Return the tree with the highest score at each predicted point."""
         return self.certify(points).outputs
 
     def decode_top(self, points: Embedding, k: int) -> list[Ranked]:
@@ -120,9 +120,10 @@ class TreeChart(Decoder):
         return [rows[:k] for rows, _ in self._ranked(points, k)]
 
     def certify(self, points: Embedding) -> Found:
-        """Return the best tree found for each point, its score, and how much better others may be.
+        """Return the best tree of each predicted point, its score, and the optimality gap.
 
-        The last is an upper bound, and NaN unless the output kernel is `Productions`.
+        The gap is an upper bound of how much better another tree can be. It is NaN unless the
+        output kernel is `Productions`.
         """
         ranked = self._ranked(points, 1)
         return Found(
@@ -132,7 +133,7 @@ class TreeChart(Decoder):
         )
 
     def _ranked(self, points: Embedding, k: int) -> list[tuple[Ranked, float]]:
-        """Return for each point (tree, score) pairs, best first, and the gap of the first."""
+        """Return ranked (tree, score) pairs for each predicted point, and the gap of the first."""
         weights, items = points.frame.expansion(points.coordinates)
         G = host(weights) @ self._grammar.counts_of(flattened(items_of_first_kernel(items), "y"))
         competing = self._best_training_trees(points, k)
@@ -148,7 +149,7 @@ class TreeChart(Decoder):
         return ranked
 
     def _best_training_trees(self, points: Embedding, k: int) -> list[Ranked]:
-        """Return the best `k` training trees of each point with at most `max_size` nodes."""
+        """Return the `k` best training trees of each predicted point, up to `max_size` nodes."""
         if self.max_size is None or self.leaves == "input":
             return self.pool_.decode_top(points, k)
         sizes = dict(zip(self._keys(self.pool_.outputs_), self._grammar.sizes, strict=True))
@@ -169,7 +170,7 @@ class TreeChart(Decoder):
         return first + [pair for pair in second if self._keys([pair[0]])[0] not in known]
 
     def _rules(self, points: Embedding) -> Iterator[Rules]:
-        """Yield for each point the rules from training trees that are not left out with it."""
+        """Yield for each predicted point the rules of training trees not left out with it."""
         owners = self.pool_._owners(points)
         if owners is None or points.left_out is None:
             yield from repeat(self._grammar.rules(np.arange(len(self._grammar.sizes))), len(points))

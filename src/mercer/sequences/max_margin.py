@@ -152,7 +152,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
             arrays of labels.
         """
         limit, gap = integer(self.max_passes, "max_passes"), positive(self.gap, "gap")
-        fitted = run_observed(self, limit, lambda steps: self._fitted(X, y, steps), X, y)
+        fitted = run_observed(self, limit, lambda steps: self._fit_attributes(X, y, steps), X, y)
         last = fitted["history_"][-1].relative
         if last > gap:
             warnings.warn(
@@ -164,7 +164,7 @@ class MaxMarginMarkovNetwork(FromFile, Observed, Reducible, BaseEstimator):
         self.__dict__.update(fitted)
         return self
 
-    def _fitted(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:
+    def _fit_attributes(self, X: Items, y: Items, steps: Steps) -> dict[str, Any]:
         """Fit the model and return its fitted attributes as a dictionary."""
         C, transitions = positive(self.C, "C"), non_negative(self.transitions, "transitions")
         rng = check_random_state(self.random_state)

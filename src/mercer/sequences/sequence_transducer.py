@@ -167,11 +167,13 @@ class SequenceTransducer(
         """
         n_steps = 2 + 2 * (self.folds if isinstance(self.folds, int) else 20)
         given = (X, y, groups, context, outputs)
-        fitted = run_observed(self, n_steps, lambda steps: self._fitted(*given, steps), X, y)
+        fitted = run_observed(
+            self, n_steps, lambda steps: self._fit_attributes(*given, steps), X, y
+        )
         self.__dict__.update(fitted)
         return self
 
-    def _fitted(
+    def _fit_attributes(
         self, X: Items, y: Items, groups: Items, context: Items, outputs: Items, steps: Steps
     ) -> dict[str, Any]:
         """Fit the model and return its fitted attributes as a dictionary."""

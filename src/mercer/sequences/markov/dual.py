@@ -75,7 +75,7 @@ class DualProblem:
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A point of the dual problem: its coefficients, their products, and the edge scores.
+    """A point of the dual problem: the coefficients of label scores, and the edge scores.
 
     W is A.T @ rows, and `edges` the scores of label bigrams. The coefficients are
     A[t, c] = C ([c is the true label at t] - μ_t(c)), where μ_t(c) is the total weight of the

@@ -115,7 +115,7 @@ class Aligned:
     def _joint_models(
         self, emissions: Emissions, source: Codes, positions: np.ndarray
     ) -> list[JointNGram]:
-        """Return joint n-gram models of input symbols with the chunks that they emit.
+        """Return joint n-gram models of input symbols with the output chunks that they emit.
 
         They are fitted to the inputs `source`, whose symbols have the positions `positions`.
         """
@@ -130,7 +130,7 @@ class Aligned:
     def log_likelihood(
         self, model: Model, pairs: np.ndarray, temperatures: np.ndarray
     ) -> np.ndarray:
-        """Return the mean log-probability of the chunks of some pairs, for each temperature."""
+        """Return the mean log-probability of the output chunks of pairs at each temperature."""
         source, positions = select_sequences(self.alignment.source, pairs)
         E, F = model.emissions, self.features
         keys = np.where(F.numbers[positions] < 0, np.uint64(0), F.keys[F.numbers[positions]])

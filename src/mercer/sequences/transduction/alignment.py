@@ -80,10 +80,10 @@ class AlignmentGrid:
         return cls(pair, offset, m[pair] - offset, np.concatenate([[0], stops])[longer], ends)
 
     def by_end(self, arcs: np.ndarray) -> np.ndarray:
-        """Return the values of arcs by the boundary where they end, (lengths, boundaries).
+        """Return the values of output chunks by the boundary where they end.
 
-        An arc is a chunk. `arcs` has the values by the boundary where they begin, (boundaries,
-        lengths), shortest chunks first; the result has the longest chunks first.
+        `arcs` has the values by the boundary where the chunks begin, (boundaries, lengths),
+        shortest chunks first. The result has the shape (lengths, boundaries), longest chunks first.
         """
         arrived = np.full(arcs.shape[::-1], -np.inf)
         for row, k in enumerate(range(arcs.shape[1] - 1, -1, -1)):
@@ -165,14 +165,14 @@ class Lattice:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The length of the chunk of each type, a pair of an input symbol and a chunk."""
+        """The length of the output chunk of each type, an (input symbol, chunk) pair."""
         base = int(self.target.flat.max(initial=0)) + 2
         return sum((self.chunks >= base**k).astype(float) for k in range(self.longest))
 
     def initial_weights(self, separators: Separators | None = None) -> np.ndarray:
-        """Return the initial EM weight of each type, smaller for chunks of unusual length.
+        """Return the initial EM weight of each (symbol, chunk), smaller for unusual lengths.
 
-        A type is a pair of an input symbol and a chunk. The weight is also smaller if only one of
+        The weight is also smaller if only one of
         them has a separator.
         """
         far = np.abs(self.sizes - len(self.target.flat) / len(self.source.flat))
@@ -181,19 +181,19 @@ class Lattice:
         return LENGTH_FACTOR**far
 
     def _chunk_is_marked(self, marked: np.ndarray) -> np.ndarray:
-        """Return a mask of the types whose chunk contains a marked output symbol."""
+        """Return a mask of the (symbol, chunk) types whose chunk has a marked output symbol."""
         base = int(self.target.flat.max(initial=0)) + 2
         inside = np.concatenate([[False], marked])
         digits = [self.chunks // base**k % base for k in range(self.longest)]
         return np.any([inside[digit] for digit in digits], axis=0)
 
     def _log_probability(self, probability: np.ndarray) -> np.ndarray:
-        """Return the log-probability of each type, followed by -inf for impossible chunks."""
+        """Return the log-probability of each (symbol, chunk), then -inf for impossible chunks."""
         with np.errstate(divide="ignore"):
             return np.append(np.log(probability), -np.inf)
 
     def expected_counts(self, probability: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the expected count of each type (E step of EM), and the log-likelihood."""
+        """Return the expected count of each (symbol, chunk) (E step), and the log-likelihood."""
         logp, grid = self._log_probability(probability), self.grid
         before = [np.where(grid.offset == 0, 0.0, -np.inf)]
         for cells, size in zip(self.cells, grid.active, strict=True):
@@ -215,7 +215,7 @@ class Lattice:
         return counts[:-1], float(likelihoods.sum())
 
     def best_lengths(self, probability: np.ndarray) -> np.ndarray:
-        """Return the chunk lengths of the most probable segmentation of every pair."""
+        """Return the output-chunk lengths of the most probable segmentation of every pair."""
         logp, grid = self._log_probability(probability), self.grid
         values, choices = np.where(grid.offset == 0, 0.0, -np.inf), []
         for cells, size in zip(self.cells, grid.active, strict=True):
@@ -231,7 +231,7 @@ class Lattice:
         return out
 
     def probability_from_coarser(self, other: Lattice, probability: np.ndarray) -> np.ndarray:
-        """Return the probability of each type in a lattice with coarser input symbols.
+        """Return the probability of each (symbol, chunk) in a lattice of coarser symbols.
 
         `probability` has those of the types of `other`, whose input symbols are coarser. The chunk
         is the same.
@@ -243,7 +243,7 @@ class Lattice:
         return probability[np.searchsorted(known, coarser[self.symbols] * room + self.chunks)]
 
     def learn(self, start: np.ndarray, prior: Any = 0.0) -> tuple[np.ndarray, list[float]]:
-        """Return type probabilities by EM from the weights `start`, and the log-likelihoods.
+        """Return (symbol, chunk) probabilities by EM from `start`, and the log-likelihoods.
 
         The log-likelihoods are those before each round. `prior` is added to the expected counts.
         """
@@ -257,7 +257,7 @@ class Lattice:
         return probability, history
 
     def normalise(self, counts: np.ndarray) -> np.ndarray:
-        """Return p(chunk | symbol) of each type: its count divided by the total of its symbol."""
+        """Return p(chunk | symbol): each count divided by the total count of its symbol."""
         totals = np.bincount(self.symbols, weights=counts)
         return counts / np.maximum(totals[self.symbols], np.finfo(float).tiny)
 

@@ -69,10 +69,11 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Emissions:
-    """The fitted linear map from features of a position to scores of the chunks of its symbol.
+    """The fitted linear map from features of a position to scores of output chunks.
 
-    Symbol s has chunks first[s], …, first[s] + width[s] - 1 of the list `chunk`; a feature with
-    key keys[d] adds coef[offset[d]:] to their scores. The last symbol stands for all unknown ones.
+    The input symbol at the position determines which chunks. Symbol s has chunks first[s], …,
+    first[s] + width[s] - 1 of the list `chunk`; a feature with key keys[d] adds coef[offset[d]:] to
+    their scores. The last symbol stands for all unknown ones.
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class Emissions:
         values: np.ndarray,
         shared_keys: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of all chunks at all positions, and where those of a position start.
+        """Return the scores of all output chunks at all positions, and where each position starts.
 
         The positions have input symbols `symbols` and features with keys (positions, kinds),
         weights (kinds) and values (positions or 1, kinds); `shared_keys` are for the shared map.
@@ -151,7 +152,7 @@ class Emissions:
         return scores, starts
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the log-priors of all chunks at all positions, in the order of `scores`."""
+        """Return the log-priors of all output chunks at all positions, in the order of `scores`."""
         return self.prior[self._chunk_numbers_at(symbols, starts)]
 
     def _chunk_numbers_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -160,7 +161,10 @@ class Emissions:
         return np.arange(starts[-1]) + shifts
 
     def chunk_indices(self, symbols: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return the index of chunk numbers[i] among those of symbols[i]; -1 if it is absent."""
+        """Return the index of each output chunk among those of its input symbol; -1 if absent.
+
+        Chunk numbers[i] belongs to symbols[i].
+        """
         symbol = np.repeat(np.arange(len(self.width)), self.width)
         known = symbol * len(self.chunks.lengths) + self.chunk  # ascending, as both parts are
         keys = symbols * len(self.chunks.lengths) + numbers
@@ -228,7 +232,7 @@ def fit_emissions(
     shared: Any = None,
     base: np.ndarray | None = None,
 ) -> Emissions:
-    """Fit the map to chunk scores: one ridge regression for each input symbol.
+    """Fit the map to scores of output chunks: one ridge regression for each input symbol.
 
     Parameters
     ----------
@@ -283,7 +287,7 @@ def fit_emissions(
 
 
 def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
-    """Return the diagonal of the operator on chunks, with the chunks as one-hot rows of V.
+    """Return the diagonal of the operator on output chunks, which are one-hot rows of V.
 
     Their second moments are a diagonal matrix of frequencies, so that the operator is diagonal too.
     """
@@ -293,7 +297,7 @@ def _spectrum(operator: Operator, V: np.ndarray) -> np.ndarray:
 
 
 def _common_chunks(numbers: np.ndarray) -> np.ndarray:
-    """Return the distinct chunk numbers of a symbol, without very rare chunks.
+    """Return the distinct output chunks of a symbol, without very rare ones.
 
     Rare chunks are left out because their number would grow with the number of pairs.
     """

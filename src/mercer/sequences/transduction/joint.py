@@ -90,7 +90,7 @@ class JointNGram:
 def outline_events(
     emissions: Emissions, copies: np.ndarray, tiers: Tiers | None
 ) -> np.ndarray | None:
-    """Return the event of each (symbol, chunk) if all symbols except vowels are merged.
+    """Return the event of each (symbol, output chunk) if symbols other than vowels are merged.
 
     A chunk is reduced to its vowels and whether it is empty. `copies` has the output symbol that
     equals each input symbol. None if there are no vowels.
@@ -109,7 +109,7 @@ def outline_events(
 
 
 def _ngram_rows(codes: Codes) -> np.ndarray:
-    """Return the last ORDER events up to each event and each end, (events, ORDER)."""
+    """Return rows of `EVENT_ORDER` events: each event, or end, after those before it."""
     events = Codes(codes.flat + 2, codes.starts)
     last = np.insert(events.flat, events.starts[1:], END_EVENT)
     return np.column_stack(

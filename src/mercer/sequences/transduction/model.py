@@ -24,7 +24,7 @@ NO_TRIE = np.zeros((0, 1), dtype=np.int32)
 
 
 class Prepared(NamedTuple):
-    """Inputs as the tuples `Places` and `LocalScores` of the compiled loops."""
+    """Encoded inputs and the scores of their output chunks, as tuples for the compiled loops."""
 
     positions: Any
     local: Any
@@ -48,7 +48,7 @@ class FoundOutputs:
 
     @property
     def codes(self) -> Codes:
-        """All outputs, concatenated."""
+        """The symbols of all outputs as numbers, concatenated."""
         exists = np.isfinite(self.values)
         sizes, symbols = self.sizes[exists], self.symbols[exists]
         flat = symbols[np.arange(symbols.shape[1]) < sizes[:, None]].astype(np.int64)

@@ -112,7 +112,10 @@ def _reorder_pieces(x: str, order: Order) -> str:
 
 
 def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
-    """Return the ranking model fitted to the (order, count) of each form; counts are weights."""
+    """Return the ranking model fitted to the (order, count) of each form of text.
+
+    The counts are weights.
+    """
     rows: list[dict[str, Any]] = []
     signs, weights = [], []
     for form, (order, n) in forms.items():
@@ -126,7 +129,7 @@ def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
 
 
 def _pair_kernel() -> Any:
-    """Return the kernel on pairs of pieces, which compares the tokens around both of them."""
+    """Return the kernel on pairs of words or numbers, which compares the tokens around both."""
     full, short, bare = (
         On(f"first, {view}", LocalWindow(1)) * On(f"second, {view}", LocalWindow(1))
         for view in ("full", "short", "bare")
@@ -135,7 +138,7 @@ def _pair_kernel() -> Any:
 
 
 def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
-    """Return the ordered pairs of pieces of a form, as inputs of the ranking model.
+    """Return the ordered pairs of words or numbers in a form, as inputs of the ranking model.
 
     A piece is seen in three views: among all tokens of the form, among tokens with short numbers
     only, and among these without separators.
@@ -155,7 +158,7 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
 
 
 def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
-    """Return the predicted order of the pieces of each form, by sums of pairwise signs."""
+    """Return the predicted order of the words and numbers in each form of text."""
     orders: dict[str, Order] = {}
     pairs = {form: _pairs_of_pieces(form) for form in forms}
     rows = [row for pairs_of_form in pairs.values() for row in pairs_of_form]
@@ -169,7 +172,7 @@ def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Orde
 
 
 def observed_orders(X: Any, y: Any) -> dict[str, Order]:
-    """Return the order in which the pieces of each form of input occur in training outputs."""
+    """Return the order in which words and numbers of inputs are output, for each form of input."""
     split = [
         (x, PIECE_PATTERN.findall(x), PIECE_PATTERN.findall(out))
         for x, out in zip(X, y, strict=True)
@@ -200,7 +203,7 @@ def form_of(x: str) -> str:
 def piece_similarity(
     pairs: Iterable[tuple[list[str], list[str]]],
 ) -> Callable[[str, str], float]:
-    """Return a function that returns the similarity of an input piece and an output piece.
+    """Return the function that compares a word or number of an input with one of an output.
 
     It is high if the pieces are alike as strings, or if they occur in the same `pairs` (Dice's
     coefficient), as *March* and *03* do.
@@ -233,7 +236,7 @@ def _string_similarity(a: str, b: str) -> float:
 
 
 def _order_in_output(similarity: np.ndarray) -> tuple[int, ...]:
-    """Return the order of input pieces in the output, by optimal assignment to output pieces.
+    """Return the order of input words and numbers in the output, by optimal assignment.
 
     `similarity` has the shape (input pieces, output pieces). A piece without a counterpart in the
     output comes after the piece before it in the input.

@@ -47,7 +47,7 @@ class SharedMap:
 
     @property
     def chunks(self) -> np.ndarray:
-        """The numbers of the chunks that the map scores."""
+        """The numbers of the output chunks that the map scores."""
         return np.flatnonzero(self.column < self.coef.shape[1] - 1)
 
     @cached_property
@@ -71,7 +71,7 @@ class SharedMap:
 def fit_shared_map(
     keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
 ) -> SharedMap | None:
-    """Fit the map to chunk scores that all letters share; None if most are not copied.
+    """Fit the map to output-chunk scores that all letters share; None if few are copied.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ DEPTH = 2
 
 
 class Template(NamedTuple):
-    """A feature template: a combination of attribute values around a position.
+    """A feature template: the attributes around a position that are combined in a feature.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Template(NamedTuple):
 
     @property
     def columns(self) -> tuple[Part, ...]:
-        """The parts, with the placeholder for the context replaced by its column."""
+        """The (column, distance) parts, with the column of the context filled in."""
         coordinate = (f"context {self.context}", 0)
         return tuple(coordinate if part == CONTEXT_COORDINATE else part for part in self.parts)
 

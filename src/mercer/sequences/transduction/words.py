@@ -19,7 +19,7 @@ def has_words(inputs: EncodedInputs) -> bool:
 
 
 def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
-    """Return two finer encodings of inputs: each letter in its word, then with the next word."""
+    """Return two finer encodings of inputs: letters with their word, and with the next as well."""
     words = WordPositions(inputs)
     in_word = mix(words.neighbour(words.symbols, 0), words.position_in_word)
     return [
@@ -29,7 +29,7 @@ def letters_in_words(inputs: EncodedInputs) -> list[Codes]:
 
 
 class WordPositions:
-    """The word and the position in it of each input position.
+    """For each position of an input, its word and the position in that word.
 
     Separators belong to the word that they follow.
 
@@ -63,10 +63,9 @@ class WordPositions:
         return keys
 
     def neighbour(self, keys: np.ndarray, distance: int) -> np.ndarray:
-        """Return the hash key of the word at a distance from that of each position; 1 for none.
+        """Return the hash key of the word `distance` words away from each position; 1 for none.
 
-        The distance is a number of words, negative for words before; `keys` has the keys of all
-        words.
+        The distance is negative for words before. `keys` has the keys of all words.
         """
         at = np.clip(self.number + distance, 0, len(keys) - 1)
         exists = (at == self.number + distance) & (self.rows[at] == self.rows[self.number])
