@@ -211,7 +211,10 @@ class RandomOperatorFourier(FeatureMap):
         return summation @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
-        r"""Return :math:`\sum_i \Psi_i \Psi_i^\top` of the features, given uu = U.T @ U."""
+        """Return the matrix Σ_i Ψ_i Ψ_iᵀ of the normal equations, given uu = U.T @ U.
+
+        Ψ_i are the features of item i, and U are the coordinates.
+        """
         along = like(self.along_, uu)
         N = take(take(uu, self.source_).T, self.source_).T
         N *= along @ along.T
@@ -222,7 +225,10 @@ class RandomOperatorFourier(FeatureMap):
         return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
-        r"""Return :math:`\sum_i \Psi_i v_i` of features and outputs, given vu = V.T @ U."""
+        """Return the right side Σ_i Ψ_i v_i of the normal equations, given vu = V.T @ U.
+
+        Ψ_i are the features and v_i the outputs of item i.
+        """
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)
 

@@ -75,9 +75,9 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives of k(A, B) = A G Bᵀ with respect to weight and smoothing.
+        """Derivatives with respect to the weight of derivatives and the smoothing.
 
-        They are computed by complex steps in the matrix G.
+        They are computed by complex steps in the matrix G of k(A, B) = A G Bᵀ.
         """
         given = self.get_params(deep=False)
         values = {name: float(given[name]) for name in ("weight", "smoothing") if given.get(name)}

@@ -148,7 +148,8 @@ class Mapped(OnTransformed, Reducible):
 
     @function.setter
     def function(self, function: Any) -> None:
-        self.__dict__["function"] = function  # unchanged, for clones and parameters
+        """Store the function unchanged, as clones and parameters require."""
+        self.__dict__["function"] = function
 
     @property
     def space(self) -> Space:
@@ -157,6 +158,7 @@ class Mapped(OnTransformed, Reducible):
 
     @space.setter
     def space(self, space: Space | None) -> None:
+        """Store the space unchanged; None stands for `Opaque`."""
         self.__dict__["space"] = space
 
     @property

@@ -57,7 +57,7 @@ class UnitVariance(Scaled):
         return self
 
     def _factor(self) -> float:
-        """Return one over the variance v, or 1 before the fit."""
+        """Return one over the variance of the fitted items, or 1 before the fit."""
         return 1.0 / vars(self).get("variance_", 1.0)
 
     def _gram(self, A: Items, B: Items) -> Array:
