@@ -10,7 +10,7 @@ from mercer.metrics import relative_error
 from mercer.solvers import shared_choice
 
 
-def load_cached(load):
+def loaded(load):
     try:
         return load()
     except DataNotFound as absent:
@@ -18,7 +18,7 @@ def load_cached(load):
 
 
 def test_shifts_help_burgers():
-    X, Y = load_cached(load_burgers)
+    X, Y = loaded(load_burgers)
     test = slice(100, 200)
     errors = []
     for symmetries in (None, ("shift:x",)):
@@ -28,17 +28,17 @@ def test_shifts_help_burgers():
 
 
 def test_neighbourhoods_help_darcy():
-    X, Y, X_test, y_test = load_cached(load_darcy)
-    fit_functions = darcy.fit_functions(X[:100], quick=True)
+    X, Y, X_test, y_test = loaded(load_darcy)
+    models = darcy.fit_functions(X[:100], quick=True)
     errors = [
-        relative_error(y_test, fit_functions[name](X[:100], Y[:100]).predict(X_test))
+        relative_error(y_test, models[name](X[:100], Y[:100]).predict(X_test))
         for name in ("whole fields", "local")
     ]
     assert errors[1] < errors[0]
 
 
 def test_darcy_runs(tmp_path, monkeypatch):
-    held = [A[:30] for A in load_cached(load_darcy)]
+    held = [A[:30] for A in loaded(load_darcy)]
     fine = [*held[:2], *(A[:3] for A in load_darcy(fine=True)[2:])]
     monkeypatch.setattr(darcy, "load_darcy", lambda fine=False: fine_or(fine))
     monkeypatch.setattr(darcy, "QUICK_RANK", 20)

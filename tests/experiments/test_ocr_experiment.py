@@ -28,28 +28,20 @@ def drawn():
 def test_new_words_are_new_and_folds_are_apart(drawn):
     _, words, folds = drawn
     found = list(ocr.splits(words, folds))
-    assert [train_and_test_words.kind for train_and_test_words in found[::10]] == [
-        "seen",
-        "literal",
-        "unseen",
-    ]
-    for train_and_test_words in found:
-        assert set(folds[train_and_test_words.train]) == {train_and_test_words.fold}
-        assert train_and_test_words.fold not in folds[train_and_test_words.test]
-        shared = set(words[train_and_test_words.train]) & set(words[train_and_test_words.test])
-        assert not shared if train_and_test_words.kind == "unseen" else shared == set(TEXTS)
-    kept = [
-        set(words[train_and_test_words.test])
-        for train_and_test_words in found
-        if train_and_test_words.kind == "unseen"
-    ]
+    assert [split.kind for split in found[::10]] == ["seen", "literal", "unseen"]
+    for split in found:
+        assert set(folds[split.train]) == {split.fold}
+        assert split.fold not in folds[split.test]
+        shared = set(words[split.train]) & set(words[split.test])
+        assert not shared if split.kind == "unseen" else shared == set(TEXTS)
+    kept = [set(words[split.test]) for split in found if split.kind == "unseen"]
     assert sum(map(len, kept)) == len(TEXTS)
 
 
 def test_every_way_reads_and_the_table_is_whole(drawn, tmp_path, monkeypatch):
     monkeypatch.setattr(ocr, "load_ocr_words", lambda: drawn)
-    monkeypatch.setattr(ocr, "loaded", lambda: drawn)
-    monkeypatch.setattr(ocr, "_few", lambda train_and_test_words: train_and_test_words)
+    monkeypatch.setattr(ocr, "load_cached", lambda: drawn)
+    monkeypatch.setattr(ocr, "_subsample", lambda split: split)
     report = ocr.run(tmp_path, Console(quiet=True), quick=True)
     found = {(row.method, row.setting): row.mean for row in report.rows}
     assert {method for method, _ in found} == set(WAYS)
@@ -68,7 +60,7 @@ def test_handwriting_is_read(data_home):
         images, words, folds = ocr.load_cached()
     except DataNotFound as absent:
         pytest.skip(str(absent))
-    train_and_test_words = next(iter(ocr.splits(words, folds)))
-    train, test = train_and_test_words.train[::3], train_and_test_words.test[::60]
+    split = next(iter(ocr.splits(words, folds)))
+    train, test = split.train[::3], split.test[::60]
     read = WAYS["identity, blurred"](images[train], words[train], None)
     assert symbol_accuracy(words[test], read.read(images[test], np.unique(words))["letters"]) > 0.9
