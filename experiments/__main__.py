@@ -78,6 +78,7 @@ def _stop_by_system_exit() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into SystemExit, so that draft folders are removed."""
 
     def leave(number: int, frame: Any) -> None:
+        """Raise SystemExit with the exit status of the signal."""
         raise SystemExit(128 + number)
 
     names = ("SIGTERM", "SIGHUP") if current_thread() is main_thread() else ()

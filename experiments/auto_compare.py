@@ -222,6 +222,7 @@ def main() -> None:
               if (name, method) not in done and is_feasible(name, method)]  # fmt: skip
 
     def run(task: tuple[str, str]) -> None:
+        """Run one task, and append its results to the file."""
         row = _run_in_process(*task, given.old, end - time.monotonic())
         if row is not None:
             rows.append(row)

@@ -87,12 +87,13 @@ def paired_differences(
 def sentences(differences: Sequence[Difference], baseline: str) -> list[str]:
     """Return a sentence for each setting and metric: which methods are better or worse."""
 
-    def place(d: Difference) -> tuple[str, str]:
+    def key(d: Difference) -> tuple[str, str]:
+        """Return the setting and the metric of a difference."""
         return d.setting, d.metric
 
-    order = list(dict.fromkeys(map(place, differences)))
-    ranked = sorted(differences, key=lambda d: order.index(place(d)))
-    return [_sentence(list(group), baseline) for _, group in groupby(ranked, key=place)]
+    order = list(dict.fromkeys(map(key, differences)))
+    ranked = sorted(differences, key=lambda d: order.index(key(d)))
+    return [_sentence(list(group), baseline) for _, group in groupby(ranked, key=key)]
 
 
 def _sentence(group: list[Difference], baseline: str) -> str:

@@ -120,6 +120,7 @@ def sentences_on_claims(runs: list[Run]) -> Iterator[str]:
     """Yield sentences on whether the paper's claim about rank 30 holds in these runs."""
 
     def errors(method: str, size: int | None) -> np.ndarray:
+        """Return the errors of a method at one size, one for each split."""
         return np.array([run.error for run in runs if (run.method, run.size) == (method, size)])
 
     exact, cortes = errors(LOW_RANK, None), errors(CORTES, None)

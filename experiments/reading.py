@@ -101,6 +101,7 @@ def by_words(
     """Return a method that fits a kernel on whole words, chosen by leave-one-out."""
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
+        """Fit the model to images of words X and their texts y."""
         model = KernelDependencyCV(
             [scalar * operator for scalar in scalars for operator in operators],
             Positions(letters=LETTERS),
@@ -130,6 +131,7 @@ def by_positions(
     """
 
     def learn(X: np.ndarray, y: np.ndarray, groups: np.ndarray | None) -> Dependency:
+        """Choose kernels on half of the words, and fit them to all words."""
         unseen, words = groups is not None, np.unique(y)
         X = object_array([of(word) for word in X])
         apart = groups if unseen else np.arange(len(y))

@@ -83,6 +83,7 @@ def _make_task(
     """Return a function that fits a method and returns its keys and its aRRMSE."""
 
     def task() -> tuple[tuple[str, str, str], float]:
+        """Fit the method, and return (method, setting, metric) and its score."""
         predicted = fit(X[train], Y, X[test])
         mean = np.nanmean(Y, axis=0)
         errors = np.sqrt(((truth[test] - predicted) ** 2).mean(axis=0))
@@ -178,6 +179,7 @@ def _make_mixed_task(
     """Return a function that fits a method and returns its keys and its mean score."""
 
     def task() -> tuple[tuple[str, str, str], float]:
+        """Fit the method, and return (method, setting, metric) and its score."""
         predicted = fit(train, test, inputs, outputs)
         scores = [
             1.0 - ((test[n] - predicted[n]) ** 2).sum() / ((test[n] - test[n].mean()) ** 2).sum()

@@ -50,6 +50,7 @@ class Table:
         """Return a row of HTML cells; `tag` is "th" or "td"."""
 
         def cell(i: int, text: str) -> str:
+            """Return the HTML of cell i."""
             kind = "" if i < self.texts else ' class="number"'
             return f"<{tag}{kind}>{escape(text)}</{tag}>"
 
@@ -76,6 +77,7 @@ def format_interval(mean: float, low: float, high: float) -> str:
     """Return a signed difference and its interval, as text."""
 
     def signed(value: float) -> str:
+        """Return a number as text with its sign."""
         return f"{value:+.4f}".replace("-", MINUS)
 
     return f"{signed(mean)} [{signed(low)}, {signed(high)}]"

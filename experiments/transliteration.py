@@ -43,6 +43,7 @@ def fit_ngram_paths(X: np.ndarray, y: np.ndarray, quick: bool = False) -> Kernel
     learnt = slice(0, held.start)
 
     def correct(choice: tuple[int, float]) -> float:
+        """Return the fraction of held-out names spelled correctly by a choice."""
         model = _ngram_model(*choice, BONUS).fit(X[learnt], y[learnt])
         return exact_match(y[held], model.decoder_.certify(model.embed(X[held])).outputs)
 

@@ -81,6 +81,7 @@ def problem_with(extra: str, use: Callable[[], Any]) -> str:
     fitted = []
 
     def watch(frame: FrameType, event: str, argument: Any) -> None:
+        """Record calls of `factor` in a solver, with which every fit begins."""
         code = frame.f_code
         if event == "call" and code.co_name == "factor" and "solvers" in code.co_filename:
             fitted.append(code)

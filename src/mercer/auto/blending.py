@@ -86,7 +86,7 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return blend weights averaged over several ridges, and such weights without each row.
+    """Return model weights averaged over several ridges, and those fitted without each row.
 
     With few rows, weights of least squares depend on chance. They are averaged with weights that
     are shrunk, more and more strongly, towards a mean of all models in which better ones have
@@ -103,7 +103,7 @@ def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
 def _shrunk_weights(
     squares: Squares, prior: np.ndarray | None, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return robust blend weights shrunk towards `prior`, and such weights without each row."""
+    """Return model weights shrunk towards `prior`, and those fitted without each row."""
     return squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge)
 
 
@@ -164,7 +164,9 @@ def with_other_decoder(blend: Blend, kind: str) -> tuple[str, Blend] | None:
     return how, other
 
 
-def clearly_better(best: int, single: float, blended: float, blend: Blend, kind: str) -> bool:
+def single_is_clearly_better(
+    best: int, single: float, blended: float, blend: Blend, kind: str
+) -> bool:
     """Return whether a single model beats the blend by more than one standard error.
 
     `best` is the index of the model in the blend; `single` and `blended` are the left-out scores.

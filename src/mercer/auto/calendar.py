@@ -12,7 +12,7 @@ WAVES = {1: "", 2: "half "}
 
 
 def periods_of(days: np.ndarray) -> list[str]:
-    """Return in which of the periods "year", "week" and "day" the dates have several positions."""
+    """Return those of "year", "week" and "day" in which the dates differ in position."""
     known = days[~np.isnan(days)]
     long = known.size > 0 and np.ptp(known) > HALF_YEAR
     weekdays, times = np.unique(np.floor(known) % 7.0), np.unique(known % 1.0)

@@ -12,7 +12,7 @@ def climb(
     fit: Callable[[int], Any | None],
     compare: Callable[[Any, Any], tuple[bool, bool]],
 ) -> tuple[int, Any] | None:
-    """Return the index and the model of the best choice of an ordered list, by hill climbing.
+    """Return the index and the model of the best of ordered choices, found by hill climbing.
 
     The search starts at one choice, and goes upwards, else downwards, until the next model is not
     better, or is better by less than a standard error.

@@ -72,6 +72,7 @@ def _score(model: Any, X: Any, y: Any, score: Callable[..., float]) -> float:
     """Return the score of a fitted model on the rows X with the true outputs y."""
 
     def probabilities() -> tuple[np.ndarray, np.ndarray]:
+        """Return the classes and the predicted class probabilities."""
         return model.classes_, model.predict_proba(X)
 
     return score(y, model.predict(X), probabilities if has_classes(model) else None)

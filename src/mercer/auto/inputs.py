@@ -213,7 +213,7 @@ class Inputs(BaseEstimator):
         return texts
 
     def _known_label_sets(self, table: Table, name: Name) -> list[list]:
-        """Return the label sets in a column without labels that are not in the training rows."""
+        """Return the label sets in a column, without labels that training rows do not have."""
         sets, seen = self.forms_[name].read(table), set(self.labels_[name])
         _warn_of_unseen("labels", name, {label for item in sets for label in item} - seen)
         return [[label for label in item if label in seen] for item in sets]

@@ -37,7 +37,9 @@ def left_out_probabilities(
 def metrics_by_name(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
     """Return metrics of the predictions by name, with the default metric of the outputs first."""
     found = {outputs.metric_name: outputs.metric(truth, predicted)}
-    found |= {str(name): score for name, score in outputs.by_column(truth, predicted).items()}
+    found |= {
+        str(name): score for name, score in outputs.metrics_by_column(truth, predicted).items()
+    }
     if outputs.kind_ in ARRAYS:
         error = np.asarray(truth, dtype=float) - np.asarray(predicted).reshape(np.shape(truth))
         mean = float(np.sqrt(np.mean(error**2)))
@@ -158,7 +160,7 @@ def _column_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
 
 def _field_scores(outputs: Outputs, truth: Items, left_out: Items) -> Rows:
     """Return a table of the score of each output column, for columns of different kinds."""
-    scores, kinds = outputs.by_column(truth, left_out), outputs.kinds_
+    scores, kinds = outputs.metrics_by_column(truth, left_out), outputs.kinds_
     return [{"column": str(name), "kind": kinds[name], "score": scores[name]} for name in scores]
 
 

@@ -96,7 +96,7 @@ class Outputs(BaseEstimator):
         return self.cells_.read(self._refuse_empty_cells(table, table.names(self.columns_)))
 
     def _refuse_empty_cells(self, table: Table, names: Sequence[Name]) -> Table:
-        """Raise an error for an empty output cell, except for label sets; return the table."""
+        """Return the table; raise an error for an empty output cell, except of label sets."""
         if self.kind_ == "labels" and len(names) == 1:
             return table
         return table.filled(names, drop=False)
@@ -132,7 +132,7 @@ class Outputs(BaseEstimator):
             return _r2(np.asarray(truth), np.asarray(predicted), self.kind_ == "number")
         return float(evaluate(self.space_, truth, predicted))
 
-    def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
+    def metrics_by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
         """Return the metric of each output column by name; empty if the columns have one kind."""
         return {}
 

@@ -206,9 +206,9 @@ class RecordOutputs(Outputs):
 
     def metric(self, truth: Items, predicted: Items) -> float:
         """Return the mean of the metrics of all columns."""
-        return float(np.mean([*self.by_column(truth, predicted).values()]))
+        return float(np.mean([*self.metrics_by_column(truth, predicted).values()]))
 
-    def by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
+    def metrics_by_column(self, truth: Items, predicted: Items) -> dict[Name, float]:
         """Return the metric of each column by name, on the rows whose true value is not missing."""
         return {
             name: outputs.metric(

@@ -18,8 +18,8 @@ from ..kernels import Kernel
 from ..operators import Covariance, Identity, OperatorKernel
 from .blending import (
     averaged_with_linear,
-    clearly_better,
     scores_of_single_models,
+    single_is_clearly_better,
     weighted_variants,
     with_other_decoder,
 )
@@ -101,7 +101,7 @@ class Search:
         self._add_best_blend(first, scores, pairs)
         best = int(np.argmax(scores))
         blend, score = self.models["blend"], self.score_of("blend")
-        better = clearly_better(best, scores[best], score, blend, self.outputs.kind_)
+        better = single_is_clearly_better(best, scores[best], score, blend, self.outputs.kind_)
         return self.models[singles[best] if better else "blend"]
 
     def _add_best_blend(self, first: Blend, scores: np.ndarray, pairs: Pairs) -> None:
@@ -112,6 +112,7 @@ class Search:
         kind = self.outputs.kind_
 
         def add_variant(how: str, blend: Blend) -> tuple[str, Blend, dict[str, Any]]:
+            """Add a blend to the leaderboard; return its name, the blend and its row."""
             return how, blend, self._add_to_leaderboard("blend", f"blend, {how}", blend, pairs)
 
         tried = [add_variant(how, blend) for how, blend in weighted_variants(first, scores, kind)]
@@ -171,6 +172,7 @@ class Search:
         first, *others = family.rows
 
         def fit(kernel: Any) -> KernelDependencyCV | None:
+            """Return the model fitted with a kernel; None if no time is left."""
             if self.board and not self.clock.allows("ridge", 0.4):
                 return None
             return self.clock.timed("ridge", lambda: self._fit_ridge_model(kernel, pairs))
@@ -194,7 +196,7 @@ class Search:
 
     @staticmethod
     def _is_better(one: KernelDependencyCV, other: KernelDependencyCV) -> tuple[bool, bool]:
-        """Return whether model `one` is better than `other`, and whether it is clearly better."""
+        """Return whether model `one` is better than `other`, and whether by a standard error."""
         losses = [model.loo_embed().sqdistances_to(model.outputs_) for model in (one, other)]
         return _selection_score(one) > _selection_score(other), exceeds_standard_error(
             np.asarray(losses[1] - losses[0])
@@ -231,6 +233,7 @@ class Search:
         """Score the left-out predictions of a model, and add its row to the leaderboard."""
 
         def class_probabilities() -> tuple[np.ndarray, np.ndarray]:
+            """Return the classes and the left-out class probabilities."""
             return left_out_probabilities(model.output_kernel_, model.loo_embed(), pairs.y)
 
         row = {

@@ -82,7 +82,7 @@ class Faces:
         return self.images[rows], self.images[targets], self.subject[rows], self.view[rows]
 
     def shrunk(self, side: int) -> Faces:
-        """Return a data set with images of at most `side` × `side` pixels, means of blocks."""
+        """Return a copy with images of at most `side` × `side` pixels, each the mean of a block."""
         height, width = self.images.shape[1:]
         block = -(-max(height, width) // side)
         if block <= 1:

@@ -71,8 +71,8 @@ def read_table(data: str, missing: tuple[str, ...], separator: str | None, **opt
     return read(data, missing=missing or None, separator=separator, **options)
 
 
-def with_missing_of_model(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return reading options with the texts for empty cells; by default those of training."""
+def with_missing_texts_of_model(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return reading options; texts for empty cells are those of training if none are given."""
     return options | {"missing": options["missing"] or model.missing_}
 
 
@@ -110,4 +110,4 @@ def load_model_and_table(model: str, data: str, options: dict[str, Any]) -> tupl
     if model == data == "-":
         raise ValueError("only one of MODEL and DATA can be standard input.")
     learnt = load_model(model)
-    return learnt, read_table(data, **with_missing_of_model(learnt, options))
+    return learnt, read_table(data, **with_missing_texts_of_model(learnt, options))

@@ -17,7 +17,7 @@ REPORT_MARK = b"<title>mercer"
 
 
 def check_out(out: Path, *read: str) -> None:
-    """Raise an error if `out` is a folder, is in a missing folder, or is one of the files read."""
+    """Raise an error if `out` is a folder, is in a missing folder, or is a file that is read."""
     if out == STDOUT:
         return
     if out.is_dir():

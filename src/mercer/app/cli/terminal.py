@@ -57,6 +57,7 @@ def report_errors(command: Callable) -> Callable:
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
+        """Run the command, and replace expected errors by messages."""
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _print_warning
@@ -98,13 +99,13 @@ def show_facts(facts: dict[str, Any], title: str, as_json: bool, err: bool = Fal
     show_table(zip(facts, values, strict=True), err, title=title, show_header=False)
 
 
-def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **how: Any) -> None:
-    """Print rows of cells as a table with the column titles `head`; escape control characters."""
+def show_table(rows: Iterable, err: bool, *head: str, title: str = "", **options: Any) -> None:
+    """Print rows of cells as a table with the column titles `head`, on standard error if `err`."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text  # a string such as [red] would be parsed as markup
 
-    table = Table(*head, title=Text(escape_controls(title)) if title else None, **how)
+    table = Table(*head, title=Text(escape_controls(title)) if title else None, **options)
     for row in rows:
         table.add_row(*(Text(escape_controls(cell)) for cell in row))
     Console(file=sys.stderr if err else sys.stdout).print(table)

@@ -148,6 +148,7 @@ def _download_endpoint(make: Callable[[], bytes], media_type: str) -> Callable[[
     """Return an endpoint that sends the bytes that `make` returns."""
 
     def endpoint(request: Request) -> Response:
+        """Return a response with the bytes, or with an error message."""
         try:
             return Response(make(), media_type=media_type, headers=NO_SCRIPTS)
         except (ValueError, TypeError, ImportError, OSError) as problem:

@@ -121,11 +121,11 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
         labels = [label for parts in split for label in parts]
         if len(set(labels)) > 0.5 * len(labels) or max(map(len, labels)) > 40:
             return None
-        return separator if separator != "," or _labels_move(split) else None
+        return separator if separator != "," or _labels_change_position(split) else None
     return None
 
 
-def _labels_move(split: list[list[str]]) -> bool:
+def _labels_change_position(split: list[list[str]]) -> bool:
     """Return whether enough labels occur at several positions in the cells, split at commas."""
     positions: dict[str, set[int]] = {}
     for parts in {tuple(parts) for parts in split}:

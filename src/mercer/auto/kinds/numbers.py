@@ -105,7 +105,7 @@ class CurveCells(NumberCells):
 
 
 def _date_form(cells: Any) -> str:
-    """Return the type of date or duration cells, such as "datetime", in which to write others."""
+    """Return the type of date or duration cells, such as "datetime", for writing predictions."""
     if isinstance(cells, np.ndarray):
         return cells.dtype.str if cells.dtype.kind in "Mm" else "text"
     first = cells[0]

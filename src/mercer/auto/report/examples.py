@@ -23,7 +23,7 @@ LABELS = 20
 
 @dataclass(frozen=True)
 class LabelComparison:
-    """Labels of one row by result: right, missed, and wrongly predicted."""
+    """Labels of one row: correctly predicted, missed, and wrongly predicted."""
 
     right: list[str]
     missed: list[str]

@@ -66,6 +66,7 @@ def scatter(name: str, truth: np.ndarray, predicted: np.ndarray) -> Picture:
     some = np.linspace(0, len(truth) - 1, min(len(truth), SHOWN)).astype(int)
 
     def draw(axes: Any) -> None:
+        """Draw the points and the diagonal."""
         axes.axline((float(truth[0]), float(truth[0])), slope=1, color=SOFT, linestyle="--")
         axes.scatter(truth[some], predicted[some], s=6, color=BLUE, alpha=0.45)
         axes.set(xlabel="true", ylabel="predicted, left out")
@@ -80,6 +81,7 @@ def curve(
     positions = np.arange(len(truth))
 
     def draw(axes: Any) -> None:
+        """Draw both curves and the band."""
         if half_width is not None:
             axes.fill_between(positions, predicted - half_width, predicted + half_width, color=BAND)
         axes.plot(positions, truth, color=INK)
@@ -93,6 +95,7 @@ def line(name: str, values: np.ndarray) -> Picture:
     """Return a plot of values against their index."""
 
     def draw(axes: Any) -> None:
+        """Draw the values as a line."""
         axes.plot(np.arange(len(values)), values, color=BLUE)
         axes.set(xlabel="position", ylim=(0, None))
 
@@ -103,6 +106,7 @@ def sparkline(values: Any) -> Picture:
     """Return a small plot of a curve, without axes."""
 
     def draw(axes: Any) -> None:
+        """Draw the values as a line without axes."""
         axes.plot(np.ravel(values), color=BLUE)
         axes.axis("off")
 
@@ -126,6 +130,7 @@ def image_pair(name: str, true: np.ndarray, predicted: np.ndarray, limits: tuple
     gap = np.full((len(rows[0]), max(1, rows[0].shape[1] // 12)), limits[0])
 
     def draw(axes: Any) -> None:
+        """Draw both images next to each other."""
         both = np.hstack([rows[0], gap, rows[1]])
         axes.imshow(both, cmap="gray_r", vmin=limits[0], vmax=limits[1])
         axes.axis("off")
@@ -137,6 +142,7 @@ def ranking(name: str, true: Sequence[str], predicted: Sequence[str]) -> Picture
     """Return a picture of two rankings side by side, with lines between equal labels."""
 
     def draw(axes: Any) -> None:
+        """Draw both rankings as columns of labels, joined by lines."""
         for i, label in enumerate(true):
             j = list(predicted).index(label)
             axes.plot([0, 1], [i, j], color=SOFT if i == j else BAD)
@@ -155,6 +161,7 @@ def confusion_matrix(name: str, truth: Sequence, predicted: Sequence) -> Picture
     labels = sorted({str(item) for item in [*truth, *predicted]})
 
     def draw(axes: Any) -> None:
+        """Draw the matrix as an image with counts."""
         axes.grid(visible=False)
         ConfusionMatrixDisplay.from_predictions(
             [str(item) for item in truth], [str(item) for item in predicted], labels=labels,

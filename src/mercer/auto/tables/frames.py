@@ -29,7 +29,7 @@ def as_table(frame: Any, name: str = "the table") -> Table:
 
 
 def columns_of(frame: Any, name: str = "the table") -> Columns:
-    """Return the cells of a frame, dictionary, list of dictionaries or array, by column name."""
+    """Return the columns of a frame, dictionary, list of dictionaries or array, by name."""
     pairs = _named_cells(in_memory(frame))
     if pairs is None:
         columns = _columns_of_array(frame)
@@ -147,7 +147,7 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _mark_missing_cells(table: Table) -> Table:
-    """Replace texts such as "NA" by None in the columns whose other cells are numbers.
+    """Return the table with None for texts such as "NA" in columns of numbers.
 
     Text in a table from Python may be a name, such as that of Namibia; in a file `Table.missing`
     says what it means.
@@ -157,7 +157,7 @@ def _mark_missing_cells(table: Table) -> Table:
 
 
 def _replace_missing_texts(cells: Any) -> Any:
-    """Replace texts such as "NA" in a column by None, if the other cells are numbers."""
+    """Return a column of numbers with None for texts such as "NA"; other columns unchanged."""
     if isinstance(cells, np.ndarray):
         return cells
     holes = [isinstance(c, str) and c.strip().lower() in MISSING for c in cells]

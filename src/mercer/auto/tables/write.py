@@ -94,9 +94,9 @@ def _csv_cell(value: Any) -> str:
     return "" if value is None else _json_text(value).strip('"')
 
 
-def _json_text(value: Any, **how: Any) -> str:
-    """Return a value as JSON text; `how` are arguments of `json.dumps`."""
-    return json.dumps(value, ensure_ascii=False, default=_to_json_type, **how)
+def _json_text(value: Any, **options: Any) -> str:
+    """Return a value as JSON text; `options` are arguments of `json.dumps`."""
+    return json.dumps(value, ensure_ascii=False, default=_to_json_type, **options)
 
 
 def _to_json_type(value: Any) -> Any:
