@@ -220,3 +220,20 @@ def test_intervals_of_columns_are_narrower_than_joint_ones():
     assert min(inside) > 0.7
     widths = [(sets["upper y"] - sets["lower y"]).mean() for sets in (each, joint)]
     assert widths[0] < widths[1]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "sentence"),
+    [
+        ("size", pd.Timestamp("2020-03-03"), "is a date, but the training rows have numbers"),
+        ("size", "2020-03-03", "is a date, but the training rows have numbers"),
+        ("day", 5, "5 is a number, but the training rows have dates"),
+        ("size", timedelta(hours=1), "is a duration, but the training rows have numbers"),
+    ],
+)
+def test_new_rows_have_values_of_the_training_kind(column, cell, sentence):
+    days = pd.date_range("2024-01-01", periods=N)
+    model = fitted(pd.DataFrame({"size": x, "day": days, "y": x + np.arange(N)}))
+    new = {"size": 1.0, "day": days[3]} | {column: cell}
+    with pytest.raises(ValueError, match=sentence):
+        model.predict(pd.DataFrame({name: [value] for name, value in new.items()}))

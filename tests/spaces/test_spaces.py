@@ -190,3 +190,10 @@ def test_a_new_output_space_is_a_space_a_kernel_and_a_decoder(rng):
     assert isinstance((2.0 * kernel + kernel).space, Intervals)
     with pytest.raises(ValueError, match="pairs"):
         model.fit(X, y[:, ::-1])
+
+
+def test_a_text_in_a_table_of_numbers_is_named():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"size": ["1", "2"], "weather": ["3.5", "rain"]})
+    with pytest.raises(ValueError, match="column 'weather' has 'rain' in row 1"):
+        KernelDependency(RBF(1.0)).fit(table, [1.0, 2.0])

@@ -12,6 +12,7 @@ from .._base.arrays import (
     Array,
     Items,
     canonical,
+    has_columns,
     is_array,
     is_foreign,
     is_table,
@@ -75,7 +76,11 @@ class Vectors(Space):
                 A = _foreign_vectors(A if rows or A.ndim > 1 else A[:, None], name)
                 return namespace(A).reshape(A, (A.shape[0], -1)) if rows else A
             _refuse_objects(A, name, owner)
-        A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
+        try:
+            A = check_array(A, dtype=np.float64, allow_nd=True, ensure_2d=rows, input_name=name)
+        except ValueError as problem:
+            _refuse_text(A, name, str(problem))
+            raise
         return A.reshape(len(A), -1) if A.ndim == 1 or (rows and A.ndim > 2) else A
 
 
@@ -118,6 +123,28 @@ def _refuse_dates(A: Items, name: str) -> None:
                 f"{name} must hold numbers, got dates or durations ({type(value).__name__}): pass "
                 "numbers, such as the days since a date, or use AutoDependency."
             )
+
+
+def _refuse_text(A: Items, name: str, problem: str) -> None:
+    """Raise an error that names the first cell of a table with a text, if that is the problem."""
+    if not (has_columns(A) and problem.startswith("could not convert string to float")):
+        return
+    for column in A.columns:
+        for row, cell in enumerate(A[column]):
+            if isinstance(cell, str) and not _is_number(cell):
+                raise ValueError(
+                    f"{problem}. {name} must be numeric, but column {column!r} has {cell!r:.40} in "
+                    f"row {row}. Encode the column, as with OneHotEncoder, or use AutoDependency."
+                ) from None
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text can be converted to a float."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _foreign_vectors(A: Array, name: str) -> Array:

@@ -192,6 +192,19 @@ class Column:
             raise self.refused(i, f"the value {why}. Fix the cell, or leave the row out.")
         return rows
 
+    def values_as_learnt(self, learnt: str | None) -> np.ndarray:
+        """Return the cells as a matrix of numbers, of the same kind as the training rows.
+
+        `learnt` is the notation of the training rows, None for the training rows themselves. Dates
+        are not accepted in a column of numbers, where they would count as days since 1970.
+        """
+        notation = self.notation(learnt)
+        kind, expected = (_value_kind(n) for n in (notation, learnt or notation))
+        if kind != expected:
+            why = f"{self.cells[0]!s:.40} is a {kind}, but the training rows have {expected}s here"
+            raise self.refused(0, f"{why}. Convert the column to {expected}s.")
+        return self.values(notation)
+
     def _numeric_matrix(self, notation: str) -> np.ndarray:
         """Return the cells as a matrix; raise an error for a cell that does not fit the others."""
         rows = self.rows(notation)
@@ -242,7 +255,7 @@ def numbers(table: Table, names: Sequence[Name], learnt: Sequence[str] | None = 
     hints: Sequence[str | None] = learnt or [None] * len(names)
     columns = [Column.of(table.filled(names, drop=False), name) for name in names]
     pairs = zip(columns, hints, strict=True)
-    return np.concatenate([column.values(column.notation(hint)) for column, hint in pairs], axis=1)
+    return np.concatenate([column.values_as_learnt(hint) for column, hint in pairs], axis=1)
 
 
 def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
@@ -250,7 +263,7 @@ def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
     column = Column.of(table, name)
     if not len(column.kept):
         return np.full((len(table), 1), np.nan)
-    read = column.values(column.notation(learnt))
+    read = column.values_as_learnt(learnt)
     rows = np.full((len(table), read.shape[1]), np.nan)
     rows[column.kept] = read
     return rows
