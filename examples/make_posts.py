@@ -19,7 +19,7 @@ COMMON = "a the old first quiet after before with near our small long under with
 
 
 def post(rng):
-    """Return a text and its tags: two words for each tag among others, in any order."""
+    """Return a text and its tags: two words for each tag and six common words, in random order."""
     tags = sorted(rng.choice(list(NOUNS), size=rng.integers(1, 4), replace=False))
     words = [word for tag in tags for word in rng.choice(NOUNS[tag].split(), 2, replace=False)]
     words += list(rng.choice(COMMON.split(), size=6))

@@ -2,9 +2,8 @@
 Precipitation curves from temperature curves
 ============================================
 
-Each Canadian weather station is left out in turn, and its precipitation through the year is
-predicted from its temperature. Needs the Canadian weather data
-(`mercer.datasets.load_canadian_weather`).
+This example predicts the precipitation of a year from the temperature. Each Canadian weather
+station is left out in turn. The data are read by `mercer.datasets.load_canadian_weather`.
 """
 
 import matplotlib.pyplot as plt
@@ -20,14 +19,14 @@ temperature, rain, places = load_canadian_weather()
 year = np.linspace(0, 1, 365)
 
 # %%
-# Daily values are noisy. A smoothing spline for each station, with a penalty chosen by generalised
-# cross-validation, gives the curves to learn from.
+# Daily values are noisy. `Resample` fits a smoothing spline to each station. Generalised
+# cross-validation chooses the penalty.
 
 smooth = Resample(year, penalty="gcv").fit_transform(rain)
 
 # %%
-# Curves are compared by :math:`\int (f - g)^2`. Length scale, operator and ridge are chosen by
-# leave-one-out in closed form, which also predicts every station from the others.
+# The kernel compares curves by :math:`\int (f - g)^2`. Leave-one-out chooses the length scale, the
+# operator and the ridge. `loo_predict` returns the prediction for each station from the others.
 
 model = KernelDependencyCV(
     [Gaussian(L2(year), s) * op for s in (6, 12, 24, 48) for op in (Identity(), Covariance())],
@@ -39,6 +38,7 @@ print(model.kernel_.operator, model.alpha_)
 left_out = model.loo_predict()
 
 # %%
+# The red curves are the left-out predictions for six stations.
 
 figure, axes = plt.subplots(2, 3, figsize=(10, 5), sharex=True, sharey=True, layout="constrained")
 shown = ["Halifax", "Montreal", "Winnipeg", "Vancouver", "Pr. Rupert", "Resolute"]

@@ -3,8 +3,8 @@ Dates, names and units
 ======================
 
 `SequenceTransducer` learns from a few hundred examples to rewrite strings whose parts change their
-order. It first reorders the pieces of an input (runs of letters, runs of digits, symbols) if that
-is better on left-out pairs, and then maps letter by letter.
+order. It splits an input into pieces (runs of letters, runs of digits, symbols) and puts them into
+the order of the output. Then it replaces the symbols one by one.
 """
 
 import re
@@ -21,7 +21,7 @@ FORMATS = ["%B {d}, %Y", "{d} %B %Y", "{d}.{m}.%Y"]
 
 
 def made_up(n: int) -> tuple[list[str], list[str]]:
-    """Return dates in three formats, and as ISO 8601 writes them."""
+    """Return dates in three formats, and the same dates in the format of ISO 8601."""
     days = [date(1950, 1, 1) + timedelta(int(d)) for d in rng.integers(0, 28_000, n)]
     formats = [FORMATS[i] for i in rng.integers(0, 3, n)]
     texts = [d.strftime(f.format(d=d.day, m=d.month)) for d, f in zip(days, formats, strict=True)]
@@ -29,7 +29,7 @@ def made_up(n: int) -> tuple[list[str], list[str]]:
 
 
 # %%
-# By hand, you would write a pattern for each format, and a table of months.
+# Without learning, you would write a pattern for each format, and a table of months.
 
 
 def by_hand(text: str) -> str:
@@ -44,7 +44,8 @@ def by_hand(text: str) -> str:
 
 
 # %%
-# Here you give examples instead.
+# `SequenceTransducer` needs only examples. `order_` has the order that was learnt for each form of
+# input.
 
 X, y = made_up(500)
 model = SequenceTransducer().fit(X[:300], y[:300])
@@ -54,7 +55,7 @@ for text in X[300:305]:
     print(f"{text:20} {model.predict([text])[0]:12} by hand {by_hand(text)}")
 
 # %%
-# Names and quantities need the same code and other examples.
+# The same code learns to rewrite names and quantities from other examples.
 
 FIRST, LAST = (
     ["Alan", "Ada", "Grace", "Kurt", "Emmy", "Noam"],
@@ -78,7 +79,7 @@ for task, (before, after) in tasks.items():
           rewritten.predict(before[300:301])[0])  # fmt: skip
 
 # %%
-# The order that was learnt for each form of input is `order_`. More pairs help with rare months:
+# The accuracy grows with the number of training pairs, because some months are rare:
 
 sizes = [50, 100, 200, 300]
 scores = [SequenceTransducer().fit(X[:n], y[:n]).score(X[300:], y[300:]) for n in sizes]

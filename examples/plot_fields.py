@@ -2,9 +2,9 @@
 Jumps that travel
 =================
 
-A profile with jumps moves along a circle, high parts faster than low ones. Predict the profile at
-the end from the profile at the start. One hundred pairs are enough if the kernel uses what is known
-from physics: only nearby locations matter, and the law is the same everywhere.
+A profile with jumps moves along a circle. High parts move faster than low parts. This example
+predicts the profile at the end from the profile at the start. One hundred pairs are enough if the
+kernel uses physical knowledge: only nearby locations matter, and the law is the same everywhere.
 """
 
 import matplotlib.pyplot as plt
@@ -21,21 +21,21 @@ X, Y = advection(300)
 train, test = slice(0, 100), slice(100, 300)
 
 # %%
-# A kernel on whole profiles, with length scale and ridge chosen by leave-one-out.
+# The first model has a kernel on whole profiles. Leave-one-out chooses its length scale and ridge.
 
 median = Matern().fit(X[train]).length_scale_
 kernels = [Matern(s * median) for s in (1.0, 3.0, 8.0)]
 whole = KernelDependencyCV(kernels).fit(X[train], Y[train])
 
 # %%
-# A kernel on the windows around each location, whose weights are shared by all locations.
+# The second model has a kernel on the window around each location. All locations share its weights.
 
 ring = Fields(periodic=("x",), spacing=1 / 64)
 windows = Shared(Matern(16.0), None, 0.2, 0.0, rank=800, fields=ring, output_fields=ring)
 shared = KernelDependency(windows, alpha=1e-3).fit(X[train], Y[train])
 
 # %%
-# Whole profiles again; every pair is learnt with all its shifts, one Fourier mode at a time.
+# The third model has a kernel on whole profiles, and learns from every pair with all its shifts.
 
 moved = KernelDependencyCV(kernels, alphas=np.logspace(-6, 0, 4), symmetries=("shift:x",))
 moved.fit(X[train], Y[train])

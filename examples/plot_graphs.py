@@ -2,9 +2,10 @@
 New graphs
 ==========
 
-Predict a molecule as a labelled graph from counts of its atoms, bonds and rings: as the best
-training molecule, and as the barycentre of several. Needs ``mercer[graphs,molecules,plots]`` and
-the QM9 molecules (`mercer.datasets.load_qm9`).
+This example predicts a molecule, as a labelled graph, from counts of its atoms, bonds and rings.
+One decoder returns the best training molecule. Another returns a new graph, the barycentre of
+several training molecules. It needs ``mercer[graphs,molecules,plots]``. The QM9 molecules are read
+by `mercer.datasets.load_qm9`.
 """
 
 import matplotlib.pyplot as plt
@@ -38,7 +39,7 @@ X = np.array([description(s) for s in smiles], dtype=float)
 train, test = slice(0, 500), slice(500, 503)
 
 # %%
-# Decode one fitted model by two decoders.
+# Fit the model with each decoder, and print the distances to the true graphs.
 rows = {"truth": graphs[test]}
 for name, decoder in {
     "best training graph": Candidates(),
@@ -49,6 +50,7 @@ for name, decoder in {
     print(name, graph_distance(graphs[test], rows[name], average=False).round(3))
 
 # %%
+# Each column is a test molecule.
 figure, axes = plt.subplots(len(rows), 3, figsize=(9, 8), layout="constrained")
 for axis_row, (name, made) in zip(axes, rows.items(), strict=True):
     for axis, graph in zip(axis_row, made, strict=True):

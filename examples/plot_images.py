@@ -2,8 +2,9 @@
 Completing images
 =================
 
-Predict the lower half of a digit from its upper half. The same fit is decoded in two ways: as the
-best lower half of the training data, and as a new image, found by ascent from there.
+This example predicts the lower half of a digit from its upper half. One fitted model is used with
+two decoders. `Candidates` returns the best training image. `FixedPoint` improves this image step by
+step, and returns a new image.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +21,8 @@ upper, lower = load_digit_halves()
 train, test = slice(0, 500), slice(500, 1000)
 
 # %%
-# Length scale, operator and ridge are chosen on the 500 training digits by leave-one-out in closed
-# form. Every line is one kernel, every dot one ridge.
+# Leave-one-out on the 500 training digits chooses the length scale, the operator and the ridge. In
+# the plot, each line is a kernel, and each dot is a ridge.
 
 operators = (Identity(), Covariance(), ConditionalCovariance(0.1))
 model = KernelDependencyCV(
@@ -36,8 +37,8 @@ axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()
 
 # %%
-# Decode 500 other digits in both ways. The new images are closer to the truth on average, and
-# greyer, because they average over what is possible.
+# Decode the predictions for 500 other digits in both ways. The new images are closer to the truth
+# on average. They are greyer, because they are averages of possible images.
 
 points = model.embed(upper[test])
 made = model.decoder_.decode(points)

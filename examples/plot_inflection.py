@@ -2,10 +2,10 @@
 Inflect German words
 ====================
 
-Predict the inflected form from a lemma and the requested tags ("past tense, third person"), which
-are passed as context. The pictures show the accuracy against the number of pairs, and whether the
-probabilities are calibrated. Needs the German data of SIGMORPHON 2016
-(`mercer.datasets.load_inflection`).
+This example predicts the inflected form of a German word from its lemma and from grammatical tags
+(such as past tense, third person). The tags are passed as context. The pictures show the accuracy
+for several numbers of training pairs, and the calibration of the probabilities. The data of
+SIGMORPHON 2016 are read by `mercer.datasets.load_inflection`.
 """
 
 import matplotlib.pyplot as plt
@@ -30,13 +30,13 @@ for size in sizes:
     as_tokens.append(plain.score([tokens[i] for i in held], forms[held]))
 
 # %%
-# Labels emit chunks too, as the alignment shows.
+# The alignment shows the output of each letter and of each tag of a training word.
 print(" ".join(f"{token}:{chunk or '-'}" for token, chunk in model.aligned(0)))
 for output, probability in model.predict_proba(["mercern"], context=[("pos=V", "tense=PST")])[0]:
     print(f"{probability:.3f}  {output}")
 
 # %%
-# Of the outputs with a predicted probability p, a fraction p should be right.
+# If the model is calibrated, a fraction p of the outputs with the probability p is right.
 best = [row[0] for row in model.predict_proba(lemmas[held], 5, context=tags[held])]
 right = np.array([a == b for (a, _), b in zip(best, forms[held], strict=True)])
 held_right = np.array([probability for _, probability in best])

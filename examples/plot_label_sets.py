@@ -2,9 +2,9 @@
 Label sets: the threshold that suits the metric
 ===============================================
 
-Predict the moods of songs. Left-out predictions of the training songs show the score of every
-threshold; `Threshold` takes the best one. Needs the emotions data
-(`mercer.datasets.load_emotions`).
+This example predicts the moods of songs. A mood is predicted if its score reaches a threshold. The
+decoder `Threshold` chooses the threshold that is best for a metric on left-out predictions. The
+data are read by `mercer.datasets.load_emotions`.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ model.fit(X, y)
 print(f"test sample-F1 {sample_f1(y_test, model.predict(X_test)):.3f}")
 
 # %%
-# One curve for each metric, from left-out predictions; dots mark the calibrated thresholds.
+# Each curve shows a metric of the left-out predictions. Dots mark the chosen thresholds.
 metrics = {"f1": sample_f1, "hamming": hamming_accuracy, "subset": subset_accuracy}
 points, levels = model.loo_embed(), np.linspace(0.05, 0.8, 60)
 for name, metric in metrics.items():

@@ -3,8 +3,8 @@ Which features matter? Length scales by gradient
 ================================================
 
 Five of fifty features determine the outputs. A kernel with one length scale for all features cannot
-ignore the other forty-five. A length scale for each feature, learnt by the gradient of the
-penalised evidence, finds the five.
+ignore the other forty-five. `tune` learns a length scale for each feature by the gradient of the
+penalised evidence, and finds the five features.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,8 @@ y = signal + 0.3 * signal.std() * rng.normal(size=400)
 train, test = slice(0, 200), slice(200, 400)
 
 # %%
-# Compare one length scale, chosen with the ridge by leave-one-out, with one for each feature.
+# The first model has one length scale, which leave-one-out chooses. The second has a length scale
+# for each feature. The third minimises the leave-one-out error without a penalty, and overfits.
 
 median = RBF().fit(X[train]).length_scale_
 grid = KernelDependencyCV([RBF(median * factor) for factor in (0.25, 0.5, 1, 2, 4)])

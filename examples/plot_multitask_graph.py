@@ -2,9 +2,9 @@
 Tasks on a graph
 ================
 
-Forty tasks along a line, each a little different from the next, and 25 noisy examples. A graph
-that links neighbouring tasks lets them learn from each other; a learnt operator finds some of this
-structure in the data.
+There are forty tasks along a line and 25 noisy examples. Each task differs a little from the next.
+A graph links neighbouring tasks, so that they share what they learn. A learnt operator finds some
+of this structure in the data.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ tasks = np.linspace(0, 1, 40)
 
 
 def truth(x):
-    """Task t is a wave whose phase moves on with t."""
+    """Return the value of each task, a wave whose phase grows with the task."""
     return np.sin(6 * x + 3 * tasks)
 
 
@@ -27,7 +27,7 @@ x = rng.uniform(0, 1, size=(25, 1))
 Y = truth(x) + 0.7 * rng.normal(size=(25, 40))
 
 # %%
-# The graph links each task with the next; its penalty is
+# The graph links each task with the next. Its penalty is
 # :math:`\sum_t \lVert g_t - g_{t+1} \rVert^2 + \text{ridge} \sum_t \lVert g_t \rVert^2`.
 
 chain = np.diag(np.ones(39), 1) + np.diag(np.ones(39), -1)
@@ -39,8 +39,8 @@ choices = {
 }
 
 # %%
-# Ridge, length scale and the parameters of each operator are chosen on the 25 examples, by
-# leave-one-out in closed form, or by five-fold refits for the learnt operator.
+# The ridge, the length scale and the parameters of each operator are chosen on the 25 examples. The
+# learnt operator uses five-fold cross-validation, and the others leave-one-out.
 
 x_new = np.linspace(0, 1, 200)[:, None]
 models, errors = {}, {}
@@ -51,7 +51,7 @@ for name, operators in choices.items():
     print(f"{name:11s} mean squared error {errors[name]:.3f}")
 
 # %%
-# All tasks, one in each line, and their predictions. Only the graph knows the order of the tasks.
+# Each line of a picture is a task. Only the graph contains the order of the tasks.
 
 pictures = {"truth": truth(x_new)} | {n: model.predict(x_new) for n, model in models.items()}
 figure, axes = plt.subplots(1, 5, figsize=(11, 3), sharey=True, layout="constrained")

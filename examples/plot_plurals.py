@@ -2,8 +2,8 @@
 Plurals of English nouns
 ========================
 
-Learn how English nouns form their plural, from forty pairs and without any rule. The model aligns
-the letters, and its scores show how certain it is.
+This example learns the plural of English nouns from forty pairs, without any rule. The scores of
+the model show how certain it is.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ singular = [
 
 
 def plural(word):
-    """Add es after a hiss, ies for a y after a consonant, else s."""
+    """Return the plural: es after s, x, sh and ch, ies for y after a consonant, else s."""
     if word.endswith(("s", "x", "sh", "ch")):
         return word + "es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -31,14 +31,15 @@ model = SequenceTransducer(max_chunk=3).fit(singular, [plural(word) for word in 
 print(f"{model.left_out_accuracy_:.0%} of the training words are right when left out")
 
 # %%
-# New words, and the two best plurals of each:
+# Print the two best plurals of new words:
 new = ["berry", "ray", "brush", "tax", "table", "duty"]
 ranked = model.predict_top(new, k=2)
 for word, best in zip(new, ranked, strict=True):
     print(f"{word:8s}", ", ".join(f"{form} ({score:.2f})" for form, score in best))
 
 # %%
-# The difference between the two best scores shows how certain the model is; it is not for *ray*.
+# The difference between the two best scores shows how certain the model is. It is uncertain for
+# *table*, and predicts a wrong plural.
 gaps = [best[0][1] - best[1][1] for best in ranked]
 fig, ax = plt.subplots(figsize=(6, 3))
 ax.barh([best[0][0] for best in ranked], gaps, color="tab:blue")

@@ -2,8 +2,9 @@
 Pronounce English words
 =======================
 
-Predict phones from letters, without a given alignment. The picture shows how the fraction of right
-words grows with the number of training words. Needs CMUdict (`mercer.datasets.load_cmudict`).
+This example predicts the phones of a word from its letters. The training pairs are not aligned. The
+picture shows how the fraction of right words grows with the number of training words. CMUdict is
+read by `mercer.datasets.load_cmudict`.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +24,7 @@ for size in sizes:
     shares.append(model.score(words[held], phones[held]))
 
 # %%
-# The alignment of a training word, and the three best pronunciations of a new one.
+# Print the alignment of a training word, and the three best pronunciations of a new word.
 print(" ".join(f"{letter}:{'+'.join(chunk) or '-'}" for letter, chunk in model.aligned(0)))
 for output, score in model.predict_top(["mercerise"], k=3)[0]:
     print(f"{score:7.2f}  {' '.join(output)}")
@@ -33,7 +34,7 @@ plt.semilogx(sizes, shares, "o-")
 plt.xticks(sizes, sizes)
 plt.minorticks_off()
 plt.xlabel("training words")
-plt.ylabel("share of new words said right")
+plt.ylabel("fraction of right new words")
 plt.show()
 
 # sphinx_gallery_thumbnail_path = '_static/gallery/pronunciation.png'

@@ -2,9 +2,9 @@
 Rankings of wines from their chemistry
 ======================================
 
-Ridge regression on the Kendall embedding, decoded by Kemeny's rule. One factorisation gives the
-left-out ranking of every wine. Needs the label ranking data
-(`mercer.datasets.load_label_ranking`).
+This example predicts rankings with the output kernel `Kendall` and its decoder `Kemeny`.
+`loo_predict` returns the prediction for each wine from a model without this wine. The data are read
+by `mercer.datasets.load_label_ranking`.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ taus = kendall_tau(ranks, model.loo_predict(), average=False)
 print(f"{model.kernel_.scalar}, alpha {model.alpha_:.2g}: left-out Kendall tau {taus.mean():.3f}")
 
 # %%
-# Where the best two rankings have similar scores, predictions are more often wrong.
+# Predictions are wrong more often if the best two rankings have similar scores.
 tops = model.decoder_.decode_top(model.loo_embed(), 2)
 margin = np.array([best[1] - second[1] for best, second in tops])
 plt.hist([margin[taus == 1], margin[taus < 1]], bins=20, stacked=True, label=["right", "wrong"])

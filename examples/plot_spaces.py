@@ -2,9 +2,9 @@
 The spaces and the maps
 =======================
 
-The figure that explains the method, drawn from a fitted model. The function g maps the upper half
-of a digit into the feature space of lower halves; the prediction is the lower half whose point is
-nearest. Points are drawn in the first two principal components of that space.
+This figure explains the method with a fitted model. The function g maps the upper half of a digit
+into the feature space of lower halves. The prediction is the lower half whose point is nearest.
+Points are drawn in the first two principal components of this feature space.
 
 ``python examples/plot_spaces.py docs/spaces.png``
 """
@@ -43,8 +43,8 @@ points = model.embed(upper[new : new + 1])
 answer = int(points.inner(lower[:n]).argmax())
 
 # %%
-# Two coordinates of the output feature space, for all :math:`\Phi(y)` and for
-# :math:`g(x) = \sum_i c_i \Phi(y_i)`.
+# Compute two coordinates of the points :math:`\Phi(y)` of all training outputs, and of the
+# predicted point :math:`g(x) = \sum_i c_i \Phi(y_i)`.
 
 components = KernelPCA(2, center=True).fit(RBF(2.0), lower[:n])
 plane = components.transform(lower[:n])
@@ -52,7 +52,7 @@ weights, _ = points.frame.expansion(points.coordinates)
 landing = (weights @ (plane + components.mean_) - components.mean_)[0]
 
 # %%
-# The four spaces.
+# Draw the four spaces.
 
 plt.rcParams["mathtext.fontset"] = "cm"
 figure = plt.figure(figsize=(11, 6.6), facecolor=GROUND)
@@ -71,7 +71,7 @@ def write(x, y, text, size=10.0, color=INK, **more):
 
 
 def halves(image, centre, zoom, frame=SOFT, linewidth=0.6):
-    """A half digit as a small picture."""
+    """Draw half of a digit as a small picture."""
     box = AnnotationBbox(
         OffsetImage(image, zoom=zoom, cmap="gray_r", interpolation="nearest"),
         centre,
@@ -82,7 +82,7 @@ def halves(image, centre, zoom, frame=SOFT, linewidth=0.6):
 
 
 def arrow(start, end, text, where, bend=0.0, color=INK, style="-", code="", width=1.5):
-    """A map between spaces: its letter, and below it its name in the code."""
+    """Draw a map between spaces, with its letter and, below, its name in the code."""
     axes.add_patch(
         FancyArrowPatch(
             start, end, connectionstyle=f"arc3,rad={bend}", arrowstyle="-|>", mutation_scale=15,
@@ -94,7 +94,7 @@ def arrow(start, end, text, where, bend=0.0, color=INK, style="-", code="", widt
         write(where[0], where[1] - 0.27, code, 8.2, SOFT, family="monospace", zorder=4)
 
 
-# Inputs and outputs; the new input and its prediction are orange.
+# Draw inputs and outputs. The new input and its prediction are orange.
 
 for x, i in zip((1.15, 2.15, 3.15), shown, strict=True):
     halves(upper[i], (x, 2.2), 6.0)
@@ -106,7 +106,7 @@ write(9.58, 1.2, r"$\hat y$", 15, ACCENT)
 write(2.15, 0.28, r"inputs  $\mathcal{X}$", 12)
 write(8.85, 0.28, r"outputs  $\mathcal{Y}$", 12)
 
-# The output feature space.
+# Draw the output feature space.
 
 spread = np.abs(plane).max(axis=0)
 place = np.array(CENTRE["F_Y"]) + plane / spread * (1.8, 0.98)
@@ -118,7 +118,7 @@ axes.scatter(*star, s=230, marker="*", color=ACCENT, edgecolor="white", linewidt
 write(star[0], star[1] + 0.3, "$g(x)$", 14, ACCENT, zorder=6, path_effects=HALO)
 write(8.35, 6.4, r"output feature space  $\mathcal{F}_{\mathcal{Y}}$", 12)
 
-# The joint feature space of an operator-valued kernel, and the maps.
+# Draw the joint feature space of an operator-valued kernel, and the maps.
 
 write(2.35, 6.3, r"joint feature space  $\mathcal{F}_{\mathcal{XY}}$", 12)
 write(2.35, 5.3, r"$K(x, x') = k(x, x')\,B$", 14)

@@ -2,9 +2,9 @@
 Molecules from mass spectra
 ===========================
 
-Learn from 1,000 compounds of MassBank, then rank the known molecules of a formula that is not in
-the training data. Needs ``mercer[molecules,plots]`` and the MassBank files
-(`mercer.datasets.load_massbank`).
+A model learns from 1,000 compounds of MassBank. It then ranks the known molecules of a formula that
+is not in the training data. This example needs ``mercer[molecules,plots]``. The data are read by
+`mercer.datasets.load_massbank`.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,8 @@ train = np.flatnonzero(data.formulas != held_out)[:1000]
 test = np.flatnonzero(data.formulas == held_out)[:1]
 
 # %%
-# Predict fingerprints from peaks and neutral losses; each spectrum has its own candidates.
+# Predict fingerprints from peaks and neutral losses. The candidates of a spectrum are the molecules
+# with its formula.
 peaks, losses = (Normalized(MassSpectrum(0.008, power=0.25, of=of)) for of in ("peaks", "losses"))
 model = KernelDependency(
     0.5 * peaks + 0.5 * losses,
@@ -35,7 +36,7 @@ model = KernelDependency(
 ranked = model.predict_top(data.spectra[test], k=6)[0]
 
 # %%
-# A spectrum and the candidates of its formula, best first; the true one has an orange frame.
+# Plot the spectrum and its candidates, best first. The true molecule has an orange frame.
 spectrum, truth = data.spectra[test[0]], data.molecules[test[0]]
 figure, axes = plt.subplot_mosaic(
     "sss;012;345", figsize=(8, 7), height_ratios=[1, 1.3, 1.3], layout="constrained"

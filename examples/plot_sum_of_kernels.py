@@ -3,8 +3,9 @@ Sums of kernels, chosen by leave-one-out
 ========================================
 
 Twelve curves share a slow season, and each has its own fast part. One scalar kernel times one
-operator has the same length scale for both. A sum has two terms: a wide kernel with the covariance
-of the curves for the shared part, and a narrow kernel with the identity for the other.
+operator has the same length scale for both parts. A sum has two terms. The first is a wide kernel
+with the covariance operator, for the shared part. The second is a narrow kernel with the identity,
+for the fast parts.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +24,8 @@ seen = np.sort(rng.choice(400, size=90, replace=False))
 X, Y = year[seen], truth[seen] + 0.4 * rng.normal(size=(90, 12))
 
 # %%
-# The identity and the covariance have common eigenvectors, so that the equation separates into
-# twelve problems of 90 × 90, with leave-one-out in closed form.
+# The identity and the covariance have common eigenvectors. The equation therefore separates into
+# twelve problems of size 90 × 90.
 
 ALPHAS = np.logspace(-2, 1, 10)
 WIDE, NARROW = (0.5, 1.0, 2.0), (0.1, 0.2, 0.3)
@@ -40,6 +41,7 @@ for name, kernels in KINDS.items():
     print(f"{name:24} left-out risk {model.loo_risk_:.3f}   error {error:.4f}   {model.kernel_}")
 
 # %%
+# The left plot shows the first curve. The right plot shows the left-out risk of each sum.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for name, color in zip(KINDS, ("tab:blue", "tab:orange", "tab:red"), strict=True):

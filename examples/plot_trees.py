@@ -2,9 +2,9 @@
 Parse expressions
 =================
 
-Predict the parse trees of infix expressions. The trees are new, and no candidates are given: a
-chart parser over the grammar of the training trees finds the best one. All inner nodes have the
-label E, so that the grammar alone allows many trees.
+This example predicts the parse trees of infix expressions. The predicted trees are new. The decoder
+`TreeChart` is a chart parser, which finds the best tree that is made of productions of the training
+trees. All inner nodes have the label E, so the productions alone allow many trees.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ rng = np.random.default_rng(0)
 
 
 def expression(depth, level=0):
-    """A random parse tree: + and - bind less than * and /, all to the left."""
+    """Return a random parse tree: * and / bind more than + and -, all to the left."""
     if level == 2 or depth == 0:
         if depth > 0 and rng.random() < 0.4:
             return ("E", "(", expression(depth - 1), ")")
@@ -42,7 +42,7 @@ while len(found) < 260:
 X, y = list(found), list(found.values())
 
 # %%
-# Accuracy on 100 new expressions after 20 to 160 training expressions.
+# Compute the accuracy on 100 new expressions, for 20 to 160 training expressions.
 sizes, shares = [20, 40, 80, 160], []
 for size in sizes:
     model = KernelDependency(
@@ -53,7 +53,7 @@ for size in sizes:
 print(dict(zip(sizes, shares, strict=True)))
 
 # %%
-# A predicted tree that is not in the training data.
+# Draw a predicted tree that is not in the training data.
 
 
 def drawn(axis, tree, left, depth=0):

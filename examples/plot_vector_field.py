@@ -16,13 +16,13 @@ from mercer.operators import CurlFree, DivergenceFree
 
 
 def source(X):
-    """The gradient of a bump at (-0.7, 0)."""
+    """Return the gradient of a bump at (-0.7, 0)."""
     D = X - [-0.7, 0.0]
     return 1.5 * D * np.exp(-(D**2).sum(axis=1, keepdims=True))
 
 
 def swirl(X):
-    """A rotation about (0.8, 0), fading outwards."""
+    """Return a rotation about (0.8, 0) that decays with the distance."""
     D = X - [0.8, 0.0]
     return 2.0 * np.stack([-D[:, 1], D[:, 0]], 1) * np.exp(-(D**2).sum(axis=1, keepdims=True))
 
@@ -33,10 +33,10 @@ Y = source(X) + swirl(X)
 Y += 0.15 * Y.std() * rng.normal(size=Y.shape)
 
 # %%
-# Length scales and the ridge are chosen by leave-one-out, for the sum, for each part alone, and
-# for independent components. Each part alone has a large error. The sum is as accurate as
-# independent components, because any smooth field is a gradient plus a part without sources; it
-# adds the split.
+# Four kernels are compared: independent components, each part alone, and the sum of both parts.
+# Leave-one-out chooses their length scale and ridge. Each part alone has a large error. The sum is
+# as accurate as independent components, because any smooth field is a gradient plus a part without
+# divergence. Only the sum also splits the field.
 
 SCALES, ALPHAS = (0.5, 0.7, 1.0, 1.4), np.logspace(-3, 1, 9)
 KINDS = {
@@ -53,8 +53,8 @@ for name, kernels in KINDS.items():
     print(f"{name:16} left-out risk {model.loo_risk_:.4f}   error {error:.5f}")
 
 # %%
-# Both kernels have the same coefficients :math:`c_j`: the part without curl is
-# :math:`\sum_j K_{\text{curl}}(x, x_j) c_j`, the part without divergence
+# Both kernels have the same coefficients :math:`c_j`. The part without curl is
+# :math:`\sum_j K_{\text{curl}}(x, x_j) c_j`. The part without divergence is
 # :math:`\sum_j K_{\text{div}}(x, x_j) c_j`.
 
 model = models["sum of both"]

@@ -2,10 +2,10 @@
 Reading handwritten words
 =========================
 
-A word is a sequence of images, one for each letter; the output is its text. The kernel compares
-images at the same position of two words. The prediction is made letter by letter, or is the best
-word of a lexicon. (The words of this data set lack their first letter, which was a capital.) Needs
-the OCR words (`mercer.datasets.load_ocr_words`).
+The input is a word, as one image for each letter. The output is its text. The kernel compares the
+images at the same position of two words. One decoder reads letter by letter. Another returns the
+best word of a lexicon. The words of this data set lack their first letter, which was a capital.
+They are read by `mercer.datasets.load_ocr_words`.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ images, words, folds = load_ocr_words()
 train, test = folds == 0, folds == 1
 
 # %%
-# Learn from one fold, some 690 words. The parameter gamma of the cubic kernel and the ridge are
-# chosen by the fraction of right letters in left-out words.
+# The model learns from one fold of about 690 words. The parameter gamma of the cubic kernel and the
+# ridge maximise the fraction of right letters in left-out words.
 
 model = KernelDependencyCV(
     [Positions(Normalized(Polynomial(3, gamma))) for gamma in (1 / 128, 1 / 32)],
@@ -35,7 +35,7 @@ model = KernelDependencyCV(
 print(model.kernel_, "alpha", model.alpha_)
 
 # %%
-# Read another fold in two ways: each letter alone, and as one of the training words.
+# Read another fold letter by letter, and with the training words as the lexicon.
 
 read = {"letters": model.predict(images[test])}
 model.decoder_ = Lexicon(restrict="length").fit(model.output_kernel_, words[train])
@@ -45,7 +45,7 @@ for name, texts in read.items():
     print(f"{name}: {letters:.3f} of letters, {whole:.3f} of words")
 
 # %%
-# Words that were read wrong and right letter by letter.
+# The first three words were read wrongly letter by letter, the last three correctly.
 
 first = {text: i for i, text in reversed([*enumerate(words[test])])}  # of each word, one
 wrong = [i for text, i in first.items() if read["letters"][i] != text][:3]

@@ -2,8 +2,8 @@
 Outputs that are wrong
 ======================
 
-The lower half of one training digit in ten is multiplied by ten. Huber's loss ignores these
-outliers; the squared loss does not.
+The lower half of one training digit in ten is multiplied by ten. Huber's loss reduces the effect of
+these outliers. The squared loss does not.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,9 @@ wrong = np.random.default_rng(0).choice(300, 30, replace=False)
 Y[wrong] *= 10
 
 # %%
-# Parameters are chosen on the training data with outliers, by leave-one-out and by five-fold
-# refits, and scored on clean digits. The threshold is the median length of left-out residuals.
+# The parameters are chosen on the training data with outliers. The squared loss uses leave-one-out,
+# and Huber's loss uses five-fold cross-validation. The threshold of Huber's loss is the median
+# length of left-out residuals. The test digits have no outliers.
 
 models = {}
 for name, loss in {"square": None, "Huber": Huber()}.items():
@@ -32,6 +33,7 @@ for name, loss in {"square": None, "Huber": Huber()}.items():
 print(f"threshold {models['Huber'].loss_.threshold_:.2f}")
 
 # %%
+# The pictures show inputs, true outputs and predictions of eight test digits.
 
 shown = X_test[:8]
 rows = {"given": shown, "truth": Y_test[:8]} | {

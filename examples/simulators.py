@@ -100,7 +100,11 @@ def _laplacian(a, h):
 
 
 def darcy(n, points=32, smooth=True, length=0.15, seed=0):
-    """Solve -∇·(a∇u) = 1 with u = 0 on the boundary; a is exp(field), or 3 and 12 by its sign."""
+    """Solve -∇·(a∇u) = 1 with u = 0 on the boundary.
+
+    The coefficient a is exp(field) if `smooth`, else 12 where the field is positive, and 3 where
+    it is not.
+    """
     fields = random_fields(n, (points, points), length, seed=seed)
     a = np.exp(fields) if smooth else np.where(fields > 0, 12.0, 3.0)
     h = 1.0 / (points + 1)
