@@ -151,7 +151,7 @@ def dtype_name(items: Any) -> str:
 
 
 def take(items: Items, index: Array) -> Items:
-    """Return the items at the positions `index`, as an array that can be indexed again."""
+    """Return the items at the positions `index` as an array or sparse matrix."""
     if is_foreign(items):
         xp, at = namespace(items), np.asarray(host(index), dtype=np.int64)
         at = xp.asarray(at, device=array_api_compat.device(items))
@@ -207,7 +207,7 @@ def put(A: Array, index: Any, rows: Array) -> Array:
 
 
 def unique_rows(A: Array) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the positions of the distinct rows, and for each row the number of its equal.
+    """Return the positions of the distinct rows, and which of these each row equals.
 
     For an array on a device: rows are compared by a random combination of their entries, and only
     this number is copied to the host. None if two different rows have the same number.

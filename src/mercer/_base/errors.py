@@ -18,7 +18,7 @@ class NotSupported(ValueError):
 
 
 class LocatedError(ValueError):
-    """Error with the message of another error, preceded by where it occurred."""
+    """Error whose message says where another error, its cause, occurred, such as a block."""
 
 
 def require(module: str, extra: str) -> None:

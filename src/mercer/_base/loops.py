@@ -47,7 +47,7 @@ class _Cache(FunctionCache):
 
 
 def _cached(function: Callable, **options: Any) -> Any:
-    """Compile a function once for all processes, without a wrapper for C."""
+    """Return the compiled function, whose code is cached on disk for all processes."""
     dispatcher = _checked(no_cfunc_wrapper=True, **options)(function)
     dispatcher._cache = _Cache(function)
     return dispatcher
@@ -89,6 +89,7 @@ def parallel(loop: Any) -> Callable:
 
     @wraps(loop)
     def run(*arguments: Any) -> None:
+        """Run the loop over all rows of the last argument, in parallel threads."""
         rounds, number = len(arguments[-1]), cores()
         parts = PARTS_PER_CORE * number if number > 1 else 1
         map_in_threads(

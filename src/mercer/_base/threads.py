@@ -56,15 +56,15 @@ def map_in_threads(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[
     found: list[Any] = [None] * len(parts)
     left = iter(range(len(parts)))
 
-    def take_turns() -> None:
-        """Work on the remaining parts, one by one."""
+    def work_until_done() -> None:
+        """Work on one part after the other until none is left."""
         for i in left:
             found[i] = work(parts[i])
 
     token = _IN_WORKER_THREAD.set(True)
     contexts = [copy_context() for _ in range(number)]  # with numpy's errstate
     _IN_WORKER_THREAD.reset(token)
-    waiting = [_pool(number).submit(context.run, take_turns) for context in contexts]
+    waiting = [_pool(number).submit(context.run, work_until_done) for context in contexts]
     try:
         for one in waiting:
             one.result()

@@ -41,14 +41,14 @@ class ExpectedLoss:
         return np.array(rows).reshape(count(outputs), count(self.y))
 
     def search(self, C: np.ndarray) -> tuple[Items, np.ndarray]:
-        """Return the outputs of least expected loss for weights C, and lower bounds of it.
+        """Return the outputs of least expected loss under weights C, and lower bounds of it.
 
         Output t minimises Σ_i C_ti Δ(y, y_i) over y.
         """
         raise NotImplementedError
 
     def values(self, C: np.ndarray, outputs: Items) -> np.ndarray:
-        """Return the expected loss Σ_i C_ti Δ(y_t, y_i) of each output y_t for the weights C."""
+        """Return the expected loss Σ_i C_ti Δ(y_t, y_i) of each output y_t under weights C."""
         values = []
         for rows in blocks(len(C), max(1, ENTRIES // C.shape[1])):
             some = take(outputs, np.arange(rows.start, rows.stop))
@@ -95,7 +95,7 @@ class LabelLoss(ExpectedLoss):
         return best, self.values(C, best)
 
     def calibrate(self, C: np.ndarray, y: Items) -> None:
-        """Choose the price per label whose best sets for the weights C have the least loss.
+        """Choose the price per label that gives the least loss for left-out weights C and sets y.
 
         Row t of C has the left-out weights of example t, and y[t] is its true set. The price
         stays 0 unless another one lowers the loss by more than one standard error.
@@ -112,7 +112,7 @@ class LabelLoss(ExpectedLoss):
         self.price = PRICES[best] if gain.mean() > gain.std() / len(gain) ** 0.5 else 0.0
 
     def _best_sets(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price the best label set of each row of weights C, as indicators."""
+        """Return the best label set for each price and each row of weights C, as indicators."""
         step = max(1, ENTRIES // self.Y.shape[1] ** 2) if self.name == "f1" else len(C)
         search = {
             "hamming": self._best_by_hamming,
@@ -154,7 +154,7 @@ class LabelLoss(ExpectedLoss):
         return chosen
 
     def _best_by_subset(self, C: np.ndarray, prices: Sequence[float]) -> list[np.ndarray]:
-        """Return for each price per label the most probable label sets of the training data.
+        """Return for each price per label the most probable of the training label sets.
 
         Row t of C has the weights of the training label sets in prediction t; row t of each result
         has the boolean indicators of its labels.
@@ -167,9 +167,10 @@ class LabelLoss(ExpectedLoss):
 
 
 def _best_by_size(gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each set size s the labels by falling gain, and the sum of the s first gains.
+    """Return the labels by falling gain for each set size, and the sum of the first gains.
 
-    The gains and the labels have the shape (points, labels, sizes), the sums (points, sizes).
+    For sets of s labels, s gains are summed. The gains and the labels have the shape (points,
+    labels, sizes), the sums (points, sizes).
     """
     order = np.argsort(-gains, axis=1, kind="stable")
     summed = np.cumsum(np.take_along_axis(gains, order, axis=1), axis=1)
@@ -295,7 +296,7 @@ def _one_edit_away(text: str, letters: list[str]) -> list[str]:
 
 
 def _lower_bound(D: np.ndarray, c: np.ndarray) -> float:
-    """Return a lower bound of min_y Σ_i c_i d(y, y_i) from the distances D_ij = d(y_i, y_j).
+    """Return a lower bound of min_y Σ_i c_i d(y, y_i) from edit distances D_ij = d(y_i, y_j).
 
     The formula is in the notes of `EditLoss`.
     """

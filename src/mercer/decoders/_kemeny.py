@@ -34,7 +34,7 @@ def subset_orders(W: np.ndarray) -> np.ndarray:
 
 @parallel
 def _subset_orders(start, stop, W, orders):
-    """Write the best order for each of W[start:stop] into orders[start:stop]."""
+    """Write the best order for each preference matrix W[start], …, W[stop - 1] into `orders`."""
     m = W.shape[1]
     half = m // 2
     mask = (1 << half) - 1
@@ -83,10 +83,11 @@ def majority_orders(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the order with the largest Σ_{i before j} W_ij, and whether that is proved.
+    """Return the best order for preferences W, and whether it is proved to be the best.
 
-    The strong components of the graph of wins (W_ij > 0) have an order in which no component loses
-    against a later one, so that each component can be ordered on its own.
+    The best order has the largest Σ_{i before j} W_ij. The strong components of the graph of wins
+    (W_ij > 0) have an order in which no component loses against a later one, so that each component
+    can be ordered on its own.
     """
     count, member = connected_components(csr_array(W > 0), directed=True, connection="strong")
     components = [np.flatnonzero(member == c) for c in range(count)]
@@ -113,7 +114,7 @@ def _topological_order(wins: np.ndarray) -> list[int]:
 
 
 def _component_order(W: np.ndarray, time_limit: float | None) -> tuple[np.ndarray, bool]:
-    """Return the best order of the labels of one strong component, and whether it is proved."""
+    """Return the best order in one strong component of the wins, and whether it is proved."""
     if len(W) <= SUBSETS:
         return subset_orders(W[None])[0], True
     return integer_order(W, time_limit)
@@ -160,7 +161,7 @@ class _Programme:
         self.triples = np.zeros((0, 3), dtype=int)
 
     def solve(self, integral: bool, seconds: float) -> tuple[np.ndarray, float] | None:
-        """Return the optimal variables X and the objective value; None if time runs out.
+        """Return the optimal variables x_ij (is i before j?) and their value; None if time is out.
 
         With `integral` the variables are integers, else real numbers in [0, 1].
         """
@@ -206,5 +207,5 @@ class _Programme:
 
 
 def order_value(W: np.ndarray, order: np.ndarray) -> float:
-    """Return the value of an order: Σ W_ij over all pairs in which label i comes before j."""
+    """Return the value of an order for preferences W: Σ W_ij over all i before j."""
     return float(np.triu(W[np.ix_(order, order)], 1).sum())

@@ -106,7 +106,7 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 @compiled
 def _look_ahead(front, back, graph, length, ahead):
-    """Write upper bounds of the score of symbols i, …, length - 1 into `ahead[i, state]`.
+    """Write upper bounds of the score from position i to the end into `ahead[i, state]`.
 
     The symbols follow `state`. The bounds ignore the penalty of repeated n-grams.
     """

@@ -66,7 +66,7 @@ Best = tuple[Array, Array]
 
 
 def merge_best(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Merge the best candidates of earlier blocks with the scores S; return the best `k`.
+    """Return the best `k` of the earlier best candidates and of a block of scores S.
 
     Column j of S has the scores of candidate `offset` + j. Of equal scores the earlier block comes
     first, then the earlier column.
@@ -78,7 +78,7 @@ def merge_best(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
 
 
 def _merge_single(earlier: Best | None, S: Array, offset: int) -> Best:
-    """Return the best candidate of `earlier` and of the scores S; of equal scores the first."""
+    """Return the best of the `earlier` candidate and a block of scores S, for each point."""
     xp = namespace(S)
     column = xp.argmax(S, axis=1)
     # numpy finds a maximum again more slowly than it looks it up
@@ -91,7 +91,7 @@ def _merge_single(earlier: Best | None, S: Array, offset: int) -> Best:
 
 
 def _merge_numpy(earlier: Best | None, S: np.ndarray, offset: int, k: int) -> Best:
-    """Return the best k of `earlier` and of the scores S, a numpy array, by a partial sort."""
+    """Return the best k of the `earlier` candidates and a block of scores S in numpy."""
     indices, both = _masked_entries(S, _may_be_best(earlier, S, k), offset)
     if earlier is not None:
         indices, both = np.hstack([earlier[0], indices]), np.hstack([earlier[1], both])
@@ -100,7 +100,7 @@ def _merge_numpy(earlier: Best | None, S: np.ndarray, offset: int, k: int) -> Be
 
 
 def _may_be_best(earlier: Best | None, S: np.ndarray, k: int) -> np.ndarray:
-    """Return a mask of the scores S that may be among the best k, given the `earlier` ones."""
+    """Return a mask of the scores S that may be among the best k, next to the `earlier` ones."""
     if earlier is not None and earlier[1].shape[1] == k:
         return earlier[1][:, -1:] < S
     if earlier is not None or S.shape[1] <= k:
@@ -121,7 +121,7 @@ def _masked_entries(S: np.ndarray, hit: np.ndarray, offset: int) -> Best:
 
 
 def _merge_foreign(earlier: Best | None, S: Array, offset: int, k: int) -> Best:
-    """Return the best k of `earlier` and of the scores S, an array of another library."""
+    """Return the best k of the `earlier` candidates and a block of scores S in another library."""
     xp, (rows, columns) = namespace(S), S.shape
     indices = xp.arange(offset, offset + columns, device=device(S))[None, :]
     indices = xp.broadcast_to(indices, (rows, columns))

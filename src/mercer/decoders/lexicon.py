@@ -215,9 +215,9 @@ class Lexicon(Decoder):
         return [lambda rows, columns: np.where(allowed[rows, columns], 0.0, -np.inf)]
 
     def _mean_scores(self, points: Embedding) -> np.ndarray:
-        """Return 2⟨m, Φ(w)⟩ of each word w, for the mean m of the training outputs.
+        """Return the score term 2⟨m, Φ(w)⟩ of each word w, with m the mean training output.
 
-        m is the mean of those outputs that suit the input of a point.
+        m is the mean of those training outputs that suit the input of a point.
         """
         return 2.0 * self._mean_weights(points) @ host(self.kernel_(self.seen_, self.words_))
 

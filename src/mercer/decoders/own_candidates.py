@@ -85,7 +85,7 @@ class CandidateLists:
         return ranked
 
     def _inner_products(self, points: Embedding) -> tuple[np.ndarray, np.ndarray]:
-        """Return ⟨g, Φ(y)⟩ and the squared norm l(y, y) of each list entry y, for its point g."""
+        """Return ⟨g, Φ(y)⟩ and l(y, y) of each list entry y, for the predicted point g."""
         distinct = take(self.pool, self.positions[np.unique(self.numbers, return_index=True)[1]])
         owners = np.repeat(np.arange(len(self.lists)), self.lengths)
         inner, squares = np.empty(len(self.numbers)), np.empty(len(self.numbers))

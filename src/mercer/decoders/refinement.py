@@ -20,7 +20,9 @@ from .candidates import Candidates
 
 @parameters
 class Refinement(Decoder):
-    """A decoder that improves the best candidate by ascent on 2⟨g, Φ(y)⟩ - l(y, y).
+    """A decoder that improves the best candidate by ascent on the pre-image objective.
+
+    The objective is 2⟨g, Φ(y)⟩ - l(y, y), with g the predicted point.
 
     Attributes
     ----------
@@ -90,7 +92,7 @@ class Refinement(Decoder):
 
 @dataclass(frozen=True)
 class PreimageObjective:
-    """The pre-image objective 2⟨g, Φ(y)⟩ - l(y, y), up to a constant, for a batch of points g.
+    """The pre-image objective 2⟨g, Φ(y)⟩ - l(y, y) + constant, for a batch of points g.
 
     Each point has one output y. The constant is the smallest l(y_i, y_i) of the outputs y_i that
     the points are sums of: next to l(y, y) itself, small inner products would be rounded away.

@@ -114,7 +114,7 @@ class Threshold(LabelDecoder):
         return self
 
     def _metric_by_size(self, T: np.ndarray) -> np.ndarray:
-        """Return the metric of each example for predicting its first 0, 1, … labels by score.
+        """Return the metric of each example if its 0, 1, … best-scored labels are predicted.
 
         Row i of T has the true indicators of example i, sorted by falling score.
         """
@@ -161,7 +161,7 @@ class Threshold(LabelDecoder):
         ]
 
     def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield (sum of margins, indicators) of the k label sets with the largest sums."""
+        """Yield (sum, indicators) of the k label sets with the largest sums of margins."""
         best = margins >= 0
         order = np.argsort(np.abs(margins), kind="stable")
         for loss, flips in _cheapest_subsets(np.abs(margins)[order]):

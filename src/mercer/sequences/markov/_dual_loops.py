@@ -141,7 +141,7 @@ def drop_unused_labellings(paths, weights, size):
 
 @compiled
 def apply_change(rows, first, change, W, A):
-    """Add the change of one chain's coefficients to all coefficients A, and to W = A.T @ rows."""
+    """Add the change of one chain's coefficients to those of all chains, A and W = A.T @ rows."""
     for c in range(change.shape[1]):
         for t in range(change.shape[0]):
             step = change[t, c]

@@ -66,9 +66,10 @@ class DualProblem:
     transitions: float
 
     def node_scores(self, W: np.ndarray) -> np.ndarray:
-        """Return the score of each label (column) at each position (row), from W = A.T @ rows.
+        """Return the score of each label (column) at each position (row) at a dual point.
 
-        With the Gram matrix K of the positions and the dual coefficients A, these are K A.
+        The scores are K A, with the Gram matrix K of the positions, the coefficients A of the
+        point, and its products W = A.T @ rows.
         """
         return np.ascontiguousarray(W.T) if self.gram else self.rows @ W.T
 
@@ -98,7 +99,7 @@ class DualPoint:
         return DualPoint(*((1.0 - weight) * a + weight * b for a, b in pairs))
 
     def without_rounding_errors(self, problem: DualProblem) -> DualPoint:
-        """Return the point with W = A.T @ rows computed again, without accumulated errors."""
+        """Return the point with its products W computed again, without accumulated errors."""
         return DualPoint(self.A, self.A.T @ problem.rows, self.edges)
 
     def duality_gap(self, problem: DualProblem) -> DualityGap:

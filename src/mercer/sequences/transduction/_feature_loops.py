@@ -121,9 +121,10 @@ def history_keys(pairs, features, histories, states, n_symbols, keys):
 
 @compiled
 def history_key(h, window, histories, state, n_symbols):
-    """Return the hash key of the h-th output history with input feature `window`; 0 if absent.
+    """Return the hash key of an output history h with an input feature; 0 if one is absent.
 
-    Histories 1, 2, … are the last output symbols; those beyond are features of the tier's state.
+    `window` is the key of the input feature. Histories 1, 2, … are the last output symbols; those
+    beyond are features of the tier's state.
     """
     if h <= len(histories):
         history = histories[h - 1]

@@ -22,7 +22,7 @@ JointCounts = namedtuple("JointCounts", "keys table values size number")
 
 @compiled
 def emits(positions, i, c, y, j):
-    """Return whether chunk c at input position i equals the symbols of output y from index j on."""
+    """Return whether output chunk c at input position i equals the symbols y[j], y[j + 1], …."""
     size = positions.chunks[c, 0]
     if j + size > len(y):
         return False
@@ -78,7 +78,10 @@ def score_outputs(
 
 @compiled
 def joint_log_probability(model, history, event):
-    """Return log p(event | history) under a joint n-gram model; `history` is oldest first."""
+    """Return log p(event | history) under a joint n-gram model.
+
+    The events of `history` are in order, the oldest first.
+    """
     p = 1.0 / model.size
     key = mixed(SEED, CONTEXT_SEED)
     for length in range(EVENT_ORDER):
@@ -95,7 +98,7 @@ def joint_log_probability(model, history, event):
 
 @inlined
 def insert_hypothesis(v, event, past, values, pasts):
-    """Insert a hypothesis with score v into `values` and `pasts`, in descending order of scores.
+    """Insert a hypothesis of score v into `values` and `pasts`, which are sorted by score.
 
     Its history is `past` followed by `event`.
     """

@@ -16,7 +16,7 @@ from ._key_loops import find_key, find_slot
 from ._ngram_loops import ngram_step
 from .emission import COPY
 
-Places = namedtuple("Places", "starts symbols copied spans chunks")
+InputPositions = namedtuple("InputPositions", "starts symbols copied spans chunks")
 """The positions of inputs, and the output chunks that their symbols may emit.
 
 Input p has the positions starts[p]:starts[p + 1]. `symbols` are the input symbols, and `copied`
@@ -86,11 +86,11 @@ def position_scores(local, i, histories, tier, n_symbols, scores):
 
 @compiled
 def advance_hypothesis(positions, i, c, at, key, language):
-    """Return the states, the output key and the language score of a hypothesis after chunk c.
+    """Return the state and the language score of a hypothesis after one more output chunk.
 
-    The states are those of the n-gram model and of the tier, and the node of the prefix tree, which
-    is -1 if the output is not possible. `at` has the states before the chunk, and `key` is the key
-    of the output so far.
+    The state consists of those of the n-gram model and of the tier, the node of the prefix tree
+    (-1 if the output is not possible) and the key of the output. `at` and `key` have them before
+    chunk c, which position i emits.
     """
     state, tier, node, total = at[0], at[1], at[2], 0.0
     known = language.logp.shape[1] - 1

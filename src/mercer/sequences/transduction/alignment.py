@@ -68,7 +68,7 @@ class AlignmentGrid:
 
     @classmethod
     def of(cls, n: np.ndarray, m: np.ndarray) -> AlignmentGrid:
-        """Return the grid of pairs whose inputs and outputs have the lengths n and m (arrays)."""
+        """Return the grid of pairs with inputs of lengths n and outputs of lengths m (arrays)."""
         order = np.argsort(-n, kind="stable")
         sizes = m[order] + 1
         stops = np.cumsum(sizes)

@@ -113,7 +113,7 @@ def calibrate(model: Any, pairs: Aligned, steps: Steps) -> Calibration:
 
 
 def number_of_folds(folds: int | str, groups: int) -> int:
-    """Return the number of folds for the parameter `folds` and a number of groups."""
+    """Return the number of folds for a number of groups and the parameter `folds`."""
     if not isinstance(folds, str):
         return folds
     return next((many for most, many in FOLDS_BY_GROUPS if groups <= most), FEWEST_FOLDS)

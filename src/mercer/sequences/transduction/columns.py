@@ -84,7 +84,7 @@ def context_columns(inputs: EncodedInputs) -> Columns:
 
 
 def tier_columns(inputs: EncodedInputs, tiers: Tiers, c: int) -> Columns:
-    """Return the nearest members of symbol class c, and symbols of other classes merged.
+    """Return as attributes the nearest symbols of class c, and symbols with all others merged.
 
     The attribute "outline" has the symbols of class c; all others are merged.
     """
@@ -110,9 +110,10 @@ def harmony_columns(inputs: EncodedInputs, tiers: Tiers) -> Columns:
 
 
 def nearest_values(inputs: EncodedInputs, values: np.ndarray, member: np.ndarray) -> np.ndarray:
-    """Return the values at the nearest two members of a class on either side; -2 for none.
+    """Return the values at the nearest two members of a symbol class on either side.
 
-    `member` is a mask of the positions in the class; the result has the shape (positions, 4).
+    `member` is a mask of the positions in the class. The result has the shape (positions, 4), and
+    -2 where there is no member.
     """
     from ._feature_loops import nearest_members
 

@@ -68,7 +68,7 @@ class Confidence:
         """
 
         def confidence(v: np.ndarray) -> Confidence:
-            """Return the map with log β, γ, δ, ε and ζ as in v."""
+            """Return the map whose parameters are v, the first as its logarithm."""
             return cls(float(np.exp(v[0])), *map(float, v[1:]))
 
         def loss(v: np.ndarray) -> float:

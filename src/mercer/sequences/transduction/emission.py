@@ -145,7 +145,7 @@ class Emissions:
         scores = np.zeros(starts[-1])
         if self.shared is not None:
             positions = np.repeat(np.arange(len(symbols)), self.width[symbols])
-            chunks = self.chunk[self._chunk_numbers_at(symbols, starts)]
+            chunks = self.chunk[self._chunk_index_of_scores(symbols, starts)]
             scores += self.shared.scores(shared_keys)[positions, self.shared.column[chunks]]
         learnt = self.keys, self.table, self.offset, self.coef
         local_scores(weights, values, *learnt, starts, scores, keys)
@@ -153,9 +153,9 @@ class Emissions:
 
     def prior_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the log-priors of all output chunks at all positions, in the order of `scores`."""
-        return self.prior[self._chunk_numbers_at(symbols, starts)]
+        return self.prior[self._chunk_index_of_scores(symbols, starts)]
 
-    def _chunk_numbers_at(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    def _chunk_index_of_scores(self, symbols: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return the index into `chunk` of each entry of `scores`, for positions of `symbols`."""
         shifts = np.repeat(self.first[symbols] - starts[:-1], self.width[symbols])
         return np.arange(starts[-1]) + shifts

@@ -93,7 +93,7 @@ class Model:
 
     def prepare(self, inputs: EncodedInputs, temperature: float) -> Prepared:
         """Return the positions of inputs, and the scores of output chunks at a temperature."""
-        from ._search_loops import LocalScores, Places
+        from ._search_loops import InputPositions, LocalScores
 
         E, source = self.emissions, inputs.source
         # The last symbol of the emissions stands for unknown symbols.
@@ -103,7 +103,7 @@ class Model:
         base, starts = E.scores(symbols, features.keys, weights, features.values, features.shared)
         base = base / temperature + E.prior_at(symbols, starts)
         pairs, pair_weights = contexts.pairs
-        positions = Places(source.starts, symbols, inputs.copied, *E.layout)
+        positions = InputPositions(source.starts, symbols, inputs.copied, *E.layout)
         return Prepared(positions, LocalScores(
             features.keys, features.values, base, starts, pairs, pair_weights / temperature,
             E.keys, E.table, E.offset, E.coef,
@@ -138,7 +138,7 @@ class Model:
         owner: np.ndarray,
         exact: bool,
     ) -> np.ndarray:
-        """Return the score of each output for its input, which has the index owner[i].
+        """Return the score of each output for its input; output i belongs to input owner[i].
 
         Unless `exact`, partial segmentations that are far worse than the best one are dropped.
         """
@@ -155,7 +155,10 @@ class Model:
         return values
 
     def joint_scores(self, inputs: Prepared, outputs: Codes, owner: np.ndarray) -> np.ndarray:
-        """Return the sum of the joint models' log-probabilities of each output with its input."""
+        """Return the log-probability of each output with its input by the joint n-gram models.
+
+        The log-probabilities of the models are summed. Output i belongs to input owner[i].
+        """
         from ._rescoring_loops import JointCounts, joint_scores
 
         total = np.zeros(len(owner))
@@ -167,7 +170,7 @@ class Model:
         return total
 
     def joint_scores_of_found(self, inputs: Prepared, found: FoundOutputs) -> np.ndarray:
-        """Return the joint models' log-probabilities of the outputs in `found`; 0 for none."""
+        """Return the joint n-gram log-probability of each output in `found`; 0 where none is."""
         owner, rank = np.nonzero(np.isfinite(found.values))
         scores = np.zeros(found.values.shape)
         scores[owner, rank] = self.joint_scores(inputs, found.codes, owner)
