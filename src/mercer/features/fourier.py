@@ -211,9 +211,9 @@ class RandomOperatorFourier(FeatureMap):
         return summation @ (theta * like(self.along_, vu))
 
     def normal(self, uu: Array) -> Array:
-        """Return the matrix Σ_i Ψ_i Ψ_iᵀ of the normal equations, given uu = U.T @ U.
+        """Return the matrix of the normal equations, given the moment uu = U.T @ U.
 
-        Ψ_i are the features of item i, and U are the coordinates.
+        It is Σ_i Ψ_i Ψ_iᵀ with the features Ψ_i of item i; U are the coordinates.
         """
         along = like(self.along_, uu)
         N = take(take(uu, self.source_).T, self.source_).T
@@ -225,9 +225,9 @@ class RandomOperatorFourier(FeatureMap):
         return take(U.T, self.source_).T[:, None, :] * like(self.along_, U).T[None, :, :]
 
     def right_side(self, vu: Array) -> Array:
-        """Return the right side Σ_i Ψ_i v_i of the normal equations, given vu = V.T @ U.
+        """Return the right side of the normal equations, given the moment vu = V.T @ U.
 
-        Ψ_i are the features and v_i the outputs of item i.
+        It is Σ_i Ψ_i v_i with the features Ψ_i of item i and its output v_i, row i of V.
         """
         T = take(vu.T, self.source_)
         return namespace(vu).sum(T * like(self.along_, vu), axis=1)

@@ -89,10 +89,7 @@ class Pair(Kernel):
         return self
 
     def frozen(self) -> Kernel:
-        """Return a fitted copy whose parameters `left` and `right` are the fitted kernels.
-
-        A saved file then holds each kernel only once.
-        """
+        """Return a fitted copy with the fitted kernels as parameters, so files store them once."""
         other: Any = super().frozen()
         other.left, other.right = (kernel.frozen() for kernel in self.parts)
         vars(other).pop("parts_", None)

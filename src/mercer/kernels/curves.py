@@ -75,7 +75,7 @@ class CurveKernel(InnerProduct):
 
     @property
     def parameter_gradient(self) -> ParameterGradient:
-        """Derivatives with respect to the weight of derivatives and the smoothing.
+        """Derivatives with respect to the parameters `weight` and `smoothing`.
 
         They are computed by complex steps in the matrix G of k(A, B) = A G Bᵀ.
         """
@@ -131,7 +131,7 @@ class L2(CurveKernel):
         self.rule = rule
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the quadrature weight of each grid point, the diagonal of the matrix G."""
+        """Return the quadrature weights of the grid points, the diagonal of the inner product."""
         return quadrature(grid, self.rule)
 
 
@@ -167,7 +167,7 @@ class Sobolev(CurveKernel):
     smoothing: float = 0.0
 
     def _metric(self, grid: np.ndarray) -> np.ndarray:
-        """Return the diagonal of quadrature weights plus `weight` times the roughness matrix."""
+        """Return the matrix of the inner product: quadrature weights plus weighted roughness."""
         non_negative(np.real(self.weight), "weight")
         return np.diag(quadrature(grid)) + self.weight * roughness(grid, self.order)
 

@@ -71,18 +71,18 @@ class InnerProduct(VectorKernel):
         raise NotImplementedError
 
     def fit(self, A: Items) -> InnerProduct:
-        """Store the shape of the items, which `features.inverse` restores, and the matrix R."""
+        """Store the matrix R and the item shape, which `features.inverse` restores."""
         self.shape_ = _shape(self.check(A, "A"))
         self.root_ = self._root(self.shape_)
         return self
 
     def _map(self, shape: tuple[int, ...]) -> LinearMap:
-        """Return the linear map f ↦ R f for items of a shape; the fitted map if there is one."""
+        """Return the linear map to features for items of a shape; the fitted one if it exists."""
         return LinearMap(self._root(shape) if self.root_ is None else self.root_)
 
     @property
     def features(self) -> Features:
-        """The features R f, with an inverse if R is invertible."""
+        """The features R f of items f, with an inverse if the matrix R has one."""
 
         def transform(A: Items) -> Array:
             A = self.check(A, "A")

@@ -148,7 +148,7 @@ class Hamming(Ranking):
         return (inside / np.maximum(equal, 1)).reshape(len(R), -1)
 
     def positions(self, F: np.ndarray) -> np.ndarray:
-        """Return the mean position of each label, with the features F as weights of positions."""
+        """Return the mean position of each label; features F are its weights of positions."""
         m = round(np.sqrt(F.shape[1]))
         return F.reshape(len(F), m, m) @ np.arange(m)
 

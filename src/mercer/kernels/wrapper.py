@@ -44,7 +44,7 @@ class Wrapper(Kernel):
         return self
 
     def frozen(self) -> Kernel:
-        """Return a fitted copy whose parameter is the fitted kernel, so that it is saved once."""
+        """Return a fitted copy with the fitted inner kernel as parameter, which is saved once."""
         other: Any = super().frozen()
         other.kernel = self.inner.frozen()
         vars(other).pop("kernel_", None)
