@@ -197,7 +197,7 @@ class StructuredEstimator(
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.
             named = X if has_columns(X) else checked
-            if reset and named is checked:  # nothing but the number is to be remembered
+            if reset and named is checked:  # only the number of features is stored
                 self.n_features_in_ = int(checked.shape[1])
             else:
                 validate_data(self, named, reset=reset, skip_check_array=True)

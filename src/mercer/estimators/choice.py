@@ -165,7 +165,7 @@ class Choices:
             )
 
     def _check_refits(self, model: Any) -> None:
-        """Raise an error if learnt operators or robust losses cannot be judged by refits."""
+        """Raise an error for choices whose left-out error needs refits that are not possible."""
         if not self.robust and not any(kernel.learnt for kernel in self.kernels):
             return
         if model.criterion != "loo":

@@ -135,7 +135,7 @@ class CoordinateModel(LeftOutPoints):
         shape: tuple[int, ...],
         labels: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions of all rows, each by `predict(other rows, its fold)`."""
+        """Return predictions of all rows, fold by fold: `predict(rows of other folds, rows)`."""
         self.folds_ = fold_numbers(labels, self.cv)
         C = np.empty(shape)
         for seen, out in fold_rows(self.folds_):

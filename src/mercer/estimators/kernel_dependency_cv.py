@@ -289,7 +289,7 @@ class KernelDependencyCV(RidgeEstimator):
             kernels = len(choices.kernels) * len(choices.output_kernels)
             return kernels * len(choices.losses) * len(choices.alphas)
         except (TypeError, ValueError):
-            return 0  # they make no sense: the fit says why
+            return 0  # the fit reports invalid parameters
 
     @property
     def selected(self) -> str | None:

@@ -33,9 +33,9 @@ def predict_on(model: Any, X: Items, grid: Fields) -> Array:
     if isinstance(map, LandmarkFieldMap) and isinstance(inner, Linear) and unscaled:
         return model._on_original_device(_evaluate_shared(model, map, X, grid))
     shape = model._output_shape()
-    own = inner.fields if isinstance(inner, FieldL2) else None
-    own = own or model.kernel_.output_fields or _fields_of_shape(shape)
-    known = own.grid(tuple(shape))
+    fields = inner.fields if isinstance(inner, FieldL2) else None
+    fields = fields or model.kernel_.output_fields or _fields_of_shape(shape)
+    known = fields.grid(tuple(shape))
     warn(
         f"{model.kernel_} is fitted at the grid points of the training outputs: predictions on "
         "another grid are interpolated."
@@ -77,36 +77,36 @@ def _input_grid(kernel: Shared, shape: tuple[int, ...], grid: Fields) -> Grid:
             f"X has the shape {shape}, which is neither that of the training inputs "
             f"{kernel.input_shape_} nor of fields along {known.axes} on the new grid."
         )
-    own: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
+    inputs: Any = clone(grid).set_params(channels=known.channels, shape=None, mask=None)
     picked = [every.index(axis) for axis in axes]
     for name, given in (("origin", grid.origin), ("spacing", grid.spacing)):
         if np.ndim(given):
-            own.set_params(**{name: tuple(np.asarray(given, dtype=float)[picked])})
+            inputs.set_params(**{name: tuple(np.asarray(given, dtype=float)[picked])})
     closed = [a for a, c in zip(known.axes, known.periodic, strict=True) if c]
-    return own.set_params(axes=known.axes, periodic=tuple(closed)).grid(shape)
+    return inputs.set_params(axes=known.axes, periodic=tuple(closed)).grid(shape)
 
 
 def _output_grid(grid: Fields, known: Grid, sizes: dict[str, int]) -> Grid:
     """Return the new output grid; unknown sizes are those of X or of the `known` grid."""
-    asked = clone(grid).set_params(
+    new = clone(grid).set_params(
         axes=known.axes if grid.axes is None else grid.axes,
         channels=known.channels,
         periodic=[a for a, c in zip(known.axes, known.periodic, strict=True) if c],
     )
-    if asked.points is not None:
-        asked.set_params(periodic=())
-        count = len(np.asarray(asked.points))
-        return asked.grid(replace(known, shape=(count,)).array_shape)
-    if tuple(asked.axes) != known.axes:
-        raise ValueError(f"the new grid has the axes {asked.axes}, outputs have {known.axes}.")
+    if new.points is not None:
+        new.set_params(periodic=())
+        count = len(np.asarray(new.points))
+        return new.grid(replace(known, shape=(count,)).array_shape)
+    if tuple(new.axes) != known.axes:
+        raise ValueError(f"the new grid has the axes {new.axes}, outputs have {known.axes}.")
     shape = grid.shape
     if shape is None:
         spacing = np.broadcast_to(np.asarray(grid.spacing, dtype=float), (len(known.axes),))
         shape = [
-            sizes.get(a, max(1, round(n * h / new)))
-            for a, n, h, new in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
+            sizes.get(a, max(1, round(n * h / step)))
+            for a, n, h, step in zip(known.axes, known.shape, known.spacing, spacing, strict=True)
         ]
-    return asked.grid(replace(known, shape=tuple(shape)).array_shape)
+    return new.grid(replace(known, shape=tuple(shape)).array_shape)
 
 
 def interpolate(known: Grid, wanted: Grid, values: Array) -> Array:

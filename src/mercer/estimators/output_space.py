@@ -129,7 +129,7 @@ class OutputSpaceMethods:
         """
         check_is_fitted(self)
         k = integer(k, "k")
-        outputs = self.outputs_  # says so where a saved model does without
+        outputs = self.outputs_  # a saved model may raise an error here
         checked = self._check_inputs(self.input_kernel_, X, reset=False)  # type: ignore[attr-defined]
         named = []
         for rows in blocks(count(checked), WEIGHT_ROWS):

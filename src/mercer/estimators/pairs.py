@@ -52,7 +52,7 @@ class TrainingPairs:
     sample: np.ndarray | None = None
 
     def side(self, kernel: Kernel, items: Items, features: FeatureMap | None) -> Side:
-        """Fit a clone of the kernel on sampled items; return it with the items and features.
+        """Fit a clone of the kernel on a sample of items; return a `Side` with all items.
 
         Items are repeated in proportion to their sample weights, as in a stream. A kernel is fitted
         on all items if its features are a vocabulary (labels, n-grams), or if it refuses items

@@ -225,7 +225,7 @@ class Posterior:
 
     def _roots(self, part: Any, X: Items) -> list[np.ndarray]:
         """Return roots of the posterior covariance at X along each direction, for unit noise."""
-        inputs, alpha = part.inputs, self._fitted_model.alpha
+        inputs, alpha = part.spectrum, self._fitted_model.alpha
         K, Z, s = host(inputs.prior_covariance(X)), host(inputs.locate(X).Z), host(inputs.s)
         roots = []
         for b in host(part.b)[:1] if part.alike else host(part.b):

@@ -51,7 +51,7 @@ def check_symmetries(factorization: Factorization, alpha: float, want: Want) -> 
         factorization = factor(some, replace(want, alphas=[alpha], left_out=True), Cache())
     problem = replace(some, symmetry=None)
     inner = factor(problem, replace(want, left_out=True), Cache())
-    best, shared = alpha, problem.kernel.over_windows  # of a lower rank is enough there
+    best, shared = alpha, problem.kernel.over_windows  # a lower rank is enough for windows
     if len(want.alphas) > 1:
         path = absolute_ridges(inner, want)
         risks = [found.risk(problem.weights) for found in inner.left_out(path)]

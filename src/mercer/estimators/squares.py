@@ -138,7 +138,7 @@ class Squares:
 def _nonnegative_minimum(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Return the vector c ≥ 0 that minimises the quadratic function cᵀQc - 2rᵀc."""
     size = float(np.trace(Q)) / len(Q)
-    if not size > np.finfo(float).tiny:  # points that are all zero: no weight says more
+    if not size > np.finfo(float).tiny:  # all points are zero: no weights are better
         return np.zeros(len(Q))
     values, vectors = np.linalg.eigh(Q / size)
     kept = values > 1e-12 * max(values.max(), 1e-300)

@@ -216,7 +216,7 @@ class Forest:
     def out_of_bag(self, V: np.ndarray) -> np.ndarray:
         """Return predictions of V for each row, the mean over the trees not grown on it."""
         unseen = (self.mass == 0).astype(float)
-        unseen[~unseen.any(axis=1)] = 1.0  # a row that all trees saw: as good as it gets
+        unseen[~unseen.any(axis=1)] = 1.0  # rows that all trees were grown on: use all trees
         M = memberships(self.leaves, unseen, self.trees.n_nodes)
         return (M @ self.leaf_means(V)) / unseen.sum(axis=1, keepdims=True)
 

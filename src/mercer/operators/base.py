@@ -80,7 +80,7 @@ class Operator(BaseEstimator):
         return []
 
     def learn(self, moments: Moments, alpha: float) -> Operator:
-        """Return a copy with `B_` learnt at the ridge `alpha`; itself if not `learnt`."""
+        """Return a copy with its matrix learnt at the ridge `alpha`; itself if it is not learnt."""
         return self
 
     def unit(self, square: float) -> float:

@@ -129,7 +129,7 @@ class CurlFree(FieldKernel):
     def _coefficients(self, D2: Array) -> tuple[Array | float, Array]:
         """Return the coefficients of I and of δδᵀ in minus the Hessian of φ, given D2 = ‖δ‖²."""
         radial = self.potential_.radial
-        if radial.bending is not None:  # of one matrix, φ
+        if radial.bending is not None:  # both are multiples of φ
             outer = radial.slope(D2)
             outer *= -4.0 * radial.bending() * self.scale_
             return -0.5 / radial.bending(), outer

@@ -186,7 +186,7 @@ class JackknifeRadii(Reducible):
         scores = self.scores[:, None] if joint else self.scores
         half = sizes + (scores if unit is None else scores * unit)
         radii = weighted_quantile(np.moveaxis(half, 1, -1), self.weights, self.level)
-        return radii.max(axis=1) if joint and unit is None else radii  # flat: of one width
+        return radii.max(axis=1) if joint and unit is None else radii  # one width at all locations
 
     def _radii_of_lists(self, score: CandidateScore, points: Embedding, moves: Moves) -> np.ndarray:
         """Return the radius of each candidate: ∞ if it is in the jackknife+ set, else -∞."""
@@ -196,7 +196,9 @@ class JackknifeRadii(Reducible):
             for t, by_group in zip(range(rows.start, rows.stop), host(move), strict=True):
                 moved = distances[t] + 2.0 * by_group @ E.T  # (rows of calibration, candidates)
                 if score.excluded is not None:
-                    moved[score.excluded] = np.inf  # the model that leaves it out never saw it
+                    moved[score.excluded] = (
+                        np.inf
+                    )  # models without its group never saw the candidate
                 moved -= moved.min(axis=1, keepdims=True)
                 above = self.weights @ (self.scores[:, None] < moved)
                 radii[t, above < self.level - 1e-12] = np.inf

@@ -133,7 +133,10 @@ def _candidate_scales(
     labels: np.ndarray,
     level: float,
 ) -> Iterator[tuple[float, ResidualScale]]:
-    """Yield mean widths and scales of one shape, without and with a model of residual sizes."""
+    """Yield residual scales of one shape after the mean widths of their sets.
+
+    The first has no model of the size of residuals; the second, if it is possible, has one.
+    """
     weights, (largest, rooted) = row_weights(labels), _max_and_rms(errors, shape)
     width = shape.mean() * _smoothed_quantile(largest, weights, level)
     yield width, ResidualScale(view, shape)

@@ -75,7 +75,7 @@ class Source:
         return self.pairs
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Read the first block; return its kernels, shape and dtype, which all blocks must have."""
+        """Return the form (shape, dtype, names) of the first block, which all must have."""
         raise NotImplementedError
 
     def map_reduce(

@@ -50,7 +50,7 @@ class BadBlock(LocatedError):
 
 @dataclass(frozen=True)
 class Expected:
-    """The shapes, dtypes and column names of the first block, which all blocks must have.
+    """The form of the first block (shapes, dtypes, column names), which all blocks must have.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Expected:
 
     @classmethod
     def of(cls, kernels: tuple[Kernel, ...], output_kernel: Kernel, block: Any) -> Expected:
-        """Return shapes, dtypes and names of the first block, with the kernels that check items."""
+        """Return the form of the first block, with the kernels that check the items of blocks."""
         with naming_block(0):
             X, y, _ = _inputs_outputs_weights(block)
             inputs, outputs = kernels[0].check(X, "X"), output_kernel.as_outputs(y)
@@ -85,7 +85,7 @@ class Expected:
             return cls(kernels, output_kernel, shapes, dtypes, *first, names)
 
     def checked(self, number: int, block: Any) -> tuple[Items, Items, np.ndarray | None]:
-        """Return inputs, outputs and weights of a block; raise a `BadBlock` if it differs."""
+        """Return X, y and weights of a block; raise a `BadBlock` if its form is another one."""
         with naming_block(number):
             X, y, w = _inputs_outputs_weights(block)
             _require_dtype(_dtype_name(X), self.dtypes[0], "X")

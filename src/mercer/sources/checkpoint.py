@@ -76,7 +76,7 @@ class Checkpoint:
                 for path in (self.path, self._sibling("previous"), self._sibling("unfinished")):
                     path.unlink(missing_ok=True)
             finally:
-                if fcntl is not None:  # nobody else may hold what has no name
+                if fcntl is not None:  # the name is free for the next run
                     lock.unlink(missing_ok=True)
 
     def _acquire(self, lock_file: Any, path: Path) -> None:
@@ -121,7 +121,7 @@ class Checkpoint:
 
     def resume(self, gatherings: list[Gathering]) -> tuple[Progress, list[Moments] | None]:
         """Return the saved progress and moments; moments are None if there is no file."""
-        # Killed between its two renames, a run leaves the previous file alone, and that is whole.
+        # A run that is killed between the two renames leaves the previous file, which is complete.
         previous = self._sibling("previous")
         path = self.path if self.path.exists() else previous
         if not path.exists():

@@ -93,7 +93,7 @@ class DaskStream(Source):
         self.blocks = [_delayed(_with_weights)(block, w) for block, w in pairs]
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Read the first block; return its kernels, shape and dtype, which all blocks must have."""
+        """Return the form (shape, dtype, names) of the first block, which all must have."""
         look = partial(Expected.of, kernels, output_kernel)
         return self._compute(_block_task(0, look, self.blocks[0]))
 

@@ -158,7 +158,7 @@ class Stream(Source):
             )
 
     def expected(self, kernels: tuple[Kernel, ...], output_kernel: Kernel) -> Expected:
-        """Read the first block; return its kernels, shape and dtype, which all blocks must have."""
+        """Return the form (shape, dtype, names) of the first block, which all must have."""
         self.first_reading = self.pairs = None  # what an earlier fit read may have changed
         found = self._first_blocks(1)
         if not found:
@@ -204,7 +204,7 @@ class Stream(Source):
                 f"it stands for {kept.blocks} blocks, and there are {at.blocks}"
             )
         if saved and total:
-            saved.save(at, total, resumable)  # what is solved with them may still be refused
+            saved.save(at, total, resumable)  # the rest of the fit may still fail
         return total
 
     def _require_same_reading(self, now: Progress) -> None:
