@@ -77,7 +77,7 @@ class OrthonormalFrame(Frame):
 
     @property
     def euclidean(self) -> bool:  # type: ignore[override]
-        """Whether outputs are vectors whose feature distances are those of coordinates."""
+        """Whether outputs are vectors, and distances in feature space those of coordinates."""
         return self.map.projects and self.kernel.on_vectors
 
     @property

@@ -36,10 +36,10 @@ class NGrams:
             must((np.diff(level) > 0).all(), "keys are not in order")
             size = len(level)
 
-    def _extended_keys(
+    def _starts_and_keys(
         self, codes: Codes, ids: np.ndarray, m: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return where m-grams start whose first m - 1 symbols are stored, and their keys.
+        """Return the start and the key of each m-gram whose first m - 1 symbols are stored.
 
         `ids` has the number of the (m-1)-gram that starts at each position, -1 if it is unknown.
         """
@@ -61,7 +61,7 @@ class NGrams:
         ids = np.zeros(len(codes.flat), dtype=np.int64)
         occurrences = []
         for m in range(1, self.n + 1):
-            at, key = self._extended_keys(codes, ids, m)
+            at, key = self._starts_and_keys(codes, ids, m)
             if len(self.keys) < m:
                 self.keys.append(np.unique(key))
             keys = self.keys[m - 1]

@@ -200,7 +200,7 @@ def quadrature(grid: Array, rule: str = "trapezoid") -> np.ndarray:
 
 
 def roughness(grid: np.ndarray, order: int) -> np.ndarray:
-    """Return M with fᵀ M g ≈ ∫ f⁽ʳ⁾ g⁽ʳ⁾ of derivatives of order r = `order`, on the grid.
+    """Return the matrix M with fᵀ M g ≈ ∫ f⁽ʳ⁾ g⁽ʳ⁾, where r = `order` is that of the derivatives.
 
     The approximation is exact for polynomials of degree `order`. Second derivatives exist at inner
     points only; the first and the last one are used for the ends too, so that the error is of

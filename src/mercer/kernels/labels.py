@@ -80,7 +80,7 @@ class Labels(Wrapper):
         return self.space.check(Y, name)
 
     def check(self, A: Items, name: str = "X") -> Items:
-        """Check label sets; return indicator rows if the labels are known from a fit."""
+        """Check label sets; return indicator rows after a fit, the sets unchanged before."""
         A = self.space.check(A, name)
         return self._indicators(A, name) if "columns_" in vars(self) else A
 
