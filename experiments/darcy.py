@@ -91,7 +91,7 @@ def fit_functions(X: np.ndarray, quick: bool) -> dict[str, Any]:
 
 
 def fit_local(X: np.ndarray, Y: np.ndarray, quick: bool) -> Any:
-    """Fit a local kernel, with width, floor and ridge chosen on some of the fields."""
+    """Fit a `Local` kernel, with its parameters and the ridge chosen on some of the fields."""
     kernels = [
         Local(Matern(), width=w, floor=c, fields=GRID, output_fields=GRID)
         for w in (WIDTHS[1:] if quick else WIDTHS)

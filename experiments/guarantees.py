@@ -49,7 +49,7 @@ Pairs = tuple[Any, Any, np.ndarray | None]
 
 @dataclass(frozen=True)
 class Cell:
-    """A row of the table: one kind of prediction set on one kind of data.
+    """One kind of prediction set on one kind of simulated data, a row of the table.
 
     Attributes
     ----------
@@ -185,8 +185,8 @@ def _with_features(features: Any) -> KernelDependency:
     return KernelDependency(RBF(1.0), features=features)
 
 
-def cells() -> list[Cell]:
-    """Return the cells of the table: each kind of set, on data that could break it."""
+def table_cells() -> list[Cell]:
+    """Return each combination of prediction sets and data in the table."""
     return [
         *_ball_cells(),
         *_band_cells(),
@@ -197,7 +197,7 @@ def cells() -> list[Cell]:
 
 
 def _ball_cells() -> list[Cell]:
-    """Return the cells of balls around vectors."""
+    """Return the rows of the table on balls around vectors."""
     plus, by_covariance = "jackknife+", KernelDependency(RBF() * Covariance())
     conditional = KernelDependency(RBF() * ConditionalCovariance())
     median = KernelDependency(RBF("median"))
@@ -235,7 +235,7 @@ def _ball_cells() -> list[Cell]:
 
 
 def _band_cells() -> list[Cell]:
-    """Return the cells of bands around vectors and curves."""
+    """Return the rows of the table on bands around vectors and curves."""
     plus = "jackknife+"
     return [
         Cell("bands, split", vectors, _sets(GIVEN, kind="band")),
@@ -259,7 +259,7 @@ def _band_cells() -> list[Cell]:
 
 
 def _list_cells() -> list[Cell]:
-    """Return the cells of lists of candidates, such as rankings and words."""
+    """Return the rows of the table on lists of candidates, such as rankings and words."""
     plus, listed = "jackknife+", {"kind": "candidates"}
     return [
         Cell("repeated outputs, split", repeated, _sets(GIVEN, **listed)),
@@ -284,7 +284,7 @@ def _list_cells() -> list[Cell]:
 
 
 def _wrapper_cells() -> list[Cell]:
-    """Return the cells of sets around other estimators, such as forests and pipelines."""
+    """Return the rows of the table on sets around other estimators, such as forests."""
     piped = make_pipeline(StandardScaler(), GIVEN)
     search = GridSearchCV(KernelDependency(RBF(1.0)), {"alpha": [0.1, 1.0]}, cv=3)
     forest = ForestDependency(n_trees=8)
@@ -306,7 +306,7 @@ def _wrapper_cells() -> list[Cell]:
 
 
 def _risk_control_cells() -> list[Cell]:
-    """Return the cells of lists whose expected loss is bounded."""
+    """Return the rows of the table on lists whose expected loss is bounded."""
     edits = Cell("words, expected edits", words, _sets(STRINGS, loss="edit"))
     return [
         *([edits] if find_spec("rapidfuzz") else []),
@@ -350,8 +350,8 @@ def p_value(levels: np.ndarray, hits: np.ndarray) -> float:
     return float(norm.cdf((hits.mean() - levels.mean()) / spread))
 
 
-def claims(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return levels and hits; repeats without a level count as hits at the requested level.
+def fill_unstated_levels(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Replace missing levels by the requested one, with a hit; unless nearly all are missing.
 
     That is what the theorem of risk control bounds: the loss times whether the bound was reached.
     """
@@ -363,16 +363,16 @@ def claims(levels: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 def run_trials(number: int, n: int, seeds: list[int]) -> list[tuple[float, float]]:
     """Run the trials of the cell of index `number`, one for each seed."""
-    cell = cells()[number]
+    cell = table_cells()[number]
     return [trial(cell, n, seed) for seed in seeds]
 
 
 def run(
     folder: Path, console: Any, quick: bool = False, jobs: int = 1, repeats: int | None = None
 ) -> Report:
-    """Report stated and reached levels of each cell at each size, with tests of the levels."""
+    """Report the stated and the reached level of each kind of set at each sample size."""
     repeats = repeats or (4 if quick else REPEATS)
-    every = [(i, cell, n) for i, cell in enumerate(cells()) for n in cell.sizes]
+    every = [(i, cell, n) for i, cell in enumerate(table_cells()) for n in cell.sizes]
     every = [one for one in every if not quick or one[2] == one[1].sizes[0]]
     report, broken = Report("guarantees", wide=True, baseline=""), []
     chunks = [list(range(a, min(a + CHUNK, repeats))) for a in range(0, repeats, CHUNK)]
@@ -381,7 +381,7 @@ def run(
     done = iter(track(done, "repeats", len(tasks), console=console, transient=True))
     for _, cell, n in every:
         found = np.array([one for _ in chunks for one in next(done)])
-        levels, hits = claims(*found.T) if cell.stated else found.T
+        levels, hits = fill_unstated_levels(*found.T) if cell.stated else found.T
         report.add(cell.name, f"n = {n}", "met", scores=[float(hits.mean())])
         report.add(cell.name, f"n = {n}", "stated", scores=[float(levels.mean())])
         if np.isnan(levels).any() != (not cell.stated):

@@ -25,7 +25,7 @@ class Row:
     seconds: float | None = None
 
 
-def long(rows: Sequence[Row], name: str) -> Table:
+def long_table(rows: Sequence[Row], name: str) -> Table:
     """Return a table with one line per row; constant columns are moved to the title."""
     words = [c for c in WORDS if len({getattr(row, c) for row in rows}) > 1]
     same = [getattr(rows[0], c) for c in WORDS if c not in words]
@@ -35,7 +35,7 @@ def long(rows: Sequence[Row], name: str) -> Table:
     return Table(", ".join([name, *same]), columns, cells, texts=1 + len(words))
 
 
-def wide(rows: Sequence[Row], name: str) -> Iterator[Table]:
+def wide_tables(rows: Sequence[Row], name: str) -> Iterator[Table]:
     """Yield a table for each metric, with a line for each method and a column for each setting."""
     for metric in dict.fromkeys(row.metric for row in rows):
         some = [row for row in rows if row.metric == metric]
@@ -53,7 +53,9 @@ def wide(rows: Sequence[Row], name: str) -> Iterator[Table]:
         yield Table(f"{name}, {metric}", ["method", "published", *settings, "seconds"], lines)
 
 
-def compared(differences: Sequence[Difference], title: str, in_columns: bool) -> Iterator[Table]:
+def difference_tables(
+    differences: Sequence[Difference], title: str, in_columns: bool
+) -> Iterator[Table]:
     """Yield tables of differences from the baseline, with settings in lines or columns."""
     if differences and not in_columns:
         lines = [[d.method, d.setting, d.metric, _format_difference(d)] for d in differences]

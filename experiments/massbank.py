@@ -64,8 +64,8 @@ class Task(NamedTuple):
     candidates: Callable[[int], list[int]]
 
 
-def gram_matrices(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
-    """Return the `Task` with the Gram matrices of the spectra and of all molecules."""
+def make_task(data: MassBank, step: Callable[[Any], Any] = iter) -> Task:
+    """Return a `Task` with the Gram matrices of the spectra and of all molecules."""
     pools = [data.pool[formula] for formula in data.formulas]
     number = {y: i for i, y in enumerate(dict.fromkeys(y for pool in pools for y in pool))}
     parts = {of: spectrum_kernel(of)(data.spectra) for of in step(MIXTURES[-1])}
@@ -103,9 +103,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     spectra, molecules, formulas = (part[:n] for part in data[:3])
     data = MassBank(spectra, molecules, formulas, data.pool)
     start = time.perf_counter()
-    task = gram_matrices(
-        data, lambda it: track(it, "Gram matrices", console=console, transient=True)
-    )
+    task = make_task(data, lambda it: track(it, "Gram matrices", console=console, transient=True))
     report, choices = Report("massbank"), []
     for unit, groups in (("formula", data.formulas), ("compound", task.truth)):
         setting = f"{FOLDS} folds by {unit}"

@@ -55,7 +55,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
 def _missing_target_tasks(
     quick: bool,
 ) -> Iterator[Callable[[], tuple[tuple[str, str, str], float]]]:
-    """Yield tasks that fit a method after a fraction of the target cells is removed."""
+    """Yield functions that fit a method after a fraction of the target cells is removed."""
     names = ("slump",) if quick else MULTI_TARGET
     fractions = FRACTIONS[:1] if quick else FRACTIONS
     for name in names:
@@ -80,7 +80,7 @@ def _make_task(
     test: np.ndarray,
     Y: np.ndarray,
 ) -> Callable[[], tuple[tuple[str, str, str], float]]:
-    """Return a function that fits a method and returns its keys and its aRRMSE."""
+    """Return a function that fits a method and returns (method, setting, metric) and its score."""
 
     def task() -> tuple[tuple[str, str, str], float]:
         """Fit the method, and return (method, setting, metric) and its score."""
@@ -164,7 +164,7 @@ def mixed_table() -> tuple[pd.DataFrame, list[Any], list[str]]:
 
 
 def _mixed_table_tasks(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, str, str], float]]]:
-    """Yield tasks that fit a method to a fold of the mixed table."""
+    """Yield functions that fit a method to a fold of the mixed table and return its score."""
     frame, inputs, outputs = mixed_table()
     for train, test in list(_folds(len(frame)))[: 1 if quick else None]:
         for method, fit in MIXED.items():
@@ -176,7 +176,7 @@ def _mixed_table_tasks(quick: bool) -> Iterator[Callable[[], tuple[tuple[str, st
 def _make_mixed_task(
     method: str, fit: Any, train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list
 ) -> Callable[[], tuple[tuple[str, str, str], float]]:
-    """Return a function that fits a method and returns its keys and its mean score."""
+    """Return a function that fits a method to the mixed table and returns its mean score."""
 
     def task() -> tuple[tuple[str, str, str], float]:
         """Fit the method, and return (method, setting, metric) and its score."""

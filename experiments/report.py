@@ -103,15 +103,15 @@ class Report:
     def results(self) -> list[Table]:
         """Return the tables of results: one, or one for each metric if `wide`."""
         return (
-            list(layouts.wide(self.rows, self.experiment))
+            list(layouts.wide_tables(self.rows, self.experiment))
             if self.wide
-            else [layouts.long(self.rows, self.experiment)]
+            else [layouts.long_table(self.rows, self.experiment)]
         )
 
     def tables(self) -> list[Table]:
         """Return the tables of results and of differences from the baseline."""
         title = f"paired differences from {self.baseline}, 95 % intervals"
-        return [*self.results(), *layouts.compared(self.differences(), title, self.wide)]
+        return [*self.results(), *layouts.difference_tables(self.differences(), title, self.wide)]
 
     def table(self) -> Any:
         """Return the first table of results as a rich table."""

@@ -86,7 +86,7 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
-    """Return model weights averaged over several ridges, and those fitted without each row.
+    """Return model weights averaged over several ridges, and the leave-one-out weights of each row.
 
     With few rows, weights of least squares depend on chance. They are averaged with weights that
     are shrunk, more and more strongly, towards a mean of all models in which better ones have
@@ -103,7 +103,7 @@ def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:
 def _shrunk_weights(
     squares: Squares, prior: np.ndarray | None, ridge: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return model weights shrunk towards `prior`, and those fitted without each row."""
+    """Return model weights shrunk towards `prior`, and the leave-one-out weights of each row."""
     return squares.weights(True, prior, ridge), squares.left_out_weights(True, prior, ridge)
 
 

@@ -221,7 +221,7 @@ def _r2(truth: np.ndarray, predicted: np.ndarray, by_column: bool) -> float:
 
 
 def _columns_of_ends(names: tuple[str, str], ends: Sequence, outputs: Outputs) -> dict[str, Any]:
-    """Return columns such as "lower y" and "upper y" for each output column, by name.
+    """Return a "lower" and an "upper" column, or others in `names`, for each output column.
 
     `names` are the two prefixes, `ends` the outputs at the two ends of the prediction sets.
     """

@@ -48,7 +48,7 @@ class NumberCells(Cells):
         return any(notation not in NUMBER_PATTERNS for notation in self.notations_ or ())
 
     def fit(self, table: Table, names: Sequence[Name]) -> np.ndarray:
-        """Determine the notation of each column, and return the numbers of the training rows."""
+        """Determine the decimal mark or date format of each column; return the training numbers."""
         self.columns_ = list(names)
         cells = table.columns[names[0]]
         if len(names) == 1 and isinstance(cells, np.ndarray) and cells.ndim > 1:

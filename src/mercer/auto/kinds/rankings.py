@@ -223,7 +223,7 @@ def labels_by_rank(table: Table, names: Sequence[Name]) -> list[list[str]] | Non
 
 
 def ranks_of_labels(order: Order, labels: Sequence[str]) -> list[int] | None:
-    """Return the rank of each label in `order`, -1 if it is missing; None for unknown labels."""
+    """Return the rank of each label, -1 if not in `order`; None if `order` has unknown labels."""
     rank, found = 0, {}
     for tied in order:
         found.update(dict.fromkeys(tied, rank))

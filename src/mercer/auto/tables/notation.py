@@ -70,7 +70,7 @@ NUMBER_PATTERNS = {
 
 
 def is_date(notation: str) -> bool:
-    """Return whether a notation is one of dates, rather than of numbers or durations."""
+    """Return whether a notation is a date format, rather than a decimal mark or "duration"."""
     return notation not in NUMBER_PATTERNS and notation != DURATION
 
 
@@ -105,7 +105,7 @@ def parse_date(text: str, notation: str) -> float | None:
 
 
 def _date_formats(text: str, notation: str) -> list[str]:
-    """Return the `strptime` formats to try on a text, for one notation of dates."""
+    """Return the `strptime` formats, with and without a time, to try on a text."""
     if notation == ISO:
         return [ISO] if text[4:5] == "-" else []
     timed = ":" in text and " " not in notation
@@ -216,7 +216,7 @@ def _parse_dates(texts: list[str], notation: str) -> np.ndarray:
 
 
 def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
-    """Return the number of first cells that each notation cannot read, smallest number first.
+    """Return, for each decimal mark and date format, how many first cells it cannot read.
 
     Only the first `EXAMINED_CELLS` cells are tried.
 
@@ -236,7 +236,7 @@ def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
 
 
 def _notations_with_blanks(cells: list[Any], marks: Sequence[str]) -> list[str]:
-    """Return the notations with blanks between thousands; none if blanks separate numbers.
+    """Return decimal marks for numbers with blanks between thousands; none for lists of numbers.
 
     Lists of numbers have one length throughout; numbers have one, two or three groups.
     """

@@ -48,7 +48,7 @@ def read_separated(text: str, name: str, header: bool | None, separator: str | N
 def table_of_rows(
     rows: Mapping[int, Sequence[Any]], name: str, header: bool | None, seen: str
 ) -> Table:
-    """Return the table of rows of cells by line number, whose first row may be a header.
+    """Return the table of rows of cells, by line number; the first row is a header or data.
 
     `seen` describes the format of the file.
 

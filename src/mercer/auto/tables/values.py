@@ -61,12 +61,12 @@ class Column:
 
     @cached_property
     def misses(self) -> list[tuple[str, int]]:
-        """Pairs of a notation and the number of first cells that it cannot read, fewest first."""
+        """Pairs of a decimal mark or date format and the number of cells that it cannot read."""
         comma = self.table.separator != "," or self.table.decimal == ","
         return list(count_misses(self.cells, comma).items())
 
     def rows(self, notation: str) -> Any:
-        """Convert each cell to a list of numbers by a notation; None for cells that fail."""
+        """Convert each cell to numbers by a decimal mark or date format; None if that fails."""
         if notation not in self.readings:
             self.readings[notation] = read_cells(self.cells, notation)
         return self.readings[notation]
@@ -107,7 +107,7 @@ class Column:
         return self.table.refused(int(self.kept[i]), self.name, why)
 
     def notation(self, learnt: str | None = None) -> str:
-        """Return the notation of all cells; the training notation `learnt` resolves ambiguity."""
+        """Return the decimal mark or date format of all cells; that of training decides ties."""
         if self.array:
             return {"M": ISO, "m": DURATION}.get(self.cells.dtype.kind, ".")
         if self.misses[0][1] or not self.cells:
@@ -135,7 +135,10 @@ class Column:
         raise self.refused(i, self._ambiguity_message(self.cells[i], is_date(first)))
 
     def _nearest_notation(self, learnt: str | None) -> str:
-        """Return the notation with the fewest misses, or `learnt` if only that is one of dates."""
+        """Return the decimal mark or date format that can read the most cells.
+
+        If `learnt`, that of the training rows, is a date format and the nearest is not, return it.
+        """
         nearest = self.misses[0][0]
         return learnt if learnt and is_date(learnt) and not is_date(nearest) else nearest
 
@@ -149,7 +152,7 @@ class Column:
         return f"{cell!r:.40} can mean two {what}: use {how}."
 
     def _preferred_notations(self, learnt: str | None) -> list[str]:
-        """Return the notations to prefer, in this order, if several can read all cells."""
+        """Return decimal marks and date formats in the order of preference, to decide ties."""
         table = self.table
         marks = [] if table.decimal is None else [table.decimal, f"{table.decimal} "]
         dates = []
@@ -161,10 +164,16 @@ class Column:
         )
         by_separator = {";": [",", ", "], ",": [".", ". "]}
         default = ["."] if plain else by_separator.get(table.separator or "", [])
-        return [*marks, *dates, *([learnt] if learnt else []), *self._money_notations(), *default]
+        return [
+            *marks,
+            *dates,
+            *([learnt] if learnt else []),
+            *self._marks_of_whole_amounts(),
+            *default,
+        ]
 
-    def _money_notations(self) -> list[str]:
-        """Return the notations in which all amounts of money in the column are integers.
+    def _marks_of_whole_amounts(self) -> list[str]:
+        """Return the decimal marks with which all amounts of money in the column are integers.
 
         Three decimals are rare in money: $2,912 and 2.912 € have a mark between thousands. $2.912
         may also be the price of a unit, and is left open.
@@ -270,7 +279,7 @@ def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
 
 
 def decimal_mark(table: Table) -> str | None:
-    """Return the decimal mark that columns of text require; None if none or both are."""
+    """Return the decimal mark that some columns require; None if none or both are required."""
     found = set()
     known = [
         m for m in NUMBER_PATTERNS if m[0] != table.separator
