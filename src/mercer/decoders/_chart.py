@@ -135,7 +135,7 @@ class Chart:
         return end == at + 1 and (self.symbols is None or self.symbols[at] == name)
 
     def _best_child_value(self, span: tuple[int, int], p: int, position: int, height: int) -> float:
-        """Return the best value, with gains, of child `position` of production p over a span."""
+        """Return the largest value of a subtree over a span that may be child `position` of p."""
         key = (*span, p, position)
         if height or key not in self._best_child:
             children = self._children(span, p, position, height)

@@ -181,14 +181,17 @@ class Lattice:
         return LENGTH_FACTOR**far
 
     def _chunk_is_marked(self, marked: np.ndarray) -> np.ndarray:
-        """Return a mask of the (symbol, chunk) types whose chunk has a marked output symbol."""
+        """Return a mask of the (symbol, chunk) pairs whose output chunk has a marked symbol."""
         base = int(self.target.flat.max(initial=0)) + 2
         inside = np.concatenate([[False], marked])
         digits = [self.chunks // base**k % base for k in range(self.longest)]
         return np.any([inside[digit] for digit in digits], axis=0)
 
     def _log_probability(self, probability: np.ndarray) -> np.ndarray:
-        """Return the log-probability of each (symbol, chunk), then -inf for impossible chunks."""
+        """Return the log-probability of each (symbol, chunk), and -inf as the last entry.
+
+        The last entry stands for chunks that are impossible in the lattice.
+        """
         with np.errstate(divide="ignore"):
             return np.append(np.log(probability), -np.inf)
 

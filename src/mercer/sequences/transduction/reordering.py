@@ -112,7 +112,7 @@ def _reorder_pieces(x: str, order: Order) -> str:
 
 
 def _ranking_model(forms: dict[str, tuple[Order, int]]) -> KernelDependency:
-    """Return the ranking model fitted to the (order, count) of each form of text.
+    """Return the ranking model fitted to the (order, count) of each form, a pattern of text.
 
     The counts are weights.
     """
@@ -188,7 +188,7 @@ def observed_orders(X: Any, y: Any) -> dict[str, Order]:
 
 
 def form_of(x: str) -> str:
-    """Return the form of a text, such as "A 9, 9999" for "March 13, 1986"."""
+    """Return the form of a text, its pattern such as "A 9, 9999" for "March 13, 1986"."""
 
     def kind(match: re.Match) -> str:
         """Return the symbol for a piece in a form."""

@@ -71,7 +71,7 @@ class SharedMap:
 def fit_shared_map(
     keys: np.ndarray, rows: np.ndarray, numbers: np.ndarray, chunks: Chunks, alpha: float
 ) -> SharedMap | None:
-    """Fit the map to output-chunk scores that all letters share; None if few are copied.
+    """Fit a map to output-chunk scores for all letters; None if most letters are not copied.
 
     Parameters
     ----------
