@@ -132,14 +132,14 @@ class AutoDependency(LearntFromTable):
 
         Parameters
         ----------
-        X
-            A table: a frame of pandas, polars, pyarrow or Dask, a dictionary of columns, a list of
+        X : table
+            A frame of pandas, polars, pyarrow or Dask, a dictionary of columns, a list of
             dictionaries, an array or a list.
-        y
-            The outputs, where they are not columns of X.
-        groups
-            A label for each row, where that is not a column of X.
-        sample_weight
+        y : table, default=None
+            The outputs, if they are not columns of X.
+        groups : sequence, default=None
+            A label for each row, if that is not a column of X.
+        sample_weight : array, default=None
             The weight of each row.
         """
         fresh = copy.copy(self)

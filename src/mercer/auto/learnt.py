@@ -139,6 +139,11 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
         A frame comes back as a frame of the same library, with the index and the ids of X and the
         names of the training outputs; where `y` was an array, an array comes back.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
         """
         table, rows = self._read_inputs(X)
         predicted = self.best_estimator_.predict(rows)
@@ -155,6 +160,13 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
         Outputs have the form of `predict`: a cell, or a dictionary of cells where the output has
         several columns.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
+        k : int, default=5
+            The number of outputs for each row.
         """
         ranked = self.best_estimator_.predict_top(self._read_inputs(X)[1], k=k)
         return [
@@ -172,6 +184,11 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     def predict_proba(self, X: Items) -> np.ndarray:
         """Predict the probability of each class, or of each label independently.
 
+        Parameters
+        ----------
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
+
         Returns
         -------
         One row for each row of X, one column for each of `classes_`. Rows of classes sum to one.
@@ -188,6 +205,13 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         """Return the `k` training rows with the largest weights in each prediction.
 
         They are tuples (row, weight, output).
+
+        Parameters
+        ----------
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
+        k : int, default=5
+            The number of training rows for each prediction.
         """
         found = self.best_estimator_.explain(self._read_inputs(X)[1], k=k)
         return [
@@ -203,11 +227,11 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
 
         Parameters
         ----------
-        X
-            Rows.
-        coverage
-            The probability; None for the one given to the estimator.
-        joint
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
+        coverage : float, default=None
+            The probability; None for the parameter `coverage` of the estimator.
+        joint : bool, default=True
             Whether all values of a row are in their intervals at once with this probability, or,
             for columns of numbers and columns of different kinds, each column by itself.
 
@@ -281,12 +305,28 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return frame_like(self.outputs_.cells_.write(predicted), like)
 
     def score(self, X: Items, y: Items = None) -> float:
-        """Return the metric of predictions; the true outputs are columns of X, or `y`."""
+        """Return the metric of predictions; the true outputs are columns of X, or `y`.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
+        y : table, default=None
+            The true outputs, if they are not columns of X.
+        """
         known = self._true_and_predicted(X, y)
         return self._metric(*known, lambda: (self.classes_, self.predict_proba(X)))
 
     def evaluate(self, X: Items, y: Items = None) -> dict[str, float]:
-        """Return several metrics by name; the true outputs are columns of X, or `y`."""
+        """Return several metrics by name; the true outputs are columns of X, or `y`.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the input columns, in any form that `fit` takes.
+        y : table, default=None
+            The true outputs, if they are not columns of X.
+        """
         return metrics_by_name(self.outputs_, *self._true_and_predicted(X, y))
 
     def _true_and_predicted(self, X: Items, y: Any) -> tuple[Items, Items]:
@@ -312,7 +352,13 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         return error_tables(self.inputs_, self.outputs_, pairs.X, pairs.y, left_out, groups)
 
     def report(self, path: str | Path) -> Path:
-        """Write a report on data, candidates and errors to one HTML file; return its path."""
+        """Write a report on data, candidates and errors to one HTML file; return its path.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        """
         from .report import write_report
 
         check_is_fitted(self)

@@ -82,7 +82,13 @@ class Faces:
         return self.images[rows], self.images[targets], self.subject[rows], self.view[rows]
 
     def shrunk(self, side: int) -> Faces:
-        """Return a copy with images of at most `side` × `side` pixels, each the mean of a block."""
+        """Return a copy with images of at most `side` × `side` pixels, each the mean of a block.
+
+        Parameters
+        ----------
+        side : int
+            The largest height and width of an image.
+        """
         height, width = self.images.shape[1:]
         block = -(-max(height, width) // side)
         if block <= 1:

@@ -90,6 +90,11 @@ class Table:
         """Return the names of the requested columns, which a file also knows by number or range.
 
         Numbers count from 1; ranges are written 2-9 or first..last, and lists a,b.
+
+        Parameters
+        ----------
+        requested : sequence
+            Names, and for a file also numbers and ranges.
         """
         return [name for one in requested for name in self._resolve_names(one)]
 
@@ -132,7 +137,12 @@ class Table:
     def filled(self, names: Sequence[Name], drop: bool) -> Table:
         """Return the table without the rows that have an empty cell in the named columns.
 
-        Without `drop`, raise an error if there are such rows.
+        Parameters
+        ----------
+        names : sequence
+            The columns.
+        drop : bool
+            Whether to leave such rows out; if False, raise an error for them.
         """
         empty = {i: name for name in names for i in self.empty(name)}
         if not empty:
