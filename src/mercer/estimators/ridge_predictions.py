@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..embedding import Embedding
 from ..losses import Loss
 from ..operators import OperatorKernel
 from ..sources import is_dask, mapped
+from ..spaces import Fields
 from .fitted import Fitted
 from .left_out_points import LeftOutPoints
 from .on_grid import predict_on
@@ -67,7 +68,7 @@ class RidgePredictions(LeftOutPoints):
         """Return the sample weights of the training examples; None if all are one."""
         return self.fitted_.problem.weights
 
-    def confidence(self, X: Items, metric: Any = None) -> np.ndarray:
+    def confidence(self, X: Items, metric: Callable[..., Any] | None = None) -> np.ndarray:
         """Return the expected quality of each prediction, calibrated on left-out predictions.
 
         Parameters
@@ -89,7 +90,7 @@ class RidgePredictions(LeftOutPoints):
         X: Items,
         candidates: Iterable[Items] | None = None,
         leave_out_candidates: bool | None = None,
-        grid: Any = None,
+        grid: Fields | None = None,
         return_std: bool = False,
     ) -> Any:
         """Return the decoded output of every input; a lazy collection if X is a Dask collection.

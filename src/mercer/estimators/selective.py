@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,7 @@ class ExpectedQuality:
         return found
 
 
-def confidence_of(model: Any, metric: Any = None) -> ExpectedQuality:
+def confidence_of(model: Any, metric: Callable[..., Any] | None = None) -> ExpectedQuality:
     """Return a model of the quality of single predictions, learnt from left-out predictions.
 
     Parameters

@@ -66,7 +66,9 @@ class LeftOutSets:
     each: np.ndarray | None = None
 
     @classmethod
-    def of(cls, model: Any, groups: Items | None = None, intervals: bool = True) -> LeftOutSets:
+    def of(
+        cls, model: LeftOutPoints, groups: Items | None = None, intervals: bool = True
+    ) -> LeftOutSets:
         """Return sets for a fitted model, calibrated on its left-out predictions.
 
         Parameters
@@ -192,7 +194,7 @@ class RecordSets:
     @classmethod
     def of(
         cls,
-        model: Any,
+        model: LeftOutPoints,
         groups: Items | None = None,
         known: Mapping[Any, np.ndarray] | None = None,
     ) -> RecordSets:

@@ -93,7 +93,7 @@ class Bands(Sequence):
         return kind(self.lower[which], self.upper[which])
 
 
-def size(a_set: Any) -> float:
+def size(a_set: list | Ball | Band) -> float:
     """Return the length of a list, the radius of a ball, or the mean width of a band."""
     return float(len(a_set)) if isinstance(a_set, list) else a_set.size
 

@@ -189,7 +189,7 @@ def _hashes_of(arrays: dict[str, np.ndarray]) -> dict[str, list]:
     return {name: [A.dtype.str, list(A.shape), content_hash(A)] for name, A in arrays.items()}
 
 
-def as_checkpoint(path: Any, every: Any) -> Checkpoint | None:
+def as_checkpoint(path: str | Path | None, every: int) -> Checkpoint | None:
     """Return a `Checkpoint` at a path after a check; None if the path is None."""
     every = integer(every, "every")
     if path is not None and not Path(path).absolute().parent.is_dir():

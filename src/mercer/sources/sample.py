@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._base.arrays import Items, concatenated, count, take
+from ..features import FeatureMap
 
 SIZE = 4096
 """The default number of pairs in a sample; a feature map of high rank needs more."""
@@ -78,7 +78,7 @@ class Sample:
         return Sample(self.size, self.seed, keys[best], numbers[best], X, y, w)
 
 
-def sample_size(*maps: Any) -> int:
+def sample_size(*maps: FeatureMap | None) -> int:
     """Return how many pairs to sample: at least twice the rank of every feature map."""
     ranks = [map.get_params(deep=False).get("rank") or 0 for map in maps if map is not None]
     return max([SIZE, *(2 * rank for rank in ranks if isinstance(rank, int | np.integer))])
