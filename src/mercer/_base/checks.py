@@ -16,7 +16,7 @@ import numpy as np
 
 
 class DamagedModel(ValueError):
-    """Error of a file that is not a model, is incomplete, or has invalid content.
+    """Error for a file that is not a model, is incomplete, or has invalid content.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class DamagedModel(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits to the content of a model file, raised by `mercer.load(path, limits=Limits(...))`.
+    """Limits on the content of a model file, for `mercer.load(path, limits=Limits(...))`.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pickle import PicklingError
 from typing import Any, TypeVar, dataclass_transform
 
@@ -20,8 +21,18 @@ def parameters(part: type[T]) -> type[T]:
     """Turn a class into a dataclass whose fields are its scikit-learn parameters.
 
     What a fit sets is not a parameter: annotate it with ``field(init=False)``, or not at all.
+    scikit-learn inspects the signature for each copy; here the names are kept for each class.
     """
-    return dataclass(eq=False, repr=False)(part)
+    made = dataclass(eq=False, repr=False)(part)
+    if issubclass(made, BaseEstimator):
+        setattr(made, "_get_param_names", classmethod(_parameter_names))  # noqa: B010
+    return made
+
+
+@cache
+def _parameter_names(part: type[BaseEstimator]) -> list[str]:
+    """Return the names of the parameters of a class, as scikit-learn finds them."""
+    return BaseEstimator._get_param_names.__func__(part)
 
 
 def positive(value: Any, name: str) -> float:

@@ -53,26 +53,26 @@ def map_in_threads(work: Callable[[Part], Done], parts: Iterable[Part]) -> list[
     number = min(cores(), len(parts))
     if number < 2:
         return [work(part) for part in parts]
-    found: list[Any] = [None] * len(parts)
-    left = iter(range(len(parts)))
+    results: list[Any] = [None] * len(parts)
+    remaining = iter(range(len(parts)))
 
     def work_until_done() -> None:
         """Work on one part after the other until none is left."""
-        for i in left:
-            found[i] = work(parts[i])
+        for i in remaining:
+            results[i] = work(parts[i])
 
     token = _IN_WORKER_THREAD.set(True)
     contexts = [copy_context() for _ in range(number)]  # with numpy's errstate
     _IN_WORKER_THREAD.reset(token)
-    waiting = [_pool(number).submit(context.run, work_until_done) for context in contexts]
+    futures = [_pool(number).submit(context.run, work_until_done) for context in contexts]
     try:
-        for one in waiting:
-            one.result()
+        for future in futures:
+            future.result()
     finally:
-        for _ in left:  # after an error nothing new begins, and what has begun ends first
+        for _ in remaining:  # after an error nothing new begins, and what has begun ends first
             pass
-        wait(waiting)
-    return found
+        wait(futures)
+    return results
 
 
 @cache

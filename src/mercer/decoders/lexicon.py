@@ -14,7 +14,7 @@ from ..embedding import Embedding
 from ..kernels import Kernel
 from ..spaces import Sequences
 from ._scan import Change
-from ._targets import is_automatic
+from ._sequence_decoding import is_automatic
 from .base import Decoder, Ranked
 from .candidates import Candidates
 

@@ -13,7 +13,7 @@ from ..embedding import Embedding
 from ..kernels import Kernel, Spectrum
 from ..kernels._sequences import as_given
 from ._path_graph import PathGraph
-from ._targets import best_value, feature_blocks, is_automatic
+from ._sequence_decoding import best_value, feature_blocks, is_automatic
 from .base import Decoder, Found, Ranked, unsuited_kernel
 
 POINTS_BY_POSITION = 32
@@ -149,6 +149,11 @@ class NGramPath(Decoder):
         """Return the best string of each predicted point, its score, and the optimality gap.
 
         The gap is 0 if the string is proved to be the best, and infinite otherwise.
+
+        Parameters
+        ----------
+        points : Embedding
+            The predicted points of the output feature space.
         """
         return self._best_strings(points, [self.bonus_])[0]
 

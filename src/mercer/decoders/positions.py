@@ -12,7 +12,7 @@ from .._base.checks import Limits, array, bounded, must
 from .._base.parameters import parameters
 from ..embedding import Embedding
 from ..kernels import Kernel, Positions
-from ._targets import best_value, feature_blocks, is_automatic, required_lengths
+from ._sequence_decoding import best_value, feature_blocks, is_automatic, required_lengths
 from .base import Decoder, unsuited_kernel
 
 POSITION_BONUSES = tuple(np.round(np.linspace(-1.0, 1.0, 21), 2).tolist())

@@ -124,6 +124,11 @@ class TreeChart(Decoder):
 
         The gap is an upper bound of how much better another tree can be. It is NaN unless the
         output kernel is `Productions`.
+
+        Parameters
+        ----------
+        points : Embedding
+            The predicted points of the output feature space.
         """
         ranked = self._ranked(points, 1)
         return Found(

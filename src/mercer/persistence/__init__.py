@@ -4,7 +4,7 @@ A model file is a zip archive of ``model.json``, a tree of plain values and of m
 name, and one ``.npy`` member for each array. Loading makes parts without calling their code and
 sets the attributes that the file has. It never unpickles, and imports only mercer's own modules.
 
-`parts` finds classes by name, `making` creates objects of them, `writer` and `reader` translate
+`parts` finds classes by name, `creation` creates objects of them, `writer` and `reader` translate
 between models and trees, and `archive` reads and writes the zip archive within limits.
 """
 

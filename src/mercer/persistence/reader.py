@@ -15,7 +15,7 @@ from .._base.checks import DamagedModel, Limits, bounded, must
 from .._base.from_file import MARK, FromFile
 from ..kernels.networks import with_arrays
 from .archive import RefusedModel
-from .making import create_part
+from .creation import create_part
 from .parts import part_type
 
 INTEGER_BITS = 1024
@@ -90,7 +90,7 @@ class Reader:
                 vars(value)[MARK] = file
 
     def _reference(self, number: Any) -> Any:
-        """Return the earlier value with the given number; its size counts again."""
+        """Return the value that was read earlier under a number; its size counts again."""
         bounded(number, "a reference", 0, len(self._known) - 1)
         value, values, parts = self._known[number]
         self._count(values, parts)

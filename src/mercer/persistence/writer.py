@@ -16,7 +16,7 @@ from scipy import sparse
 from .._base.arrays import host, is_foreign
 from .._base.from_file import MARK, Reducible
 from ..kernels.networks import is_module
-from .making import slots
+from .creation import slots
 from .parts import part_name
 from .reader import INTEGER_BITS
 
