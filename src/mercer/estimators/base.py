@@ -234,7 +234,7 @@ class StructuredEstimator(
         )
 
     def _posterior(self, X: Items) -> Any:
-        """Return the posterior distribution of g at the inputs X; None if it is not available."""
+        """Return the posterior distribution of the predicted points at X; None if there is none."""
         return None
 
     def _sliceable_inputs(self, X: Items, checked: Items) -> Items:

@@ -229,7 +229,7 @@ class SumGram(BlockGram):
         return self._total(lambda gram: gram.matrix()) if self.alike else super().matrix()
 
     def parts(self) -> Iterable[tuple[np.ndarray, Array]]:
-        """Return the diagonal blocks of a single term; several terms are one block."""
+        """Return the diagonal blocks of the matrix; a sum of several terms is one block."""
         if len(self.grams) > 1:
             return super().parts()
         return [(slots, self.scale * G) for slots, G in self.grams[0].parts()]

@@ -128,7 +128,7 @@ class RankedView:
 
     @classmethod
     def of_outputs(cls, model: Any, y: Items) -> RankedView:
-        """Return the view of a ranking model without an output kernel, with training outputs y."""
+        """Return the view of a ranking model that has no output kernel, given outputs y."""
         kernel = Kernel()  # compares outputs by equality
         with suppress(TypeError, ValueError):
             Sequences().check(y)
