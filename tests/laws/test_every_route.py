@@ -42,7 +42,7 @@ def gcv(found, at):
 
 def moves(found, at):
     D = np.concatenate([block for _, block in found.moves(at.X_new, at.alpha)])
-    outputs = found.outputs.frame.evaluate(at.Y)
+    outputs = found.output_rows.frame.evaluate(at.Y)
     return D @ outputs.T, at.dense.moves(at.all_labels) @ at.V.T
 
 
@@ -60,7 +60,7 @@ def variance(found, at):
     A = np.eye(unit.shape[1]) if found.Q is None else found.Q
     if at.case.output is None:
         return unit @ (A**2).T, at.dense.variance()
-    A = found.outputs.frame.evaluate(at.Y) @ A
+    A = found.output_rows.frame.evaluate(at.Y) @ A
     return unit @ (A**2).T, at.dense.variance_along(at.V)
 
 

@@ -59,9 +59,9 @@ def test_left_out_fields_equal_refits(groups, weights, intercept):
         labels=None,
         weights=None if weights is None else weights[rest],
     )
-    refit = by_windows(problem, whole.kernel, Cache().outputs(problem))
-    same = whole.parts[0].inputs.windows.landmarks  # held fixed
-    refit.parts[0].inputs.windows.__dict__["landmarks"] = same
+    refit = by_windows(problem, whole.kernel, Cache().output_rows(problem))
+    same = whole.parts[0].spectrum.windows.landmarks  # held fixed
+    refit.parts[0].spectrum.windows.__dict__["landmarks"] = same
     expected = refit.solve(0.05).points(X[own]).coordinates
     assert np.allclose(left_out[own].reshape(len(own), -1), expected, atol=1e-8)
 

@@ -130,7 +130,7 @@ def test_constant_outputs(features, intercept):
 
 def test_pivots_are_held():
     parts = factored(RBF(1.0), Identity(), IncompleteCholesky(6), None, None, True)
-    landmarks = parts.parts[0].inputs.at.map.landmarks_
+    landmarks = parts.parts[0].spectrum.at.map.landmarks_
     other = factored(RBF(1.0), Identity(), Nystroem(landmarks=landmarks), None, None, True)
     found, again = (parameter_slopes(p, 0.3, "loo")[1] for p in (parts, other))
     assert found["length_scale"] == pytest.approx(again["length_scale"], rel=1e-8)
@@ -144,7 +144,7 @@ def test_the_inverse_agrees_with_the_spectrum(criterion, weights, groups, interc
     kernel = 2.0 * RBF("ard")
     parts = factored(kernel, Identity(), None, groups, weights, intercept)
     wanted, slopes = parameter_slopes(parts, 0.3, criterion)
-    found, others = inverse_slopes(parts.problem, parts.outputs, 0.3, criterion)
+    found, others = inverse_slopes(parts.problem, parts.output_rows, 0.3, criterion)
     assert found == pytest.approx(wanted, rel=1e-10)
     assert others.pop("alpha") == pytest.approx(slopes.pop("alpha"), rel=1e-8)
     assert others.keys() == slopes.keys()

@@ -103,7 +103,7 @@ class Posterior:
 
     @property
     def unit(self) -> Callable[[Items], Array]:
-        """A function from inputs to variances along all output directions, for noise variance 1."""
+        """A function that returns variances along all output directions, for noise variance 1."""
         if "unit" in self.known:
             return self.known["unit"]
         return partial(self.factorization.variance, alpha=self._fitted_model.alpha)
@@ -143,7 +143,7 @@ class Posterior:
 
     def _infinite(self) -> str:
         """Return why the total variance is infinite; an empty string if it is finite."""
-        problem, q = self._fitted_model.problem, self.factorization.outputs.rows.shape[1]
+        problem, q = self._fitted_model.problem, self.factorization.output_rows.rows.shape[1]
         if problem.outputs.features is not None or q == problem.outputs.width:
             return ""
         vanishing = problem.separable and is_zero_outside_span(problem.kernel.operator)
@@ -172,9 +172,9 @@ class Posterior:
                 f'kind="outputs" is for outputs that are linear in the points, and '
                 f'{problem.outputs.kernel} is not linear: use kind="directions" or "total".'
             )
-        known = found.outputs.rows
+        known = found.output_rows.rows
         rows = np.eye(known.shape[1]) if found.Q is None else host(found.Q).T
-        frame, inverse = found.outputs.frame, problem.outputs.kernel.features.inverse
+        frame, inverse = found.output_rows.frame, problem.outputs.kernel.features.inverse
         both = np.concatenate([rows, np.zeros((1, rows.shape[1]))])
         outputs = host(inverse(frame.kernel_features(like(both, known))))
         outputs = outputs.reshape(len(both), -1)
@@ -216,7 +216,7 @@ class Posterior:
         D = np.stack([noise[:, :, j] @ roots[j % len(roots)].T for j in range(noise.shape[2])], -1)
         D = np.sqrt(self.noise) * D
         C = mean + (D if found.Q is None else D @ host(found.Q).T)
-        frame, rows = found.outputs.frame, found.outputs.rows
+        frame, rows = found.output_rows.frame, found.output_rows.rows
         if not self.linear:
             return [Embedding(like(c, rows), frame) for c in C]
         F = frame.kernel_features(like(C.reshape(n * len(mean), -1), rows))
@@ -260,7 +260,7 @@ class PosteriorAt:
 
 def _lacks_explicit_features(found: Factorization) -> bool:
     """Return whether output coordinates differ from the explicit features of the kernel."""
-    frame = found.outputs.frame
+    frame = found.output_rows.frame
     return not (isinstance(frame, OrthonormalFrame) and isinstance(frame.map, Explicit))
 
 

@@ -101,13 +101,13 @@ def directions_refusal(problem: Problem, want: Want) -> str | None:
 
 def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor each set of uncoupled output directions by itself; couple all if there are none."""
-    outputs = cache.outputs(problem)
-    kernel = fitted_kernel(problem, outputs)
+    output_rows = cache.output_rows(problem)
+    kernel = fitted_kernel(problem, output_rows)
     found = directions(kernel, problem.inputs.items)
     if found is None:
-        return by_slots(problem, kernel, outputs, want)
+        return by_slots(problem, kernel, output_rows, want)
     Q, grams = found
-    T = outputs.rows if Q is None else outputs.rows @ Q
+    T = output_rows.rows if Q is None else output_rows.rows @ Q
     keep = 8.0 * PART_SQUARES * problem.n**2 * len(grams) <= KEPT_FRACTION * available()
     parts = LazyParts([partial(_make_part, problem, T, gram) for gram in grams], keep)
     order = np.argsort(np.concatenate([gram.columns for gram in grams]))
@@ -120,7 +120,7 @@ def by_direction(problem: Problem, want: Want, cache: Cache) -> Factorization:
             mean = _to_coordinates(in_order([mean[None, :] for _, mean in fits], order), Q)[0, :]
         return CoupledMap(kernel, problem.inputs.items, coef), mean
 
-    return Factorization(problem, kernel, outputs, parts, Basis(Q), join)
+    return Factorization(problem, kernel, output_rows, parts, Basis(Q), join)
 
 
 def _to_coordinates(C: Array, Q: Array | None) -> Array:

@@ -56,14 +56,14 @@ def products_refusal(problem: Problem, want: Want) -> str | None:
     return reason
 
 
-def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
+def fitted_kernel(problem: Problem, output_rows: OutputRows) -> OperatorKernel:
     """Return the operator-valued kernel of a problem, fitted on its inputs and output coordinates.
 
     The outputs are centred if there is an intercept, unless the kernel needs them as given.
     """
-    V = outputs.coordinates
+    V = output_rows.coordinates
     if problem.kernel.centred_outputs:
-        V = outputs.unweighted(outputs.rows)
+        V = output_rows.unweighted(output_rows.rows)
     X, w, rows = problem.inputs.items, problem.weights, problem.inputs.sample
     if rows is not None:  # operator features, whose kernel is fitted on the sample
         V, X, w = take(V, rows), take(X, rows), None if w is None else w[rows]
@@ -72,43 +72,46 @@ def fitted_kernel(problem: Problem, outputs: OutputRows) -> OperatorKernel:
     return fit_clone(problem.kernel.for_outputs(shape), X, V, w)
 
 
-def slot_targets(slots: Slots, outputs: OutputRows, weights: np.ndarray | None) -> Array:
+def slot_targets(slots: Slots, output_rows: OutputRows, weights: np.ndarray | None) -> Array:
     """Return the centred outputs as a column with one row per slot (example, output component)."""
-    T = slots.split(outputs.unweighted(outputs.rows))
-    T = T if outputs.mean is None else T - take(slots.means(T, weights), slots.places)
+    T = slots.split(output_rows.unweighted(output_rows.rows))
+    T = T if output_rows.mean is None else T - take(slots.means(T, weights), slots.places)
     return T if weights is None else like(np.sqrt(weights)[:, None], T) * T
 
 
-def by_matrix(problem: Problem, kernel: OperatorKernel, outputs: OutputRows) -> Factorization:
+def by_matrix(problem: Problem, kernel: OperatorKernel, output_rows: OutputRows) -> Factorization:
     """Factor the Gram matrix over all slots, pairs of an example and an output component."""
     inputs = GramInputs(kernel, problem.inputs.items, problem.weights, problem.intercept)
     slots, w = inputs.slots, inputs.weights
-    T = slot_targets(slots, outputs, w)
-    constants = slots.means(slots.split(outputs.coordinates), w) if problem.intercept else None
+    T = slot_targets(slots, output_rows, w)
+    constants = slots.means(slots.split(output_rows.coordinates), w) if problem.intercept else None
     part = Part(inputs, namespace(T).ones_like(T[0, :]), T, constants=constants)
-    return Factorization(problem, kernel, outputs, [part])
+    return Factorization(problem, kernel, output_rows, [part])
 
 
 def dense(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Fit the kernel of a problem and factor its Gram matrix over all slots."""
-    outputs = cache.outputs(problem)
-    return by_matrix(problem, fitted_kernel(problem, outputs), outputs)
+    output_rows = cache.output_rows(problem)
+    return by_matrix(problem, fitted_kernel(problem, output_rows), output_rows)
 
 
 def products(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Fit the kernel of a problem and return a factorisation that uses conjugate gradients."""
-    outputs, method = cache.outputs(problem), want.solver
+    output_rows, method = cache.output_rows(problem), want.solver
     method = method if isinstance(method, BlockConjugateGradient) else BlockConjugateGradient()
-    return by_products(problem, fitted_kernel(problem, outputs), outputs, method)
+    return by_products(problem, fitted_kernel(problem, output_rows), output_rows, method)
 
 
 def by_products(
-    problem: Problem, kernel: OperatorKernel, outputs: OutputRows, method: BlockConjugateGradient
+    problem: Problem,
+    kernel: OperatorKernel,
+    output_rows: OutputRows,
+    method: BlockConjugateGradient,
 ) -> Factorization:
     """Return a factorisation that runs conjugate gradients anew for every ridge parameter."""
     require_products(problem.n)
-    solution = Products(problem, kernel, outputs, method)
-    return Factorization(problem, kernel, outputs, [], method=solution)
+    solution = Products(problem, kernel, output_rows, method)
+    return Factorization(problem, kernel, output_rows, [], method=solution)
 
 
 class Products(Method):
@@ -118,36 +121,41 @@ class Products(Method):
         self,
         problem: Problem,
         kernel: OperatorKernel,
-        outputs: OutputRows,
+        output_rows: OutputRows,
         method: BlockConjugateGradient,
     ):
-        self.problem, self.kernel, self.outputs, self.method = problem, kernel, outputs, method
+        self.problem, self.kernel, self.output_rows, self.method = (
+            problem,
+            kernel,
+            output_rows,
+            method,
+        )
 
     def solution(self, alpha: float) -> Solution:
         """Return the fitted map g for the ridge parameter `alpha`."""
-        problem, outputs, X = self.problem, self.outputs, self.problem.inputs.items
-        gram, V = self.kernel.gram(X), outputs.unweighted(outputs.rows)
+        problem, output_rows, X = self.problem, self.output_rows, self.problem.inputs.items
+        gram, V = self.kernel.gram(X), output_rows.unweighted(output_rows.rows)
         found = self.method.solve(gram, alpha, V, problem.intercept, problem.weights)
         offset = None
-        if outputs.mean is not None:
+        if output_rows.mean is not None:
             w = None if problem.weights is None else problem.weights[gram.rows.owners]
             means = gram.rows.means(gram.rows.split(V - gram @ found.coef), w)
-            offset = outputs.mean + namespace(means).reshape(means, (-1,))
-        weights = LeastWeights(outputs.frame, problem.outputs.items)
+            offset = output_rows.mean + namespace(means).reshape(means, (-1,))
+        weights = LeastWeights(output_rows.frame, problem.outputs.items)
         map = CoupledMap(self.kernel, X, found.coef)
-        points = PointMap(map, offset, outputs.frame, weights)
+        points = PointMap(map, offset, output_rows.frame, weights)
         return Solution(points, self.kernel, None, found.n_iter, found.residual)
 
 
 def by_slots(
-    problem: Problem, kernel: OperatorKernel, outputs: OutputRows, want: Want
+    problem: Problem, kernel: OperatorKernel, output_rows: OutputRows, want: Want
 ) -> Factorization:
     """Factor the Gram matrix over slots if it is small or reused, else use conjugate gradients."""
     if want.single:
         gram = kernel.gram(problem.inputs.items)
         if gram.rows.size > WRITTEN_OUT and not gram.direct:
-            return by_products(problem, kernel, outputs, BlockConjugateGradient())
-    return by_matrix(problem, kernel, outputs)
+            return by_products(problem, kernel, output_rows, BlockConjugateGradient())
+    return by_matrix(problem, kernel, output_rows)
 
 
 def require_products(n: int) -> None:

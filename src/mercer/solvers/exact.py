@@ -33,7 +33,7 @@ def cholesky(problem: Problem, want: Want, cache: Cache) -> Factorization:
     inputs = cache.inputs(problem.inputs.kernel, exact_inputs, problem)
     if problem.spanned:
         return factor_spanned(problem, inputs)
-    return factor_uniform(problem, inputs, cache.outputs(problem))
+    return factor_uniform(problem, inputs, cache.output_rows(problem))
 
 
 def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
@@ -45,10 +45,10 @@ def spectral(problem: Problem, want: Want, cache: Cache) -> Factorization:
     problem.require_memory(SPECTRAL_SQUARES)
     direct = want.solver != "spectral"
     inputs = cache.inputs(problem.inputs.kernel, exact_inputs, problem, direct)
-    outputs = cache.outputs(problem)
+    output_rows = cache.output_rows(problem)
     if problem.kernel.operator.uniform is not None:
-        return factor_uniform(problem, inputs, outputs)
-    return factor_projected(problem, inputs, outputs)
+        return factor_uniform(problem, inputs, output_rows)
+    return factor_projected(problem, inputs, output_rows)
 
 
 def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
@@ -58,28 +58,30 @@ def exact_inputs(problem: Problem, direct: bool = True) -> ExactInputs:
     return ExactInputs(gram, direct)
 
 
-def factor_uniform(problem: Problem, inputs: InputSpectrum, outputs: OutputRows) -> Factorization:
+def factor_uniform(
+    problem: Problem, inputs: InputSpectrum, output_rows: OutputRows
+) -> Factorization:
     """Return the factorisation for a multiple of the identity, without factoring the inputs yet."""
-    moments = SpectralMoments(problem.total, outputs.rows)
-    return factor_separable(problem, inputs, outputs, moments)
+    moments = SpectralMoments(problem.total, output_rows.rows)
+    return factor_separable(problem, inputs, output_rows, moments)
 
 
 def factor_projected(
-    problem: Problem, inputs: InputSpectrum, outputs: OutputRows, alpha: float | None = None
+    problem: Problem, inputs: InputSpectrum, output_rows: OutputRows, alpha: float | None = None
 ) -> Factorization:
     """Return the factorisation for any operator, from the outputs in the input eigenvectors.
 
     With `alpha` the operator is learnt at that ridge first.
     """
-    EV = inputs.project(outputs.rows)
-    moments = spectral_moments(inputs, outputs.rows, EV)
-    return factor_separable(problem, inputs, outputs, moments, EV, alpha)
+    EV = inputs.project(output_rows.rows)
+    moments = spectral_moments(inputs, output_rows.rows, EV)
+    return factor_separable(problem, inputs, output_rows, moments, EV, alpha)
 
 
 def factor_separable(
     problem: Problem,
     inputs: InputSpectrum,
-    outputs: OutputRows,
+    output_rows: OutputRows,
     moments: Any,
     EV: Array | None = None,
     alpha: float | None = None,
@@ -91,12 +93,12 @@ def factor_separable(
     operator = problem.kernel.operator
     operator = operator if alpha is None else operator.learn(moments, alpha)
     b, Q = operator.eigh(moments)
-    rows, products = outputs.rows, EV
+    rows, products = output_rows.rows, EV
     if Q is not None:
         products = None if EV is None else EV @ Q
     part = Part(inputs, b, rows if Q is None else lambda: rows @ Q, products)
     return Factorization(
-        problem, Separable(problem.inputs.kernel, operator), outputs, [part], Basis(Q)
+        problem, Separable(problem.inputs.kernel, operator), output_rows, [part], Basis(Q)
     )
 
 
@@ -121,6 +123,6 @@ def factor_spanned(problem: Problem, inputs: InputSpectrum) -> Factorization:
     if problem.intercept:
         mean = np.full(n, 1.0 / n) if problem.weights is None else problem.weights / problem.total
         mean = like(mean, values)
-    outputs = OutputRows(None, mean, None, frame)
+    output_rows = OutputRows(None, mean, None, frame)
     part = Part(inputs, like(np.full(n, problem.operator_scale), values), None)
-    return Factorization(problem, problem.kernel, outputs, [part])
+    return Factorization(problem, problem.kernel, output_rows, [part])

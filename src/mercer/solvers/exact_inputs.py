@@ -162,7 +162,7 @@ class ExactInputs(InputSpectrum):
         self.total = float(n) if weights is None else float(weights.sum())
 
     @property
-    def spectrum(self) -> tuple[Array, Array, int]:
+    def factored(self) -> tuple[Array, Array, int]:
         """The eigenvalues, the eigenvectors, and the number of eigenvalues that are only rounding.
 
         They are computed when first needed. Eigenvalues beyond the number of finite features are
@@ -183,18 +183,18 @@ class ExactInputs(InputSpectrum):
     @property
     def s(self) -> Array:
         """The eigenvalues of the Gram matrix; zeros if it was factored for one ridge parameter."""
-        return self.spectrum[0]
+        return self.factored[0]
 
     @property
     def E(self) -> Array:
         """The eigenvectors of the Gram matrix, or what replaces them for one ridge parameter."""
-        return self.spectrum[1]
+        return self.factored[1]
 
     @property
     def reduction(self) -> Reduction:
         """The transformation of the Gram matrix by sample weights and intercept."""
         if self.gram.reduction is None:
-            self.spectrum  # noqa: B018
+            self.factored  # noqa: B018
         return self.gram.reduction
 
     @property
@@ -265,7 +265,7 @@ class ExactInputs(InputSpectrum):
         """
         C = self._dual_coefficients(smoother, alpha) if self.known is None and self.direct else None
         if C is None:
-            D, null = smoother.coefficients(alpha, Q), self.spectrum[2]
+            D, null = smoother.coefficients(alpha, Q), self.factored[2]
             return self.gram.dual_map(self.E[:, null:] @ D[null:, :])
         if Q is not None:
             C = C @ adjoint(Q) if is_foreign(C) else product(C, Q.T)

@@ -121,7 +121,7 @@ class Factorization:
         The problem.
     kernel
         The operator-valued kernel, fitted.
-    outputs
+    output_rows
         The outputs in coordinates.
     parts
         The parts, which may be made when they are iterated over.
@@ -151,7 +151,7 @@ class Factorization:
 
     problem: Problem
     kernel: OperatorKernel
-    outputs: OutputRows
+    output_rows: OutputRows
     parts: Sequence[Part]
     basis: Basis = field(default_factory=Basis)
     join: Callable[[list[FittedMap]], FittedMap] | None = None
@@ -207,16 +207,20 @@ class Factorization:
         solution = None if self.method is None else self.method.solution(alpha)
         if solution is not None:
             return solution
-        ridge, mean, weights = self.copies * alpha, self.outputs.mean, self._weights(alpha)
-        if self.outputs.rows is None and isinstance(weights, DualWeights) and weights.is_accurate:
-            return Solution(PointMap(weights, None, self.outputs.frame, weights), self.kernel)
+        ridge, mean, weights = self.copies * alpha, self.output_rows.mean, self._weights(alpha)
+        if (
+            self.output_rows.rows is None
+            and isinstance(weights, DualWeights)
+            and weights.is_accurate
+        ):
+            return Solution(PointMap(weights, None, self.output_rows.frame, weights), self.kernel)
         if self.join is None:
             (part,) = self.parts
-            map, explained = part.inputs.solve(part, ridge, self.basis.Q)
+            map, explained = part.spectrum.solve(part, ridge, self.basis.Q)
         else:
-            map, explained = self.join([part.inputs.solve(part, ridge) for part in self.parts])
+            map, explained = self.join([part.spectrum.solve(part, ridge) for part in self.parts])
         offset = None if mean is None else mean - explained
-        return Solution(PointMap(map, offset, self.outputs.frame, weights), self.kernel)
+        return Solution(PointMap(map, offset, self.output_rows.frame, weights), self.kernel)
 
     def _weights(self, alpha: float) -> Any:
         """Return the object that writes predictions as weights on the training outputs."""
@@ -226,7 +230,7 @@ class Factorization:
         plain = problem.kernel.separable and not (problem.loss or problem.inputs.features)
         if plain and problem.kernel.operator.uniform:
             return DualWeights.of(problem, self.copies * alpha)
-        return LeastWeights(self.outputs.frame, problem.outputs.items)
+        return LeastWeights(self.output_rows.frame, problem.outputs.items)
 
     # -- left out ------------------------------------------------------------------------------
 
@@ -245,7 +249,7 @@ class Factorization:
             Whether even a single ridge is judged by the spectra that all ridges share, which may
             be of a lower rank.
         """
-        if self.outputs.rows is None:
+        if self.output_rows.rows is None:
             yield from self._spanned_left_out(alphas, averaged)
             return
         for alpha, E in zip(alphas, self.residuals(alphas, averaged, shared), strict=True):
@@ -267,7 +271,7 @@ class Factorization:
             yield from map(self._averaged_residuals, ridges)
             return
         for columns in zip(*self._residual_paths(ridges, shared), strict=True):
-            E = self.outputs.unweighted(self._join_along_directions(list(columns)))
+            E = self.output_rows.unweighted(self._join_along_directions(list(columns)))
             yield E[: self.problem.n, :]
 
     def _residual_paths(self, ridges: Sequence[float], shared: bool) -> list[Any]:
@@ -304,13 +308,13 @@ class Factorization:
             joined.append(part.by_example(R))
             rest += part.times * float(own.sum())
             cells += part.times * R.shape[0] * R.shape[1]
-        E = self.outputs.unweighted(self._join_along_directions(joined)) / (rest / cells)
+        E = self.output_rows.unweighted(self._join_along_directions(joined)) / (rest / cells)
         return E[: self.problem.n, :]
 
     def _left_out_points(self, E: Array) -> Embedding:
         """Return the left-out predictions as points, given residuals E along the directions."""
-        V = self.outputs.coordinates[: self.problem.n, :]
-        points = self.outputs.points(V - self.basis.to_coordinates(E), self.problem)
+        V = self.output_rows.coordinates[: self.problem.n, :]
+        points = self.output_rows.points(V - self.basis.to_coordinates(E), self.problem)
         if self.method is None or self.method.folds is None:
             return points
         return Embedding(points.coordinates, points.frame, self.method.folds, points.inputs)
@@ -340,8 +344,8 @@ class Factorization:
         errors = [next(self._left_out_errors(part, [ridge])) for part in parts]
         labels = self.augmented.left_out_labels
         number = np.unique(labels, return_inverse=True)[1].reshape(-1)[:n]
-        for rows in blocks(count(X), max(1, ENTRIES // (n * self.outputs.rows.shape[1]))):
-            at = [part.inputs.locate(part_of(X, rows)) for part in parts]
+        for rows in blocks(count(X), max(1, ENTRIES // (n * self.output_rows.rows.shape[1]))):
+            at = [part.spectrum.locate(part_of(X, rows)) for part in parts]
             found = [
                 self._moves_of(part, one, e, ridge)
                 for part, one, e in zip(parts, at, errors, strict=True)
@@ -354,7 +358,7 @@ class Factorization:
         found: dict[int, Array] = {}
         for part in self._parts_at([alpha]):
             own = np.arange(part.b.shape[0]) if part.columns is None else part.columns
-            Z = part.inputs.locate(X).Z
+            Z = part.spectrum.locate(X).Z
             alike = part.weights(Z, alpha, 0) if part.alike else None
             for j, column in enumerate(own):
                 found[int(column)] = part.weights(Z, alpha, j) if alike is None else alike
@@ -401,7 +405,7 @@ class Factorization:
         self, part: Part, X: Items, sets: Sequence[np.ndarray], ridge: float
     ) -> Array:
         """Return the part of each prediction at X that is due to the examples in its set."""
-        at = part.inputs.locate(X)
+        at = part.spectrum.locate(X)
         found, order = [], []
         for examples, inputs in distinct_sets(sets):
             found.append(
@@ -434,14 +438,14 @@ class Factorization:
         """
         self._require_coordinates("variances")
         ridge = self.copies * alpha
-        found = [part.inputs.unit_variance(part.b, X, ridge) for part in self._parts_at([ridge])]
+        found = [part.spectrum.unit_variance(part.b, X, ridge) for part in self._parts_at([ridge])]
         return self.basis.per_direction(in_order(found, self.order))
 
     def variances(self, alpha: float) -> UnitVariances:
         """Return a function of inputs that computes `variance` for this alpha and can be saved."""
         ridge = self.copies * alpha
         parts = list(self._parts_at([ridge]))
-        inputs = [part.inputs.without_rows() for part in parts]
+        inputs = [part.spectrum.without_rows() for part in parts]
         return UnitVariances(inputs, [part.b for part in parts], ridge, self.order, self.basis)
 
     def noise(self, alpha: float) -> float:
@@ -479,7 +483,7 @@ class Factorization:
             r, q = part.projected.shape
             misfit += part.times * part.misfit(alpha) / alpha
             # directions that no feature reaches have eigenvalue α
-            own = part.inputs.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
+            own = part.spectrum.log_det(part.b, alpha) + (part.free_rows - r) * q * log(alpha)
             logs += part.times * own
             number += part.times * part.free_rows * q
             extra += 0.5 * part.times * q * part.log_weights(problem.weights)
@@ -500,7 +504,7 @@ class Factorization:
 
     def _require_coordinates(self, what: str) -> None:
         """Raise NotSupported, naming `what`, if the outputs have no coordinates."""
-        if len(self.parts) and self.outputs.rows is None:
+        if len(self.parts) and self.output_rows.rows is None:
             raise NotSupported(f"{what} need outputs in coordinates.")
 
     def _require_likelihood(self, name: str) -> None:
@@ -508,7 +512,7 @@ class Factorization:
         outputs = self.problem.outputs
         if self.problem.symmetry is not None:
             raise NotSupported(f"the {name} would count images of a pair as pairs of their own.")
-        if self.outputs.rows is None or (
+        if self.output_rows.rows is None or (
             outputs.kernel.features is None
             and outputs.features is None
             and self.problem.gathered is None
@@ -523,7 +527,7 @@ class Factorization:
     @property
     def reusable(self) -> bool:
         """Whether left-out predictions, variances and likelihoods are available in closed form."""
-        return len(self.parts) > 0 and self.outputs.rows is not None
+        return len(self.parts) > 0 and self.output_rows.rows is not None
 
     @property
     def leaves_out(self) -> bool:
@@ -545,8 +549,8 @@ class Factorization:
             return self.method.scale()
         reached = sizes = 0.0
         for part in self.parts:
-            level = part.inputs.mean_diagonal
-            if self.outputs.rows is None:  # a multiple of the identity: any lengths do
+            level = part.spectrum.mean_diagonal
+            if self.output_rows.rows is None:  # a multiple of the identity: any lengths do
                 return level * float(part.b[0]) or 1.0
             xp, lengths = namespace(part.b), part.sqlengths
             reached += part.times * level * float(xp.sum(part.b * lengths))

@@ -69,7 +69,7 @@ class RidgeObjective:
     def __init__(self, parts: Factorization, alpha: float):
         (self.part,) = parts.parts
         self.parts, self.alpha = parts, alpha
-        inputs = self.part.inputs
+        inputs = self.part.spectrum
         self.E, self.s, self.b = inputs.E, inputs.s, self.part.b
         self.xp = namespace(self.E)
         self.D = 1.0 / (self.s[:, None] * self.b[None, :] + alpha)
@@ -82,7 +82,7 @@ class RidgeObjective:
 
     def outside(self, A: Array) -> Array:
         """Return A minus its projections on the input eigenvectors and on the constants."""
-        N = self.part.inputs.N
+        N = self.part.spectrum.N
         rest = A - self.E @ (self.transpose(self.E) @ A)
         return rest if N is None else rest - N @ (self.transpose(N) @ rest)
 
@@ -119,7 +119,7 @@ class RidgeObjective:
         misfit = float(xp.sum(self.part.projected * inside))
         if outside is not None:
             misfit += self.alpha * float(xp.sum(outside * outside))
-        number = q * (n - (self.part.inputs.N is not None))
+        number = q * (n - (self.part.spectrum.N is not None))
         constant = misfit <= number * np.finfo(float).tiny  # the outputs
         share = 0.0 if constant else 0.5 * number / misfit
         bz = inside * self.b[None, :]
@@ -138,7 +138,7 @@ class RidgeObjective:
 
         The formula is in the docstring of the module.
         """
-        total, transpose = self.part.inputs.total, self.transpose
+        total, transpose = self.part.spectrum.total, self.transpose
         inside, outside = self.solved
         e = next(iter(self.left_out.path([self.alpha])))
         a = (2.0 / total) * self.inverse_times(e)

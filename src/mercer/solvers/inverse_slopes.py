@@ -41,7 +41,7 @@ function that converts a derivative in √w K √w + αI to those in the kernel 
 
 
 def inverse_slopes(
-    problem: Problem, outputs: OutputRows, alpha: float, criterion: str
+    problem: Problem, output_rows: OutputRows, alpha: float, criterion: str
 ) -> tuple[float, dict[str, Any]]:
     """Return the objective `criterion` and its derivatives by name, by Cholesky factors.
 
@@ -49,14 +49,14 @@ def inverse_slopes(
 
     Parameters
     ----------
-    problem, outputs
+    problem, output_rows
         A problem that `uses_inverse` holds for, and its outputs in coordinates.
     alpha
         The ridge.
     criterion
         "loo" or "evidence", taken negative.
     """
-    pieces = _outputs_by_kernel(problem, outputs, alpha)
+    pieces = _outputs_by_kernel(problem, output_rows, alpha)
     if criterion == "evidence":
         return _evidence_slopes(problem, pieces)
     value = 0.0
@@ -67,21 +67,21 @@ def inverse_slopes(
     return value, slopes
 
 
-def _outputs_by_kernel(problem: Problem, outputs: OutputRows, alpha: float) -> Iterator[Piece]:
+def _outputs_by_kernel(problem: Problem, output_rows: OutputRows, alpha: float) -> Iterator[Piece]:
     """Yield a `Piece` for each scalar kernel: its outputs and the inverse of its ridge matrix."""
     side, weights, intercept = problem.inputs, problem.weights, problem.intercept
     if problem.separable:
         gram, factor = DualWeights.of(problem, alpha).factored
         X, own = side.kernel.check(side.items, "X"), side.kernel.parameter_gradient
-        yield _piece(outputs.rows, gram.reduction, factor, lambda A: own.vjp(X, X, A))
+        yield _piece(output_rows.rows, gram.reduction, factor, lambda A: own.vjp(X, X, A))
         return
-    kernel: Any = fitted_kernel(problem, outputs)
+    kernel: Any = fitted_kernel(problem, output_rows)
     gradient, X = kernel.component_gradient, kernel.inputs.check(side.items, "X")
-    turn = namespace(outputs.rows).matrix_transpose
+    turn = namespace(output_rows.rows).matrix_transpose
     for label, (which, K) in enumerate(kernel.by_component(side.items).by_scalar()):
         reduction = Reduction.of(weights, intercept, K)
         factor = factor_with_ridge(reduction.reduce_gram(K + 0.0), alpha)
-        T = turn(take(turn(outputs.rows), which))
+        T = turn(take(turn(output_rows.rows), which))
         yield _piece(T, reduction, factor, lambda A, label=label: gradient.vjp(X, label, A))
 
 

@@ -55,10 +55,10 @@ class TrainingWindows:
         The sample weight of each field (None for equal weights), and the sum of all weights.
     """
 
-    def __init__(self, problem: Problem, kernel: Shared, outputs: OutputRows):
+    def __init__(self, problem: Problem, kernel: Shared, output_rows: OutputRows):
         self.kernel, self.on_grids = kernel, kernel.on_grids()
         self.X, self.slots = problem.inputs.items, kernel.slots(problem.n)
-        self.T = self.slots.split(outputs.rows)
+        self.T = self.slots.split(output_rows.rows)
         self.weights, self.total = problem.weights, problem.total
         self.intercept = problem.intercept
 

@@ -49,7 +49,7 @@ class LeaveOneOut:
             return
         for some in blocks(len(alphas), self._ridges_at_once()):
             R = None
-            if self.part.inputs.in_memory:
+            if self.part.spectrum.in_memory:
                 R = [R for R, _ in self.part.residual_path(alphas[some])]
             yield from self.solve(R, alphas[some])
 
@@ -91,10 +91,10 @@ class LeaveOneOut:
         `members` has one row of row numbers for each group.
         """
         part, flat = self.part, members.reshape(-1)
-        E = part.inputs.rows(flat)
+        E = part.spectrum.rows(flat)
         own = part.residual_rows(flat, alphas, E) if R is None else [take(A, flat) for A in R]
-        large = members.shape[1] > part.inputs.s.shape[0]
-        if large and not (part.inputs.orthonormal or part.inputs.complete) and part.slots:
+        large = members.shape[1] > part.spectrum.s.shape[0]
+        if large and not (part.spectrum.orthonormal or part.spectrum.complete) and part.slots:
             return by_woodbury(part, own, alphas, members, E)
         rest = part.residual_blocks(alphas, members, E)
         xp = namespace(rest)
@@ -122,7 +122,7 @@ def by_woodbury(
 
     It solves with I - √f S √f, S = E_gᵀ(I - N_gN_gᵀ)⁻¹E_g, and never divides by f.
     """
-    xp, (groups, size), inputs = namespace(part.b), members.shape, part.inputs
+    xp, (groups, size), inputs = namespace(part.b), members.shape, part.spectrum
     E = xp.reshape(E, (groups, size, -1))
     AE = inputs.without_constants(members, E)
     S, found = adjoint(E) @ AE, []
@@ -236,7 +236,7 @@ def _group_noise(part: Part, alpha: float, groups: np.ndarray) -> tuple[np.ndarr
     (errors,) = LeaveOneOut(part, groups).solve([R], [alpha])
     logs = np.zeros(R.shape[1])
     for members in members_by_size(groups):
-        E = part.inputs.rows(members.reshape(-1))
+        E = part.spectrum.rows(members.reshape(-1))
         rest = host(part.residual_blocks([alpha], members, E))[:, 0]
         logs = logs + np.linalg.slogdet(rest)[1].sum(axis=0)
     return (host(R).conj() * host(errors)).real.mean(axis=0), logs

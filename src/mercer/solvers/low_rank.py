@@ -148,17 +148,17 @@ class LowRankInputs(InputSpectrum):
         return self.made
 
     @property
-    def spectrum(self) -> LowRankSpectrum:
+    def factored(self) -> LowRankSpectrum:
         """The spectrum of the moment, and the basis that follows from it."""
         if self.known is None:
             self.known = self._factor_rows() if self.orthonormal else self._factor_moment()
         return self.known
 
-    s = property(lambda self: self.spectrum.s)
-    P = property(lambda self: self.spectrum.P)
-    E = property(lambda self: self.spectrum.E)
-    roots = property(lambda self: self.spectrum.roots)
-    N = property(lambda self: self.spectrum.N)
+    s = property(lambda self: self.factored.s)
+    P = property(lambda self: self.factored.P)
+    E = property(lambda self: self.factored.E)
+    roots = property(lambda self: self.factored.roots)
+    N = property(lambda self: self.factored.N)
     mean = property(lambda self: self.at.mean)
     total = property(lambda self: self.at.total)
 
@@ -241,7 +241,7 @@ class LowRankInputs(InputSpectrum):
         other, N = LowRankInputs(None), self.N
         other.made = replace(self.at, rows=None, moment=None)
         none = None if N is None else N[:0, :]
-        other.known = replace(self.spectrum, E=self.E[:0, :], roots=None, N=none)
+        other.known = replace(self.factored, E=self.E[:0, :], roots=None, N=none)
         return other
 
     def at_pairs(self, X: Items, weights: np.ndarray | None) -> LowRankInputs:
@@ -319,10 +319,10 @@ def low_rank(problem: Problem, want: Want, cache: Cache) -> Factorization:
     inputs = cache.inputs(problem.inputs.kernel, low_rank_inputs, problem)
     if needs_no_coordinates(problem, want):
         return factor_spanned(problem, inputs)
-    outputs = cache.outputs(problem)
+    output_rows = cache.output_rows(problem)
     if problem.kernel.operator.uniform is not None:
-        return factor_uniform(problem, inputs, outputs)
-    return factor_projected(problem, inputs, outputs)
+        return factor_uniform(problem, inputs, output_rows)
+    return factor_projected(problem, inputs, output_rows)
 
 
 def moments_with(problem: Problem, T: Array) -> tuple[LowRankRows, Array]:

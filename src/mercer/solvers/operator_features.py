@@ -32,15 +32,15 @@ def feature_refusal(problem: Problem, want: Want) -> str | None:
 
 def operator_features(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a problem by the moments of random features of an operator-valued kernel."""
-    outputs, side = cache.outputs(problem), problem.inputs
-    kernel = fitted_kernel(problem, outputs)
+    output_rows, side = cache.output_rows(problem), problem.inputs
+    kernel = fitted_kernel(problem, output_rows)
     few = side.items if side.sample is None else take(side.items, side.sample)
     map: Any = side.fitted or clone(side.features).fit(kernel, few)
     problem = replace(problem, inputs=replace(side, fitted=map))
-    inputs = FeatureInputs(map, problem, outputs.unweighted(outputs.rows))
-    T = inputs.slots.split(outputs.rows)
+    inputs = FeatureInputs(map, problem, output_rows.unweighted(output_rows.rows))
+    T = inputs.slots.split(output_rows.rows)
     return Factorization(
-        problem, kernel, outputs, [Part(inputs, namespace(T).ones_like(T[0, :]), T)]
+        problem, kernel, output_rows, [Part(inputs, namespace(T).ones_like(T[0, :]), T)]
     )
 
 
@@ -75,14 +75,14 @@ class FeatureInputs(SlotInputs):
         self.all_rows = True
 
     @property
-    def spectrum(self) -> tuple[Array, Array]:
+    def factored(self) -> tuple[Array, Array]:
         """The eigenvalues s and eigenvectors P of the feature moment, computed on first use."""
         if self.known is None:
             self.known = eigh(self.features.normal(self.uu), "moment of the features")
         return self.known
 
-    s = property(lambda self: self.spectrum[0])
-    P = property(lambda self: self.spectrum[1])
+    s = property(lambda self: self.factored[0])
+    P = property(lambda self: self.factored[1])
 
     def project(self, T: Array) -> Array:
         """Return EᵀT, the training targets T in the eigenbasis E, from their stored moments."""
@@ -119,7 +119,7 @@ class FeatureInputs(SlotInputs):
 
     def without_rows(self) -> FeatureInputs:
         """Return a copy without the training inputs; predictions remain available."""
-        self.spectrum  # noqa: B018
+        self.factored  # noqa: B018
         other = copy(self)
         other.X, other.roots, other.uu, other.vu = None, None, None, None
         return other

@@ -120,7 +120,7 @@ class Cache:
     by_coordinates: dict[bool, OutputRows] = field(default_factory=dict)
     current: tuple[Any, Any] = (None, None)
 
-    def outputs(self, problem: Problem) -> OutputRows:
+    def output_rows(self, problem: Problem) -> OutputRows:
         """Return the outputs of a problem in coordinates, computed once."""
         side, kernel = problem.outputs, problem.kernel
         own = (kernel.operator if isinstance(kernel, Separable) else kernel).own_coordinates

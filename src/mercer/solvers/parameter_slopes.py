@@ -38,7 +38,7 @@ def parameter_slopes(
     found = slopes(parts, alpha, criterion)
     operator = parts.problem.kernel.operator
     found = _with_terms(parts, found, operator.gram_terms(_output_moments(parts), found.operator))
-    low_rank = isinstance(parts.parts[0].inputs, LowRankInputs)
+    low_rank = isinstance(parts.parts[0].spectrum, LowRankInputs)
     kernel = _low_rank_slopes(parts, found) if low_rank else _exact_slopes(parts, found)
     return found.value, kernel | {RIDGE: found.alpha}
 
@@ -51,20 +51,22 @@ def _projected_outputs(parts: Factorization) -> Array:
 
 def _output_moments(parts: Factorization) -> Any:
     """Return the moments of the outputs from which the operator was computed."""
-    return spectral_moments(parts.parts[0].inputs, parts.outputs.rows, _projected_outputs(parts))
+    return spectral_moments(
+        parts.parts[0].spectrum, parts.output_rows.rows, _projected_outputs(parts)
+    )
 
 
 def _with_terms(parts: Factorization, found: Slopes, terms: Terms) -> Slopes:
     """Add to `found` the derivatives that arise because the operator depends on the Gram matrix."""
     if not terms:
         return found
-    inputs, EV = parts.parts[0].inputs, _projected_outputs(parts)
+    inputs, EV = parts.parts[0].spectrum, _projected_outputs(parts)
     turn, within, beyond = namespace(EV).matrix_transpose, found.within, found.beyond
     for shift, M in terms:
         W = EV / (inputs.s + shift)[:, None]
         within = within + W @ M @ turn(W)
         if beyond is not None:
-            outside = parts.outputs.rows - inputs.E @ EV
+            outside = parts.output_rows.rows - inputs.E @ EV
             beyond = beyond + (outside / shift) @ M @ turn(W)
     return replace(found, within=within, beyond=beyond)
 
@@ -76,7 +78,7 @@ def _exact_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
 
     M is `found.within`, the derivative in the Gram matrix in the eigenbasis E of the inputs.
     """
-    inputs, side = parts.parts[0].inputs, parts.problem.inputs
+    inputs, side = parts.parts[0].spectrum, parts.problem.inputs
     turn = namespace(inputs.E).matrix_transpose
     E = inputs.E if inputs.roots is None else inputs.roots * inputs.E
     X = side.kernel.check(side.items, "X")
@@ -88,7 +90,7 @@ def _low_rank_slopes(parts: Factorization, found: Slopes) -> dict[str, Any]:
 
     The coordinates are U = k(X, Z)R with landmarks Z and RRᵀ = k(Z, Z)⁻¹.
     """
-    inputs: Any = parts.parts[0].inputs
+    inputs: Any = parts.parts[0].spectrum
     map, kernel = inputs.at.map, parts.problem.inputs.kernel
     X = kernel.check(parts.problem.inputs.items, "X")
     AE = inputs.E @ found.within

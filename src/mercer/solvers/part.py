@@ -29,7 +29,7 @@ class Part:
 
     Parameters
     ----------
-    inputs
+    spectrum
         E, s and N: the inputs, factored.
     b
         The eigenvalues of the operator, one per direction.
@@ -59,7 +59,7 @@ class Part:
     Where E and N are a complete basis both brackets are zero and are left out.
     """
 
-    inputs: InputSpectrum
+    spectrum: InputSpectrum
     b: Array
     targets: Array | Callable[[], Array] | None
     products: Array | Callable[[], Array] | None = None
@@ -72,9 +72,9 @@ class Part:
     def at_ridge(self, alpha: float) -> Part:
         """Return a copy whose inputs are factored for one alpha, if that is faster."""
         if alpha not in self._known:
-            inputs = self.inputs.at_ridge(self.b, alpha) if self.alike else self.inputs
-            same = inputs is self.inputs
-            self._known = {alpha: self if same else replace(self, inputs=inputs, products=None)}
+            made = self.spectrum.at_ridge(self.b, alpha) if self.alike else self.spectrum
+            same = made is self.spectrum
+            self._known = {alpha: self if same else replace(self, spectrum=made, products=None)}
         return self._known[alpha]
 
     # -- outputs -------------------------------------------------------------------------------
@@ -83,19 +83,19 @@ class Part:
     def T(self) -> Array:
         """The targets: outputs along the directions, weighted and centred, one row per example."""
         if self.targets is None:
-            return self.target_rows(np.arange(self.inputs.size))
+            return self.target_rows(np.arange(self.spectrum.size))
         return self.targets() if callable(self.targets) else self.targets
 
     def target_rows(self, own: np.ndarray) -> Array:
         """Return the rows `own` of the targets T."""
         if self.targets is not None:
             return take(self.T, own)
-        unit = unit_columns(self.inputs.size, own, self.inputs.E)
+        unit = unit_columns(self.spectrum.size, own, self.spectrum.E)
         return self._to_outputs(adjoint(self._project_out(unit, False)))
 
     def _to_outputs(self, A: Array) -> Array:
         """Multiply the columns of A, one per example, by the square roots of the sample weights."""
-        roots = self.inputs.roots
+        roots = self.spectrum.roots
         return A if roots is None else A * adjoint(roots)
 
     @cached_property
@@ -104,13 +104,13 @@ class Part:
         if self.products is not None:
             return self.products() if callable(self.products) else self.products
         if self.targets is None:
-            return self._to_outputs(adjoint(self.inputs.E))
-        return self.inputs.project(self.T)
+            return self._to_outputs(adjoint(self.spectrum.E))
+        return self.spectrum.project(self.T)
 
     @property
     def shape(self) -> tuple[int, int]:
         """The number of rows and the number of output directions."""
-        return self.inputs.size, int(self.b.shape[0])
+        return self.spectrum.size, int(self.b.shape[0])
 
     @property
     def foreign(self) -> bool:
@@ -120,7 +120,7 @@ class Part:
     @property
     def slots(self) -> Slots | None:
         """The example and the output component of each row; None for one row per example."""
-        return self.inputs.slots
+        return self.spectrum.slots
 
     @cached_property
     def sqlengths(self) -> Array:
@@ -133,7 +133,7 @@ class Part:
     def free_rows(self) -> float:
         """The number of training rows minus the number of fitted constants."""
         rows = self.shape[0] if self.everything is None else self.everything[0]
-        return rows - self.inputs.constants
+        return rows - self.spectrum.constants
 
     def labels(self, problem: Problem) -> np.ndarray | None:
         """Return the group label of each row; None where each row is left out alone."""
@@ -169,7 +169,7 @@ class Part:
 
     def _eigenvalues(self) -> Array:
         """Return s_p b_j, input times operator eigenvalues; one column if all b_j are equal."""
-        return self.inputs.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]
+        return self.spectrum.s[:, None] * (self.b[:1] if self.alike else self.b)[None, :]
 
     def shrinkage(self, alpha: float) -> Array:
         """Return α / (s_p b_j + α), the unfitted fraction of eigenvector p in direction j."""
@@ -182,16 +182,16 @@ class Part:
 
         The rows of a sample are not orthonormal: their own products must not be subtracted.
         """
-        if self.inputs.complete or self.inputs.orthonormal:
+        if self.spectrum.complete or self.spectrum.orthonormal:
             return self.shrinkage(alpha)
         eigenvalues = self._eigenvalues()
         return -eigenvalues / (eigenvalues + alpha)
 
     def smooth(self, T: Array, alpha: float) -> Array:
         """Return the fitted values H T of other targets T, with H the smoother at `alpha`."""
-        E, eigenvalues = self.inputs.E, self._eigenvalues()
+        E, eigenvalues = self.spectrum.E, self._eigenvalues()
         fitted = E @ ((adjoint(E) @ T) * (eigenvalues / (eigenvalues + alpha)))
-        N = self.inputs.N
+        N = self.spectrum.N
         return fitted if N is None else fitted + N @ (adjoint(N) @ T)
 
     def coefficients(self, alpha: float, Q: Array | None = None) -> Array:
@@ -202,17 +202,19 @@ class Part:
         At ridges so small that the rounding of E and s shows, though not lost in it, one step of
         iterative refinement with the Gram matrix itself makes up for it.
         """
-        s, b = self.inputs.s, self.b[None, :]
+        s, b = self.spectrum.s, self.b[None, :]
         D = s[:, None] * b
-        refined = self.inputs.refines and 0 not in D.shape  # one pair under an intercept has no row
+        refined = (
+            self.spectrum.refines and 0 not in D.shape
+        )  # one pair under an intercept has no row
         largest = float(namespace(D).max(D)) if refined else 0.0
         small = alpha < REFINED * largest and exceeds_rounding(alpha, int(s.shape[0]), largest)
         D = D + alpha
         C = self.projected / D
         if small:
-            E = self.inputs.E
+            E = self.spectrum.E
             dual = E @ C
-            rest = self.T - self.inputs.gram_times(dual) * b - alpha * dual
+            rest = self.T - self.spectrum.gram_times(dual) * b - alpha * dual
             C = C + (adjoint(E) @ rest) / D
         C = C * b
         return C if Q is None else C @ adjoint(Q)
@@ -224,10 +226,10 @@ class Part:
         """
         xp, eigenvalues = namespace(self.b), self._eigenvalues()
         squares = abs(self.projected) ** 2
-        if not (self.inputs.complete or self.inputs.orthonormal):
+        if not (self.spectrum.complete or self.spectrum.orthonormal):
             explained = float(xp.sum(squares * (eigenvalues / (eigenvalues + alpha))))
             return max(0.0, float(xp.sum(self.sqlengths)) - explained)
-        unfitted = 0.0 if self.inputs.complete else float(xp.sum(self.unfitted**2))
+        unfitted = 0.0 if self.spectrum.complete else float(xp.sum(self.unfitted**2))
         return float(xp.sum(squares * (alpha / (eigenvalues + alpha)))) + unfitted
 
     # -- what the basis misses -----------------------------------------------------------------
@@ -235,38 +237,38 @@ class Part:
     @cached_property
     def unfitted(self) -> Array | float:
         """The targets T minus their projection on E and N; T itself if E is not orthonormal."""
-        if self.inputs.complete:
+        if self.spectrum.complete:
             return 0.0
         if self.targets is None:
-            return self._unfitted_rows(np.arange(self.inputs.size))
-        if not self.inputs.orthonormal:
+            return self._unfitted_rows(np.arange(self.spectrum.size))
+        if not self.spectrum.orthonormal:
             return self.T
-        rest, E = self.T - self.inputs.E @ self.projected, self.inputs.E
+        rest, E = self.T - self.spectrum.E @ self.projected, self.spectrum.E
         return rest - E @ (adjoint(E) @ rest)  # what cancelled the first time
 
     def _unfitted_rows(self, own: np.ndarray) -> Array | float:
         """Return the rows `own` of `unfitted`."""
-        if self.targets is None and not self.inputs.complete:
-            if not self.inputs.orthonormal:
+        if self.targets is None and not self.spectrum.complete:
+            if not self.spectrum.orthonormal:
                 return self.target_rows(own)
             return self._to_outputs(adjoint(self.complement_columns(own)))
-        return self.unfitted if self.inputs.complete else take(self.unfitted, own)
+        return self.unfitted if self.spectrum.complete else take(self.unfitted, own)
 
     @cached_property
     def squares(self) -> Array:
         """The entrywise squares |E|² of the input eigenvectors."""
-        E = self.inputs.E
+        E = self.spectrum.E
         return E * E if not namespace(E).isdtype(E.dtype, "complex floating") else abs(E) ** 2
 
     @cached_property
     def complement_diagonal(self) -> Array | float:
         """The diagonal of I - NNᵀ - EEᵀ as a column; of I - NNᵀ if E is not orthonormal."""
-        if self.inputs.complete:
+        if self.spectrum.complete:
             return 0.0
         xp = namespace(self.squares)
         rest = 1.0 + 0.0 * xp.sum(self.squares, axis=1)
-        rest = rest - self.inputs.squared_constants(slice(None))
-        if not self.inputs.orthonormal:
+        rest = rest - self.spectrum.squared_constants(slice(None))
+        if not self.spectrum.orthonormal:
             return rest[:, None]
         rest = rest - xp.sum(self.squares, axis=1)
         lost = np.flatnonzero(host(rest < CANCELLED_FRACTION))
@@ -278,11 +280,11 @@ class Part:
 
     def complement_columns(self, rows: np.ndarray) -> Array:
         """Return the columns `rows` of I - EEᵀ - NNᵀ, the projector on what E and N do not span."""
-        return self._project_out(unit_columns(self.inputs.size, rows, self.inputs.E), True)
+        return self._project_out(unit_columns(self.spectrum.size, rows, self.spectrum.E), True)
 
     def _project_out(self, A: Array, spanned: bool) -> Array:
         """Return A minus its projection on the constants N, and on E if `spanned`."""
-        for basis in ((self.inputs.E if spanned else None), self.inputs.N) * 2:
+        for basis in ((self.spectrum.E if spanned else None), self.spectrum.N) * 2:
             A = A if basis is None else A - basis @ (adjoint(basis) @ A)
         return A
 
@@ -293,10 +295,10 @@ class Part:
 
         Those of many ridges are one product where directions shrink alike.
         """
-        if not self.inputs.in_memory:
+        if not self.spectrum.in_memory:
             yield from self._residual_path_in_blocks(alphas)
             return
-        E, xp, (n, q) = self.inputs.E, namespace(self.b), self.shape
+        E, xp, (n, q) = self.spectrum.E, namespace(self.b), self.shape
         together = max(1, ENTRIES // max(1, n * q)) if self.alike else 1
         for some in blocks(len(alphas), together):
             D = [self._residual_factors(alpha) for alpha in alphas[some]]
@@ -311,9 +313,9 @@ class Part:
         """Yield what `residual_path` yields, with rows of E computed in blocks."""
         D, T, xp = [self._residual_factors(alpha) for alpha in alphas], self.T, namespace(self.T)
         found: list[list[tuple[Array, Array]]] = [[] for _ in alphas]
-        for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.inputs.s.shape[0]))):
-            E = self.inputs.rows(np.arange(rows.start, rows.stop))
-            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.inputs.squared_constants(rows)
+        for rows in blocks(T.shape[0], max(1, ENTRIES // max(1, self.spectrum.s.shape[0]))):
+            E = self.spectrum.rows(np.arange(rows.start, rows.stop))
+            free = 1.0 + 0.0 * xp.sum(E, axis=1) - self.spectrum.squared_constants(rows)
             for own, d in zip(found, D, strict=True):
                 own.append((T[rows, :] + E @ (self.projected * d), free[:, None] + (E * E) @ d))
         for own in found:
@@ -347,8 +349,8 @@ class Part:
 
         A constant whose rows are all in the group cannot be fitted without the group.
         """
-        constants = self.inputs.constant_blocks(members)
-        if self.inputs.complete:
+        constants = self.spectrum.constant_blocks(members)
+        if self.spectrum.complete:
             return None if constants is None else constants[1]
         rest = self._orthogonal_blocks(E, members, constants)
         return rest if constants is None else rest + constants[1]
@@ -361,7 +363,7 @@ class Part:
         rest = like(np.tile(np.eye(members.shape[1]), (len(members), 1, 1)), E)
         if constants is not None:
             rest = rest - constants[0]
-        if not self.inputs.orthonormal:
+        if not self.spectrum.orthonormal:
             return rest
         rest = rest - E @ adjoint(E)
         smallest = host(xp.min(xp.linalg.diagonal(rest), axis=-1))
@@ -380,13 +382,13 @@ class Part:
         Z are the projected inputs z(x), one row each.
         """
         b = self.b[direction]
-        E = self.inputs.E if rows is None else take(self.inputs.E, rows)
-        W = (Z * (b / (self.inputs.s * b + alpha))) @ adjoint(E)
-        N = self.inputs.N
+        E = self.spectrum.E if rows is None else take(self.spectrum.E, rows)
+        W = (Z * (b / (self.spectrum.s * b + alpha))) @ adjoint(E)
+        N = self.spectrum.N
         if N is None:
             return W
         N = N if rows is None else take(N, rows)
-        return W + self.inputs.constant_weight * N[:, 0]
+        return W + self.spectrum.constant_weight * N[:, 0]
 
     def shift(self, at: Located, own: np.ndarray, e: Array, alpha: float) -> Array:
         """Return Σ_i w_i(x) e_i over the rows i in `own`, the change of g(x) due to residuals e.
@@ -394,8 +396,8 @@ class Part:
         w_i(x) is the weight of target i in g(x).
         """
         b = self.b[:1] if self.alike else self.b
-        pull = (b / (self.inputs.s[:, None] * b + alpha)) * (adjoint(self.inputs.rows(own)) @ e)
-        return at.join(at.Z @ pull + self.inputs.constant_shift(at, own, e))
+        pull = (b / (self.spectrum.s[:, None] * b + alpha)) * (adjoint(self.spectrum.rows(own)) @ e)
+        return at.join(at.Z @ pull + self.spectrum.constant_shift(at, own, e))
 
     # -- constants that only one group knows ---------------------------------------------------
 
@@ -417,7 +419,7 @@ class Part:
         if known[places[own]].all():
             return 0.0
         found = take(self.constants * like(~known[:, None], self.constants), places[own])
-        return found if self.inputs.roots is None else found * take(self.inputs.roots, own)
+        return found if self.spectrum.roots is None else found * take(self.spectrum.roots, own)
 
 
 class LazyParts(Sequence[Part]):

@@ -46,9 +46,9 @@ def refit(problem: Problem, want: Want, cache: Cache) -> Factorization:
     if side.features is None:
         problem.require_memory(SPECTRAL_SQUARES)
     inputs = cache.inputs(side.kernel, _factored_inputs, problem)
-    outputs, kind = cache.outputs(problem), Refit if problem.loss is None else RobustRefit
-    method = kind(problem, inputs, outputs, want.folds, weights)
-    return Factorization(problem, problem.kernel, outputs, [], method=method)
+    output_rows, kind = cache.output_rows(problem), Refit if problem.loss is None else RobustRefit
+    method = kind(problem, inputs, output_rows, want.folds, weights)
+    return Factorization(problem, problem.kernel, output_rows, [], method=method)
 
 
 class Refit(Method):
@@ -63,16 +63,16 @@ class Refit(Method):
         self,
         problem: Problem,
         inputs: InputSpectrum,
-        outputs: OutputRows,
+        output_rows: OutputRows,
         folds: int,
         weights: np.ndarray | None = None,
     ):
-        self.problem, self.inputs, self.outputs = problem, inputs, outputs
+        self.problem, self.inputs, self.output_rows = problem, inputs, output_rows
         self.number, self.weights = folds, weights
 
     def fitted_at(self, alpha: float) -> tuple[Factorization, Loss | None]:
         """Return the factorisation with the operator learnt at `alpha`, and the fitted loss."""
-        return factor_projected(self.problem, self.inputs, self.outputs, alpha), None
+        return factor_projected(self.problem, self.inputs, self.output_rows, alpha), None
 
     def solution(self, alpha: float) -> Solution:
         """Return the fitted map g for the ridge parameter `alpha`."""
@@ -106,10 +106,10 @@ class Refit(Method):
             weights=weights,
         )
         inputs, Z = self._inputs_of_fold(train, test, weights)
-        V = take(self.outputs.coordinates, train)
-        outputs = OutputRows.centred(V, weights, problem.intercept, self.outputs.frame)
+        V = take(self.output_rows.coordinates, train)
+        output_rows = OutputRows.centred(V, weights, problem.intercept, self.output_rows.frame)
         loss_weights = None if self.weights is None else self.weights[train]
-        return type(self)(some, inputs, outputs, self.number, loss_weights), Z, test
+        return type(self)(some, inputs, output_rows, self.number, loss_weights), Z, test
 
     def _inputs_of_fold(
         self, train: np.ndarray, test: np.ndarray, weights: np.ndarray | None
@@ -135,13 +135,13 @@ class Refit(Method):
 
     def residuals(self, alphas: Sequence[float]) -> Iterator[Array]:
         """Yield for each alpha the outputs minus predictions by the fit without their fold."""
-        given = self.outputs.coordinates
+        given = self.output_rows.coordinates
         for alpha in alphas:
             points = like(np.zeros(given.shape), given)
             for fit, Z, test in self.fits:
                 parts, _ = fit.fitted_at(alpha)
                 seen = Z @ parts.parts[0].coefficients(alpha, parts.Q)
-                mean = parts.outputs.mean
+                mean = parts.output_rows.mean
                 points = put(points, test, seen if mean is None else seen + mean)
             yield given - points
 
@@ -151,12 +151,12 @@ class Refit(Method):
         K_x is the input Gram matrix, B the operator and S_vv the covariance of the outputs. For a
         learnt operator the unit is tr K_x / n times the unit of the operator.
         """
-        s, V, operator = self.inputs.s, self.outputs.rows, self.problem.kernel.operator
+        s, V, operator = self.inputs.s, self.output_rows.rows, self.problem.kernel.operator
         if operator.learnt:
             level = float(namespace(s).sum(s)) / self.problem.total or 1.0
             square = float(namespace(V).sum(V * V)) / self.problem.total
             return level * operator.unit(square or 1.0)
-        return factor_projected(self.problem, self.inputs, self.outputs, 1.0).scale
+        return factor_projected(self.problem, self.inputs, self.output_rows, 1.0).scale
 
 
 def _factored_inputs(problem: Problem) -> InputSpectrum:
@@ -180,14 +180,14 @@ class RobustRefit(Refit):
     @cached_property
     def shortened_outputs(self) -> OutputRows:
         """The outputs with lengths clipped to three times the median length."""
-        V = self.outputs.coordinates
+        V = self.output_rows.coordinates
         return self._output_rows(
             shorten_rows(V, column_medians(V) if self.problem.intercept else None)
         )
 
     def _output_rows(self, V: Array) -> OutputRows:
         """Return coordinates V as output rows of the problem, centred with an intercept."""
-        return OutputRows.centred(V, None, self.problem.intercept, self.outputs.frame)
+        return OutputRows.centred(V, None, self.problem.intercept, self.output_rows.frame)
 
     @cached_property
     def _fixed_operator(self) -> Factorization:
@@ -216,7 +216,7 @@ class RobustRefit(Refit):
         """Return the factorisation of the outputs that `clean_outputs` gives for this loss."""
         (part,) = base.parts
         given, shortened_outputs = (
-            base.rotated(V.coordinates) for V in (self.outputs, self.shortened_outputs)
+            base.rotated(V.coordinates) for V in (self.output_rows, self.shortened_outputs)
         )
         start = shortened_outputs if self.reached is None else self.reached
         T, reached = clean_outputs(part, given, loss, alpha, start, self.weights)
@@ -226,13 +226,13 @@ class RobustRefit(Refit):
 
     def _left_out_lengths(self, parts: Factorization, alpha: float) -> Array:
         """Return the distance of each given output from its left-out prediction."""
-        shift = parts.rotated(self.outputs.coordinates - parts.outputs.coordinates)
+        shift = parts.rotated(self.output_rows.coordinates - parts.output_rows.coordinates)
         return row_lengths(next(parts.residuals([alpha])) + shift)
 
 
-def _with_outputs(base: Factorization, outputs: OutputRows) -> Factorization:
+def _with_outputs(base: Factorization, output_rows: OutputRows) -> Factorization:
     """Return a copy of a factorisation with other outputs and the same operator."""
     (part,) = base.parts
-    T = base.rotated(outputs.rows)
-    inside = namespace(T).matrix_transpose(part.inputs.E) @ T
-    return replace(base, outputs=outputs, parts=[Part(part.inputs, part.b, T, inside)])
+    T = base.rotated(output_rows.rows)
+    inside = namespace(T).matrix_transpose(part.spectrum.E) @ T
+    return replace(base, output_rows=output_rows, parts=[Part(part.spectrum, part.b, T, inside)])

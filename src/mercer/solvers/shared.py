@@ -35,21 +35,21 @@ def shared(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a problem with a `Shared` kernel, after choosing its open parameters."""
     from .shared_choice import with_chosen_parameters
 
-    outputs = cache.outputs(problem)
+    output_rows = cache.output_rows(problem)
     kernel: Any = problem.kernel.for_outputs(tuple(problem.outputs.items.shape[1:]))
     if kernel.open:
-        kernel = with_chosen_parameters(kernel, problem, outputs)
+        kernel = with_chosen_parameters(kernel, problem, output_rows)
     problem = replace(problem, kernel=kernel)  # a model keeps what was chosen
-    return by_windows(problem, fitted_shared(kernel, problem, outputs), outputs)
+    return by_windows(problem, fitted_shared(kernel, problem, output_rows), output_rows)
 
 
-def by_windows(problem: Problem, kernel: Shared, outputs: OutputRows) -> Factorization:
+def by_windows(problem: Problem, kernel: Shared, output_rows: OutputRows) -> Factorization:
     """Factor the problem with windows as rows, in one part per eigenvalue of the channels."""
-    windows = TrainingWindows(problem, kernel, outputs)
+    windows = TrainingWindows(problem, kernel, output_rows)
     T, B = windows.T, kernel.channel_operator()
     if B is None:
         b = kernel.scale * namespace(T).ones_like(T[0, :])
-        return Factorization(problem, kernel, outputs, [Part(WindowInputs(windows), b, T)])
+        return Factorization(problem, kernel, output_rows, [Part(WindowInputs(windows), b, T)])
     values, vectors = np.linalg.eigh(host(B))
     values = np.maximum(values, NOTHING * values[-1])  # where B is zero, the ridge takes all
     Q = np.kron(np.eye(kernel.output_grid.size), vectors)
@@ -58,7 +58,7 @@ def by_windows(problem: Problem, kernel: Shared, outputs: OutputRows) -> Factori
         own, columns = like(vectors[:, j : j + 1], T), np.arange(j, len(Q), len(values))
         b = like(values[j : j + 1], T)
         parts.append(Part(WindowInputs(windows, own), b, T @ own, columns=columns))
-    return Factorization(problem, kernel, outputs, parts, Basis(like(Q, T)), sum_of_maps)
+    return Factorization(problem, kernel, output_rows, parts, Basis(like(Q, T)), sum_of_maps)
 
 
 def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
@@ -68,9 +68,9 @@ def sum_of_maps(fits: list[FittedMap]) -> FittedMap:
     return LandmarkFieldMap(maps[0].kernel, maps[0].landmarks, coef), sum(mean for _, mean in fits)
 
 
-def fitted_shared(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
+def fitted_shared(kernel: Shared, problem: Problem, output_rows: OutputRows) -> Shared:
     """Return the kernel fitted on all inputs; large problems use distances in float32."""
-    made: Shared = fit_clone(kernel, problem.inputs.items, outputs.rows, problem.weights)
+    made: Shared = fit_clone(kernel, problem.inputs.items, output_rows.rows, problem.weights)
     size = float(problem.n) * made.output_grid.size * made.rank * len(made.roots_)
     made.single_ = size > SINGLE and made.window_.radial is not None
     return made

@@ -44,13 +44,13 @@ Position = dict[str, int]
 """The position of each open parameter in its grid."""
 
 
-def with_chosen_parameters(kernel: Shared, problem: Problem, outputs: OutputRows) -> Shared:
+def with_chosen_parameters(kernel: Shared, problem: Problem, output_rows: OutputRows) -> Shared:
     """Return the kernel with its open parameters chosen by left-out risk."""
     position = {name: START_POSITION[name] for name in kernel.open}
     first, last = DEVICE_STAGES if is_foreign(problem.inputs.items) else STAGES
     stages = [first, last] if problem.n > first[0] else [(*last[:2], first[2])]
     for fields, rank, rounds in stages:
-        search = SharedSearch(kernel, problem, outputs, fields, rank)
+        search = SharedSearch(kernel, problem, output_rows, fields, rank)
         position = coordinate_descent(search, position, rounds)
     return search.kernel_at(position)
 
@@ -91,23 +91,23 @@ class SharedSearch:
     ----------
     kernel
         The kernel, some of whose parameters are open.
-    problem, outputs
+    problem, output_rows
         The problem, and its outputs in coordinates.
     fields, rank
         The number of fields and of landmarks that a risk is computed with.
     """
 
     def __init__(
-        self, kernel: Shared, problem: Problem, outputs: OutputRows, fields: int, rank: int
+        self, kernel: Shared, problem: Problem, output_rows: OutputRows, fields: int, rank: int
     ):
-        self.kernel, self.problem, self.outputs = kernel, problem, outputs
+        self.kernel, self.problem, self.output_rows = kernel, problem, output_rows
         random, size = np.random.RandomState(0), min(problem.n, fields)
         drawn = np.sort(random.permutation(problem.n)[:size])
         self.scored = np.sort(random.permutation(size)[:SCORED_FIELDS])[:, None]
-        self.sample, self.sample_outputs = problem, outputs
+        self.sample, self.sample_outputs = problem, output_rows
         if size < problem.n:
             self.sample = problem.subset(drawn)
-            self.sample_outputs = Cache().outputs(self.sample)
+            self.sample_outputs = Cache().output_rows(self.sample)
         self.rank = min(kernel.rank, rank)
         self.known: dict[tuple, float] = {}
         self.medians: dict[tuple, float] = {}
@@ -128,7 +128,7 @@ class SharedSearch:
             made.set_params(window=Matern("median"))
             key = made.width, made.floor  # what a window is weighted by
             if key not in self.medians:
-                fitted = fitted_shared(made, self.problem, self.outputs)
+                fitted = fitted_shared(made, self.problem, self.output_rows)
                 self.medians[key] = fitted.window_.length_scale_
             made.set_params(window=Matern(share * self.medians[key]))
         return made
@@ -142,7 +142,7 @@ class SharedSearch:
 
     def _risk(self, kernel: Shared) -> float:
         """Return the mean squared left-out error of a kernel, for the best ridge."""
-        made = fitted_shared(kernel, self.problem, self.outputs)
+        made = fitted_shared(kernel, self.problem, self.output_rows)
         windows = TrainingWindows(self.sample, made, self.sample_outputs)
         xp, T = namespace(windows.T), windows.T
         inputs = WindowInputs(windows, basis=windows.moments.spectral_basis)

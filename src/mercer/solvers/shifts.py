@@ -78,21 +78,21 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
     """Factor a shift-invariant problem into one part for each Fourier mode."""
     group: Any = problem.symmetry
     basis = FourierBasis(group.shifts[1])
-    outputs = _centred_outputs(problem, basis)
-    values, T = ShiftValues(problem, basis), basis.to_modes(outputs.rows)
+    output_rows = _centred_outputs(problem, basis)
+    values, T = ShiftValues(problem, basis), basis.to_modes(output_rows.rows)
     parts = []
     for number, mode in enumerate(np.ndindex(*basis.half)):
         target = _real_copy(T[mode]) if basis.is_real(mode) else T[mode]
         intercept = problem.intercept and not any(mode)
         kernel = ModeKernel(values, mode)
         inputs = ExactInputs(InputGram(kernel, values.X, problem.weights, intercept))
-        b = like(np.full(basis.others, problem.operator_scale), outputs.rows)
+        b = like(np.full(basis.others, problem.operator_scale), output_rows.rows)
         columns = number * basis.others + np.arange(basis.others)
         parts.append(Part(inputs, b, target, columns=columns, times=basis.copies_of(mode)))
 
     def join(fits: list[FittedMap]) -> FittedMap:
         """Return the map of dual coefficients on all images of the training inputs."""
-        xp = namespace(outputs.rows)
+        xp = namespace(output_rows.rows)
         duals: Any = [map.coefficients for map, _ in fits]
         C = basis.to_real(xp.concat([xp.astype(dual, xp.complex128) for dual in duals], axis=1))
         C = C / len(group)
@@ -100,7 +100,7 @@ def shifts(problem: Problem, want: Want, cache: Cache) -> Factorization:
         map = Spanned(problem.inputs.kernel, concatenated(values.images), coef)
         return map, _constant_mode_mean(basis, fits) if problem.intercept else 0.0
 
-    return Factorization(problem, problem.kernel, outputs, parts, basis, join)
+    return Factorization(problem, problem.kernel, output_rows, parts, basis, join)
 
 
 def _constant_mode_mean(basis: FourierBasis, fits: list[FittedMap]) -> Array:
@@ -113,7 +113,7 @@ def _constant_mode_mean(basis: FourierBasis, fits: list[FittedMap]) -> Array:
 def _centred_outputs(problem: Problem, basis: FourierBasis) -> OutputRows:
     """Return the entries of the outputs, centred by their mean over examples and shifts."""
     side = replace(problem.outputs, features=Explicit())  # the entries, also if there are many
-    made = Cache().outputs(replace(problem, outputs=side))
+    made = Cache().output_rows(replace(problem, outputs=side))
     if made.mean is None:
         return made
     xp, at = namespace(made.mean), basis.by_shift.reshape(-1)

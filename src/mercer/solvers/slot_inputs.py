@@ -126,7 +126,7 @@ class GramInputs(SlotInputs):
         self.set_constants(intercept)
 
     @property
-    def spectrum(self) -> tuple[Array, Array, Reduction, Any]:
+    def factored(self) -> tuple[Array, Array, Reduction, Any]:
         """Eigenvalues, eigenvectors, the reduction, and the mean Gram row of each component."""
         if self.known is None:
             self.known = self._factor()
@@ -142,15 +142,15 @@ class GramInputs(SlotInputs):
         s, E = reduction.eigh(A, "operator-valued Gram matrix", largest)
         return s, E, reduction, means
 
-    s = property(lambda self: self.spectrum[0])
-    E = property(lambda self: self.spectrum[1])
-    reduction = property(lambda self: self.spectrum[2])
+    s = property(lambda self: self.factored[0])
+    E = property(lambda self: self.factored[1])
+    reduction = property(lambda self: self.factored[2])
     N = property(lambda self: self.reduction.N)
     roots = property(lambda self: self.reduction.roots)
 
     def locate(self, X: Items, prior: bool = False) -> Located:
         """Project the slots of new inputs on the eigenvectors; `prior` adds prior variances."""
-        gram, means = self.kernel.gram(X, self.X), self.spectrum[3]
+        gram, means = self.kernel.gram(X, self.X), self.factored[3]
         K, slots = gram.matrix(), gram.rows
         own = diagonal(self.kernel, X) if prior else None
         if means is not None:
@@ -162,7 +162,7 @@ class GramInputs(SlotInputs):
         """Return prior variances `own` after centring the features by output component."""
         xp, turn = namespace(K), namespace(K).matrix_transpose
         across = turn(self.slots.means(turn(K), self.weights))  # (rows, width)
-        level = self.slots.means(turn(self.spectrum[3]), self.weights)
+        level = self.slots.means(turn(self.factored[3]), self.weights)
         at = like(np.eye(slots.width)[slots.places], K)
         own = own - 2.0 * xp.sum(across * at, axis=1)
         return own + take(xp.linalg.diagonal(level), slots.places)

@@ -87,7 +87,7 @@ class SpanMoments:
 
     def __init__(self, fitted: Part, problem: Problem):
         self.part, self.problem, self.gram = fitted, problem, OutputGram(problem)
-        self.E = fitted.inputs.E
+        self.E = fitted.spectrum.E
         self.turn = namespace(self.E).matrix_transpose
 
     @cached_property
@@ -147,7 +147,7 @@ class SpanMoments:
         """
         xp = namespace(shrunk)
         found = xp.sum((shrunk @ self.gram_in_basis) * shrunk, axis=1)
-        if not self.part.inputs.complete:
+        if not self.part.spectrum.complete:
             found = (
                 found
                 + 2.0 * xp.sum(shrunk * self.complement_part, axis=1)
@@ -156,7 +156,7 @@ class SpanMoments:
         rest = self.part.residual_leverages(alpha)[:, 0]
         rest = xp.where(rest > 0, rest, xp.ones_like(rest))
         lost = np.flatnonzero(host(rest**2 < CANCELLED_FRACTION))
-        if len(lost) and not self.part.inputs.complete:
+        if len(lost) and not self.part.spectrum.complete:
             exact = xp.linalg.diagonal(self._block_of_products(alpha, lost))
             found = put(found[:, None], lost, exact[:, None])[:, 0]
         rest = xp.mean(rest) if averaged else rest
@@ -169,7 +169,7 @@ class SpanMoments:
         for own in (own for same in members_by_size(groups) for own in same):
             G = take(shrunk, own)
             N = G @ self.gram_in_basis @ turn(G)
-            if not self.part.inputs.complete:
+            if not self.part.spectrum.complete:
                 E, complement = take(self.E, own), take(self.complement_part, own)
                 cross = G @ turn(complement)
                 outside = self.gram.block(own) - E @ turn(take(self.gram_times_basis, own))
@@ -190,7 +190,7 @@ class SpanMoments:
         It is computed from the rows of I - H, which is slower than from the moments.
         """
         (R,) = self.part.residual_rows(rows, [alpha], take(self.E, rows))
-        roots = self.part.inputs.roots
+        roots = self.part.spectrum.roots
         R = R if roots is None else R / self.turn(roots)
         return R @ self.gram.gram_times(self.turn(R))
 

@@ -43,16 +43,16 @@ def streamed(problem: Problem, want: Want, cache: Cache) -> Factorization:
     stream = StreamMoments.of(problem)
     frame = OrthonormalFrame(problem.gathered.outputs)
     if problem.operator_features:
-        outputs = OutputRows(None, stream.origins[1], None, frame)
+        output_rows = OutputRows(None, stream.origins[1], None, frame)
         kernel = problem.gathered.inputs.operator_kernel_
         method = FeatureSolution(problem, stream)
-        return Factorization(problem, kernel, outputs, [], method=method)
+        return Factorization(problem, kernel, output_rows, [], method=method)
     V = dense(problem.gathered.outputs.transform(problem.outputs.items))
-    outputs = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
+    output_rows = OutputRows.centred(V, problem.weights, False, frame, stream.origins[1])
     if problem.kernel.operator.learnt:
-        return stream.parts(problem, stream.inputs(problem), outputs, want.alphas[0])
+        return stream.parts(problem, stream.inputs(problem), output_rows, want.alphas[0])
     inputs = cache.inputs(problem.inputs.kernel, stream.inputs, problem)
-    return stream.parts(problem, inputs, outputs)
+    return stream.parts(problem, inputs, output_rows)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class StreamMoments:
         self,
         problem: Problem,
         inputs: LowRankInputs,
-        outputs: OutputRows,
+        output_rows: OutputRows,
         alpha: float | None = None,
     ) -> Factorization:
         """Return the factorisation of the stream; with `alpha` the operator is learnt at it."""
@@ -117,9 +117,9 @@ class StreamMoments:
             vu = self._rotated(inputs)
             rotated = Moments(m.n, inputs.s, vu, m.vv)
             EV = self._projected(inputs)
-            found = factor_separable(problem, inputs, outputs, rotated, EV, alpha)
+            found = factor_separable(problem, inputs, output_rows, rotated, EV, alpha)
         else:  # no spectrum for one solution
-            found = factor_separable(problem, inputs, outputs, m)
+            found = factor_separable(problem, inputs, output_rows, m)
             found.parts[0].products = partial(self._projected, inputs)
         Q, vv = found.Q, m.vv
         vv = vv if Q is None else xp.matrix_transpose(Q) @ vv @ Q
@@ -167,7 +167,7 @@ def held_out_risk(found: Factorization, gathering: Any, alpha: float) -> float:
     Σ‖v - Cᵀu‖² = tr S_vv - 2 tr(S_vu C) + tr(Cᵀ S_uu C).
     """
     (one,) = found.parts
-    inputs: Any = one.inputs
+    inputs: Any = one.spectrum
     means, moments = StreamMoments.of(found.problem).means, gathering.moments
     moments = moments.about(*means) if means else moments
     D = one.coefficients(alpha, found.Q)
@@ -207,9 +207,9 @@ class LeftOutSums:
         for factorization, alphas in trials:
             (one,) = factorization.parts
             found.append((one.b, factorization.Q, one.projected, alphas))
-        inputs: Any = one.inputs
+        inputs: Any = one.spectrum
         outputs = factorization.problem.gathered.outputs
-        return cls(inputs.without_rows(), outputs, factorization.outputs.mean, found)
+        return cls(inputs.without_rows(), outputs, factorization.output_rows.mean, found)
 
     def __call__(self, X: Items, y: Items, w: np.ndarray | None) -> np.ndarray:
         """Return the sums over some pairs, one number per trial and ridge."""
