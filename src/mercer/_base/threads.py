@@ -108,7 +108,7 @@ def run_in_cache_blocks(work: Callable[[slice], Any], rows: int, columns: int) -
 
 
 def map_row_blocks(work: Callable[[list[slice]], Done], rows: int, step: int) -> list[Done]:
-    """Return [work(blocks)] of each thread, where `blocks` are its slices of the rows.
+    """Call `work` once per thread with a list of slices of the rows; return the results.
 
     Blocks have about `step` rows, and there are no more threads than such blocks.
     The same blocks go to the same thread in every run, so that sums are the same too.

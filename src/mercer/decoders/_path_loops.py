@@ -105,7 +105,7 @@ def edge_scores(start, stop, T, known, level, suffix, worth, offsets, width, cel
 
 
 @compiled
-def _look_ahead(front, back, graph, length, ahead):
+def _bound_remaining_score(front, back, graph, length, ahead):
     """Write upper bounds of the score from position i to the end into `ahead[i, state]`.
 
     The symbols follow `state`. The bounds ignore the penalty of repeated n-grams.
@@ -206,7 +206,7 @@ def best_paths(start, stop, fronts, backs, graph, shortest, budget, paths, ends,
         ahead = np.full((longest + 1, longest + 1, states), -np.inf)
         bounds = np.full(longest + 1, -np.inf)
         for length in range(max(shortest, 1), longest + 1):
-            _look_ahead(front, back, graph, length, ahead[length])
+            _bound_remaining_score(front, back, graph, length, ahead[length])
             bounds[length] = ahead[length, 0, 0]
         best = 0.0 if shortest == 0 else -np.inf
         edges = np.zeros(longest + 1, dtype=np.int64)

@@ -161,7 +161,10 @@ class Threshold(LabelDecoder):
         ]
 
     def _ranked(self, margins: np.ndarray, k: int) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield (sum, indicators) of the k label sets with the largest sums of margins."""
+        """Yield (sum, indicators) of the k label sets with the largest sums of score margins.
+
+        A margin is the score of a label minus its threshold.
+        """
         best = margins >= 0
         order = np.argsort(np.abs(margins), kind="stable")
         for loss, flips in _cheapest_subsets(np.abs(margins)[order]):

@@ -94,7 +94,7 @@ def tier_feature_key(state, symbols, kind):
 
 @compiled
 def tier_states(flat, starts, kinds, states):
-    """Write the tier state before each symbol of each output, and at its end, into `states`.
+    """Write the tier state (the last vowels) before each symbol and at the end of each output.
 
     Symbol j of output p has row starts[p] + p + j. Unknown symbols leave the state unchanged.
     """

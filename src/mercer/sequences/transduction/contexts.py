@@ -163,7 +163,7 @@ class Contexts:
         return keys
 
     def output_histories(self, outputs: Codes, mark: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return hash keys of the last symbols, and the tier state, at each output boundary.
+        """Return hash keys of the last symbols, and the state of vowels, at each output boundary.
 
         The rows are those of `preceding_symbols`; `mark` stands for the start of an output.
         """

@@ -79,7 +79,7 @@ class Model:
         return self.contexts.histories(self.ngram.last)
 
     def language(self, weight: float, trie: np.ndarray = NO_TRIE) -> Any:
-        """Return the n-gram model, its weight, the output tier and the prefix tree as one tuple."""
+        """Return the n-gram model, its weight, the output vowels and the prefix tree as a tuple."""
         from ._search_loops import Language
 
         tiers, ngram = self.contexts.tiers, self.ngram

@@ -158,7 +158,7 @@ def _pairs_of_pieces(form: str) -> list[dict[str, Any]]:
 
 
 def _predict_orders(model: KernelDependency, forms: list[str]) -> dict[str, Order]:
-    """Return the predicted order of the words and numbers in each form of text."""
+    """Return the predicted order of the words and numbers in each form, a pattern of text."""
     orders: dict[str, Order] = {}
     pairs = {form: _pairs_of_pieces(form) for form in forms}
     rows = [row for pairs_of_form in pairs.values() for row in pairs_of_form]

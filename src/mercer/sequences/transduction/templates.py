@@ -110,7 +110,7 @@ def outline_templates(c: int) -> list[Template]:
 
 
 def harmony_templates(near: list[Template], decay: float) -> list[Template]:
-    """Return templates of the vowel-harmony class on either side, alone and with windows."""
+    """Return templates of the nearest vowel-harmony classes, alone and with short windows."""
     sides = [("harmony left", 0), ("harmony right", 0)]
     return [t.combined_with(side, weight=decay**0.5) for t in near for side in sides]
 

@@ -63,7 +63,7 @@ class Tiers:
         return np.any(self.source, axis=1)
 
     def states(self, outputs: Codes) -> np.ndarray:
-        """Return the tier state before each symbol of the outputs, and at the end of each.
+        """Return the tier state (the last vowels) before each symbol and at the end of outputs.
 
         The rows are those of `preceding_symbols`.
         """
