@@ -321,12 +321,12 @@ def risk_coverage(
     from .estimators.selective import confidence_of
     from .estimators.selective import risk_coverage as curve
 
-    found = confidence_of(model, metric)
+    confidence = confidence_of(model, metric)
     axes = _axes(ax)
-    lines = (("by confidence", found.left_out()), ("by the loss itself", found.quality))
+    lines = (("by confidence", confidence.left_out()), ("by the loss itself", confidence.quality))
     for name, order in lines:
-        axes.plot(*curve(order, found.quality), label=name)
-    axes.axhline(1.0 - found.quality.mean(), color="0.6", linestyle=":", label="any")
+        axes.plot(*curve(order, confidence.quality), label=name)
+    axes.axhline(1.0 - confidence.quality.mean(), color="0.6", linestyle=":", label="any")
     axes.set(xlabel="share of predictions kept", ylabel="mean loss of those")
     axes.legend(fontsize=8)
     return axes

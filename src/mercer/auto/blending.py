@@ -37,12 +37,12 @@ F1_STEPS = 4e9
 
 def scores_of_single_models(blend: Blend, score: Callable[..., float], y: Items) -> np.ndarray:
     """Return the score of the left-out predictions of each model of a blend."""
-    found = []
+    scores = []
     for model, points in zip(blend.models_, blend.left_out_models_, strict=True):
         decoder = calibrated(copy.copy(model.decoder_), points, model.outputs_)
         class_probabilities = partial(left_out_probabilities, model.output_kernel_, points, y)
-        found.append(score(y, model._restored(decoder.decode(points)), class_probabilities))
-    return np.array(found)
+        scores.append(score(y, model._restored(decoder.decode(points)), class_probabilities))
+    return np.array(scores)
 
 
 def weighted_variants(blend: Blend, scores: np.ndarray, kind: str) -> Iterator[tuple[str, Blend]]:
@@ -73,16 +73,20 @@ def _robust_blend(blend: Blend) -> tuple[str, Blend]:
     both, because the other models may be noise. They are shrunk towards zero, which predicts the
     mean of the outputs, as far as the gain over that is not certain.
     """
-    squares, how = blend.squares_, "robust least squares"
-    weights, each = averaged_weights(squares)
+    squares, name = blend.squares_, "robust least squares"
+    weights, left_out = averaged_weights(squares)
     linear = _linear_model_indices(blend)
     if linear:
         best = min(linear, key=lambda k: blend.models_[k].loo_risk_)
         alone = np.eye(len(weights))[best]
-        if not exceeds_standard_error(squares.losses(alone) - squares.losses(each)):
-            weights, each, how = (weights + alone) / 2.0, (each + alone) / 2.0, f"{how} and linear"
-    share = squares.safe_fraction(each)
-    return how, blend.reweighted(share * weights, share * each)
+        if not exceeds_standard_error(squares.losses(alone) - squares.losses(left_out)):
+            weights, left_out, name = (
+                (weights + alone) / 2.0,
+                (left_out + alone) / 2.0,
+                f"{name} and linear",
+            )
+    fraction = squares.safe_fraction(left_out)
+    return name, blend.reweighted(fraction * weights, fraction * left_out)
 
 
 def averaged_weights(squares: Squares) -> tuple[np.ndarray, np.ndarray]:

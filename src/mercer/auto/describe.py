@@ -40,25 +40,28 @@ def describe_inputs(table: Table, inputs: Inputs) -> dict[Name, str]:
 def describe_outputs(table: Table, outputs: Outputs, y: Any) -> dict[Name, str]:
     """Return a short description of the cells of each output column, such as their range."""
     if isinstance(outputs, RecordOutputs):
-        each = outputs.fields_.items()
-        found = [describe_outputs(table, own, outputs.column(y, name)) for name, own in each]
-        return {name: what for one in found for name, what in one.items()}
+        fields = outputs.fields_.items()
+        descriptions = [
+            describe_outputs(table, converter, outputs.column(y, name))
+            for name, converter in fields
+        ]
+        return {name: description for one in descriptions for name, description in one.items()}
     if outputs.kind_ in ARRAYS and outputs.kind_ != "image":
         rows = np.asarray(y).reshape(len(y), -1)
         forms = outputs.cells_.notations_ or ["."] * len(outputs.columns_)
         if len(outputs.columns_) == 1 < rows.shape[1]:
-            what = f"rows of {rows.shape[1]} values, {_describe_range(rows, '.')}"
-            return {outputs.columns_[0]: what}
+            description = f"rows of {rows.shape[1]} values, {_describe_range(rows, '.')}"
+            return {outputs.columns_[0]: description}
         named = enumerate(outputs.columns_[:DESCRIBED_COLUMNS])
         return {name: _describe_range(rows[:, j], forms[j]) for j, name in named}
-    seen = {
+    descriptions_by_kind = {
         "image": lambda: f"arrays of {' × '.join(map(str, np.shape(y)[1:]))}",
         "labels": lambda: _describe_label_sets(y, outputs.cells_),
         "class": lambda: _describe_values(sorted({str(item) for item in y})),
         "ranking": lambda: f"orders of {np.shape(y)[1]} labels",
     }
-    what = seen.get(outputs.kind_, lambda: f"such as {str(y[0])[:30]!r}")()
-    return dict.fromkeys(outputs.columns_[:DESCRIBED_COLUMNS], what)
+    description = descriptions_by_kind.get(outputs.kind_, lambda: f"such as {str(y[0])[:30]!r}")()
+    return dict.fromkeys(outputs.columns_[:DESCRIBED_COLUMNS], description)
 
 
 def notes_on_columns(
@@ -71,9 +74,14 @@ def notes_on_columns(
 def _output_notes(known_outputs: Table, outputs: Outputs, y: Any) -> list[str]:
     """Return notes on empty cells and on incomplete rankings of the outputs."""
     if isinstance(outputs, RecordOutputs):
-        each = outputs.fields_.items()
-        found = [_output_notes(known_outputs, own, outputs.column(y, name)) for name, own in each]
-        return [note for notes in found for note in notes] + _missing_target_notes(outputs, y)
+        fields = outputs.fields_.items()
+        notes_by_field = [
+            _output_notes(known_outputs, converter, outputs.column(y, name))
+            for name, converter in fields
+        ]
+        return [note for notes in notes_by_field for note in notes] + _missing_target_notes(
+            outputs, y
+        )
     notes = []
     if outputs.kind_ == "labels" and len(outputs.columns_) == 1:
         name = outputs.columns_[0]
@@ -91,8 +99,10 @@ def _missing_target_notes(outputs: RecordOutputs, y: Any) -> list[str]:
     known_cells = known_fields(y, outputs.columns_)
     if known_cells.all():
         return []
-    lost = [str(n) for n, own in zip(outputs.columns_, known_cells.T, strict=True) if not own.all()]
-    shown = ", ".join(map(repr, lost[:5])) + (", …" if len(lost) > 5 else "")
+    incomplete = [
+        str(n) for n, known in zip(outputs.columns_, known_cells.T, strict=True) if not known.all()
+    ]
+    shown = ", ".join(map(repr, incomplete[:5])) + (", …" if len(incomplete) > 5 else "")
     return [
         f"{int((~known_cells).sum())} of {known_cells.size} output cells are empty ({shown}): a "
         "row counts for the outputs that it has."

@@ -61,8 +61,8 @@ class Inputs(BaseEstimator):
     def fit(self, table: Table) -> Inputs:
         """Determine the kinds, values and scales of the columns from the training rows."""
         names = table.names(list(table.columns) if self.columns is None else self.columns)
-        given = self.kinds or {}
-        self.kinds_ = {name: given.get(name) or input_kind(table, name) for name in names}
+        requested = self.kinds or {}
+        self.kinds_ = {name: requested.get(name) or input_kind(table, name) for name in names}
         self.values_ = {
             name: sorted({text for text in _category_texts(table, name) if text is not None})
             for name in names
@@ -119,14 +119,18 @@ class Inputs(BaseEstimator):
         If each column were divided by its own standard deviation, a rare word would have more
         weight than a frequent one.
         """
-        two = np.array([len(np.unique(c[~np.isnan(c)])) == 2 for c in raw.T], dtype=bool)
-        self.bags_ = bool(two[self.varies_].all()) and two.sum() >= BAG and not self.holes_.any()
-        if not two.any():
+        two_valued = np.array([len(np.unique(c[~np.isnan(c)])) == 2 for c in raw.T], dtype=bool)
+        self.bags_ = (
+            bool(two_valued[self.varies_].all())
+            and two_valued.sum() >= BAG
+            and not self.holes_.any()
+        )
+        if not two_valued.any():
             return
-        low, high = np.nanmin(raw[:, two], axis=0), np.nanmax(raw[:, two], axis=0)
-        share = (self.mean_[two] - low) / (high - low)
-        common = float(np.sqrt(np.mean(share * (1.0 - share))))
-        self.origin_[two], self.spread_[two] = low, (high - low) * common
+        low, high = np.nanmin(raw[:, two_valued], axis=0), np.nanmax(raw[:, two_valued], axis=0)
+        fraction = (self.mean_[two_valued] - low) / (high - low)
+        common = float(np.sqrt(np.mean(fraction * (1.0 - fraction))))
+        self.origin_[two_valued], self.spread_[two_valued] = low, (high - low) * common
 
     @property
     def non_numeric(self) -> list[Hashable]:
@@ -165,8 +169,8 @@ class Inputs(BaseEstimator):
                 [{**row, str(name): X[i][str(name)]} for row, i in zip(X, order, strict=True)]
             )
         Z = self.scaled_numbers(X).copy()
-        own = self._features_of(name)
-        Z[:, own] = Z[np.ix_(order, np.flatnonzero(own))]
+        mask = self._features_of(name)
+        Z[:, mask] = Z[np.ix_(order, np.flatnonzero(mask))]
         if not self.non_numeric:
             return Z
         return object_array([{**row, self.block_: z} for row, z in zip(X, Z, strict=True)])
@@ -174,8 +178,8 @@ class Inputs(BaseEstimator):
     def _features_of(self, name: Name) -> np.ndarray:
         """Return a mask of the numeric features that are computed from column `name`."""
         owners = np.repeat(np.arange(len(self.widths_)), list(self.widths_.values()))
-        own = owners == list(self.widths_).index(name)
-        return np.concatenate([own[self.varies_], own[self.holes_]])
+        mask = owners == list(self.widths_).index(name)
+        return np.concatenate([mask[self.varies_], mask[self.holes_]])
 
     def unscaled_numbers(self, X: Any) -> np.ndarray:
         """Return the numeric features of rows X of `transform` in the units of the table."""
@@ -255,15 +259,15 @@ class Inputs(BaseEstimator):
 
     def _numeric_blocks(self, table: Table) -> dict[Name, np.ndarray]:
         """Return the unscaled numeric features of each column, by its name: NaN for empty cells."""
-        found = {}
+        blocks = {}
         for name, kind in self.kinds_.items():
             if name in self.periods_:
-                found[name] = calendar_features(self._days(table, name), self.periods_[name])
+                blocks[name] = calendar_features(self._days(table, name), self.periods_[name])
             elif kind == "number":
-                found[name] = numbers_with_gaps(table, name, self.forms_[name])
+                blocks[name] = numbers_with_gaps(table, name, self.forms_[name])
             elif kind == "category":
-                found[name] = self._one_hot(table, name)
-        return found
+                blocks[name] = self._one_hot(table, name)
+        return blocks
 
     def _one_hot(self, table: Table, name: Name) -> np.ndarray:
         """Return a column of zeros and ones for each category of training in a column."""

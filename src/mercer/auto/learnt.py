@@ -176,9 +176,9 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
     @property
     def classes_(self) -> np.ndarray:
         """The classes or labels that the columns of `predict_proba` stand for."""
-        found = self.best_estimator_.classes_
-        several = len(self.outputs_.columns_) > 1  # columns of 0 and 1, under the labels' names
-        return np.array([self.outputs_.columns_[j] for j in found]) if several else found
+        classes = self.best_estimator_.classes_
+        has_columns = len(self.outputs_.columns_) > 1  # columns of 0 and 1, under the labels' names
+        return np.array([self.outputs_.columns_[j] for j in classes]) if has_columns else classes
 
     @available_if(lambda self: has_classes(self.best_estimator_))
     def predict_proba(self, X: Items) -> np.ndarray:
@@ -213,9 +213,10 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         k : int, default=5
             The number of training rows for each prediction.
         """
-        found = self.best_estimator_.explain(self._read_inputs(X)[1], k=k)
+        explanations = self.best_estimator_.explain(self._read_inputs(X)[1], k=k)
         return [
-            [(row, weight, self._format_output(item)) for row, weight, item in one] for one in found
+            [(row, weight, self._format_output(item)) for row, weight, item in rows]
+            for rows in explanations
         ]
 
     def predict_set(self, X: Items, coverage: float | None = None, joint: bool = True) -> Items:
@@ -244,17 +245,17 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         ends, for numbers, curves and images, and a list of outputs for each row otherwise.
         """
         table, rows = self._read_inputs(X)
-        share = self.coverage if coverage is None else coverage
-        if share is None:
+        probability = self.coverage if coverage is None else coverage
+        if probability is None:
             raise ValueError("give coverage=, such as 0.9, to predict sets.")
-        found = self._predict_sets(rows, share, joint)
+        sets = self._predict_sets(rows, probability, joint)
         if self.named_:
-            return frame_like(self._id_column(table) | self.outputs_.columns_of_sets(found), X)
+            return frame_like(self._id_column(table) | self.outputs_.columns_of_sets(sets), X)
         if self.outputs_.kind_ == RECORD:
-            return list(self.outputs_.columns_of_sets(found).values())
+            return list(self.outputs_.columns_of_sets(sets).values())
         if self.outputs_.kind_ in ARRAYS:
-            return tuple(self.outputs_.array_of(ends, self.flat_) for ends in found)
-        return [[self._format_output(item) for item in items] for items in found]
+            return tuple(self.outputs_.array_of(ends, self.flat_) for ends in sets)
+        return [[self._format_output(item) for item in items] for items in sets]
 
     def _predict_sets(self, rows: Items, coverage: float, joint: bool) -> Any:
         """Return prediction sets for inputs of the model: (lower, upper), or lists of outputs."""
@@ -272,11 +273,11 @@ class LearntFromTable(SupportsSets, FromFile, Reducible, BaseEstimator):
         if not joint and self.outputs_.kind_ != "number":
             kind = self.outputs_.kind_
             raise ValueError(f"joint=False must be used with columns of numbers, got {kind!r}.")
-        found: Any = sets.predict(rows, coverage, joint)
+        predicted: Any = sets.predict(rows, coverage, joint)
         if self.outputs_.kind_ not in ARRAYS:
-            return found
-        own = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
-        return tuple(np.reshape(A, (len(rows), *own)) for A in (found.lower, found.upper))
+            return predicted
+        shape = self.outputs_.shape if self.outputs_.kind_ == "image" else (-1,)
+        return tuple(np.reshape(A, (len(rows), *shape)) for A in (predicted.lower, predicted.upper))
 
     def _calibrated_sets(self, pairs: Pairs) -> LeftOutSets | RecordSets:
         """Return prediction sets calibrated on left-out predictions of the chosen model."""

@@ -30,27 +30,27 @@ def left_out_probabilities(
 
     `points` are the left-out predictions in the feature space of the output kernel.
     """
-    made = Probabilities(kernel).fit(points, y)
-    return made.classes_, made.predict(points)
+    calibrated = Probabilities(kernel).fit(points, y)
+    return calibrated.classes_, calibrated.predict(points)
 
 
 def metrics_by_name(outputs: Outputs, truth: Items, predicted: Items) -> dict[str, float]:
     """Return metrics of the predictions by name, with the default metric of the outputs first."""
-    found = {outputs.metric_name: outputs.metric(truth, predicted)}
-    found |= {
+    scores = {outputs.metric_name: outputs.metric(truth, predicted)}
+    scores |= {
         str(name): score for name, score in outputs.metrics_by_column(truth, predicted).items()
     }
     if outputs.kind_ in ARRAYS:
         error = np.asarray(truth, dtype=float) - np.asarray(predicted).reshape(np.shape(truth))
         mean = float(np.sqrt(np.mean(error**2)))
         varies = bool(np.ptp(np.asarray(truth), axis=0).any())
-        return (found if varies else {}) | {"root mean squared error": mean}
+        return (scores if varies else {}) | {"root mean squared error": mean}
     if outputs.kind_ == "labels":
-        return found | {"exact match": float(subset_accuracy(truth, predicted))}
+        return scores | {"exact match": float(subset_accuracy(truth, predicted))}
     if outputs.kind_ == "text" and find_spec("rapidfuzz") is not None and any(map(len, truth)):
         errors = character_error_rate(list(truth), list(predicted))
-        return found | {"character error rate": float(errors)}
-    return found
+        return scores | {"character error rate": float(errors)}
+    return scores
 
 
 def row_errors(outputs: Outputs, truth: Items, predicted: Items) -> np.ndarray:
@@ -211,14 +211,14 @@ def _errors_by_region(inputs: Inputs, raw: np.ndarray, errors: np.ndarray) -> Ro
     ).fit(raw, errors)
     names = inputs.feature_names()
     leaves = tree.apply(raw)
-    found = []
+    regions = []
     for leaf, conditions in _leaves_with_conditions(tree.tree_, names):
         rows = leaves == leaf
         where = " and ".join(conditions.values()) or "everywhere"
-        found.append(
+        regions.append(
             {"region": where, "rows": int(rows.sum()), "error": float(errors[rows].mean())}
         )
-    return sorted(found, key=lambda row: -row["error"])
+    return sorted(regions, key=lambda row: -row["error"])
 
 
 def _leaves_with_conditions(

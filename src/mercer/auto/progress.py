@@ -40,7 +40,7 @@ class Clock:
     def timed(self, kind: str, run: Callable[[], Any]) -> Any:
         """Call `run` as a step of kind `kind`: time it, report progress, and return its result."""
         before = self.spent
-        made = run()
+        result = run()
         self.took.setdefault(kind, []).append(self.spent - before)
         self.left[kind] = max(0, self.left.get(kind, 0) - 1)
         if self.report is not None:
@@ -48,7 +48,7 @@ class Clock:
             about = f"{rest:.0f} s" if rest < 100 else f"{rest / 60:.0f} min"
             fraction = min(0.99, self.spent / max(self.spent + rest, 1e-9))
             self.report.show(kind, fraction, f"about {about} left")
-        return made
+        return result
 
     def seconds_left(self) -> float:
         """Return an estimate of the seconds left, from the mean duration of past steps."""

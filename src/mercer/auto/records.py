@@ -239,31 +239,31 @@ class RecordOutputs(Outputs):
 
     def format_one(self, item: Any, named: bool, flat: bool) -> Any:
         """Convert one record to a dictionary of cells, or to a list of cells if not `named`."""
-        found = {
+        cells = {
             name: None
             if item[name] is None
             else outputs.format_one(self.column([item], name)[0], True, flat)
             for name, outputs in self.fields_.items()
         }
-        return found if named else list(found.values())
+        return cells if named else list(cells.values())
 
     def columns_of_sets(self, sets: Mapping[Name, Any]) -> dict[str, Any]:
         """Convert the prediction sets of each field to columns of a table, by name."""
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name, outputs in self.fields_.items():
-            found |= outputs.columns_of_sets(_ends_of_bands(sets[name]))
-        return found
+            columns |= outputs.columns_of_sets(_ends_of_bands(sets[name]))
+        return columns
 
 
 def values_or_none(
     read: Callable[[Table], Items], table: Table, name: Name, outputs: Outputs
 ) -> list:
     """Return the values that `read` finds in column `name`, with None for empty cells."""
-    found: list[Any] = [None] * len(table)
+    values: list[Any] = [None] * len(table)
     rows = _indices_with_value(table, name, outputs)
     for i, value in zip(rows, _list_of_values(read(table.rows(rows))), strict=True):
-        found[i] = value
-    return found
+        values[i] = value
+    return values
 
 
 def _rows_with_value(table: Table, name: Name, outputs: Outputs) -> Table:

@@ -134,20 +134,20 @@ class Search:
 
     def _fit_ridge_models(self, pairs: Pairs) -> None:
         """Fit and store the best kernel ridge model of each family of kernels."""
-        some, chosen = pairs, {}
+        sample, chosen = pairs, {}
         if pairs.n > self.preset.sample:
             labels = np.arange(pairs.n) if pairs.groups is None else pairs.groups
-            some = pairs.rows(random_rows(labels, self.preset.sample, self.seed))
+            sample = pairs.rows(random_rows(labels, self.preset.sample, self.seed))
         for name, family in self._kernel_families(pairs).items():
-            found = self._best_kernel(family, some)
-            if found is not None:
-                chosen[name], model = found
+            best = self._best_kernel(family, sample)
+            if best is not None:
+                chosen[name], model = best
                 self.rows[name] = self._add_to_leaderboard(
-                    name, _kernel_name(chosen[name]), model, some
+                    name, _kernel_name(chosen[name]), model, sample
                 )
-                if some is pairs:
+                if sample is pairs:
                     self.models[name] = model
-        if some is not pairs:
+        if sample is not pairs:
             self._refit_on_all_rows(chosen, pairs)
 
     def _refit_on_all_rows(self, chosen: dict[str, Any], pairs: Pairs) -> None:
@@ -179,14 +179,14 @@ class Search:
 
         start = family.start
         if self.preset.climbs:
-            found = climb(len(first), start, lambda k: fit(first[k]), self._is_better)
+            best_of_list = climb(len(first), start, lambda k: fit(first[k]), self._is_better)
         else:
-            tried = [(k, fit(kernel)) for k, kernel in enumerate(first)]
-            known = [(k, model) for k, model in tried if model is not None]
-            found = max(known, key=lambda one: _selection_score(one[1]), default=None)
-        if found is None:
+            attempts = [(k, fit(kernel)) for k, kernel in enumerate(first)]
+            fitted = [(k, model) for k, model in attempts if model is not None]
+            best_of_list = max(fitted, key=lambda one: _selection_score(one[1]), default=None)
+        if best_of_list is None:
             return None
-        at, model = found
+        at, model = best_of_list
         best = first[at], model
         for row in others:
             other = fit(row[at])

@@ -130,11 +130,11 @@ def load_arrays(
 
 def read_rows(path: Path, width: int, what: str) -> list[list[str]]:
     """Return the tab-separated cells of each line of a file; each line must have `width` cells."""
-    found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    wrong = next((i for i, row in enumerate(found, 1) if len(row) != width), None)
+    cells = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    wrong = next((i for i, row in enumerate(cells, 1) if len(row) != width), None)
     if wrong is not None:
         raise ValueError(f"line {wrong} of {path} is not {what}.")
-    return found
+    return cells
 
 
 def _has_expected_arrays(path: Path, content: tuple[str, tuple[str, ...]] | None) -> bool:

@@ -200,11 +200,11 @@ def _download(remote: Remote, file: str, folder: Path) -> Path:
     pooch.get_logger().setLevel("WARNING")
     registry = {name: (remote.hashes or {}).get(name) for name in remote.urls}
     try:
-        found = pooch.create(folder, "", registry=registry, urls=dict(remote.urls)).fetch(file)
+        path = pooch.create(folder, "", registry=registry, urls=dict(remote.urls)).fetch(file)
     except ValueError as problem:
         if "hash" not in str(problem):
             raise
         raise WrongData(f"{file} has changed at its page: its SHA-256 differs.") from None
     except Exception as problem:  # of requests or urllib3, which have no common base class
         raise OSError(f"{remote.urls[file]} cannot be reached: {problem!s:.200}") from None
-    return Path(found)
+    return Path(path)

@@ -114,8 +114,8 @@ def _warn_of_unseen_labels(model: Any, table: Any) -> None:
     if model.outputs_.kind_ not in ("class", "labels") or len(model.outputs_.columns_) > 1:
         return
     truth = model.outputs_.read(table)
-    found = set().union(*truth) if model.outputs_.kind_ == "labels" else set(truth)
-    unseen = sorted(map(str, found - set(model.classes_)))
+    labels = set().union(*truth) if model.outputs_.kind_ == "labels" else set(truth)
+    unseen = sorted(map(str, labels - set(model.classes_)))
     if unseen:
         named = ", ".join(map(repr, unseen[:5])) + (", …" if len(unseen) > 5 else "")
         warnings.warn(
@@ -130,12 +130,14 @@ def _prediction_rows(
     """Return the cells and predictions of each row as dictionaries, without input arrays."""
     import numpy as np
 
-    kept = [n for n, cells in table.columns.items() if not isinstance(cells[0], np.ndarray)]
-    given = [{name: table.columns[name][i] for name in kept} for i in range(len(table))]
-    if not kept:
-        given = [{"line": line} for line in table.lines]
+    shown_columns = [
+        n for n, cells in table.columns.items() if not isinstance(cells[0], np.ndarray)
+    ]
+    inputs = [{name: table.columns[name][i] for name in shown_columns} for i in range(len(table))]
+    if not shown_columns:
+        inputs = [{"line": line} for line in table.lines]
     if top is not None:
-        new = [_ranked_rows(model, ranked) for ranked in model.predict_top(table, top)]
+        predictions = [_ranked_rows(model, ranked) for ranked in model.predict_top(table, top)]
     else:
         predicted = model.predict(table)
         columns = {f"predicted {name}": predicted[name] for name in model.outputs_.columns_}
@@ -145,11 +147,11 @@ def _prediction_rows(
         if probabilities:
             named = zip(model.classes_, model.predict_proba(table).T, strict=True)
             columns |= {f"probability of {name}": column for name, column in named}
-        new = [[{n: cells[i] for n, cells in columns.items()}] for i in range(len(table))]
-    _check_finite(new, table)
+        predictions = [[{n: cells[i] for n, cells in columns.items()}] for i in range(len(table))]
+    _check_finite(predictions, table)
     return [
         row | {_free_name(name, row): value for name, value in cells.items()}
-        for row, predicted in zip(given, new, strict=True)
+        for row, predicted in zip(inputs, predictions, strict=True)
         for cells in predicted
     ]
 

@@ -137,7 +137,7 @@ def summary_of(model: Any, as_json: bool = False) -> dict[str, Any]:
     """Return facts about a model by name: texts for a table, or values for JSON."""
     kinds, outputs = model.spaces_, model.outputs_
     inputs = [name for name in model.inputs_.kinds_ if kinds[name] != "nothing"]
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "inputs": f"{', '.join(_shorten(inputs))} ({_count_kinds(model)})",
         "output": f"{', '.join(_shorten(outputs.columns_))} ({outputs.kind_})",
         "rows": model.n_rows_,
@@ -145,14 +145,14 @@ def summary_of(model: Any, as_json: bool = False) -> dict[str, Any]:
         f"{model.metric_name_}, left out": model.loo_score_,
     }
     if as_json:
-        return found | {
+        return facts | {
             "columns": {str(name): kind for name, kind in kinds.items()},
             "baselines": dict(model.baselines_),
             "notes": list(model.notes_),
         }
     baselines = ", ".join(f"{name} {score:.3f}" for name, score in model.baselines_.items())
     notes = {f"note {i}": note for i, note in enumerate(model.notes_, 1)}
-    return found | ({"baselines, left out": baselines} if baselines else {}) | notes
+    return facts | ({"baselines, left out": baselines} if baselines else {}) | notes
 
 
 def score_line(model: Any) -> str:

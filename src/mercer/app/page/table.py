@@ -197,9 +197,9 @@ def prediction_for_page(model: AutoDependency, row: dict[Any, list]) -> dict:
     answer: dict[str, Any] = {"kind": kind, "output": output, "coverage": model.coverage}
     if kind in ("number", "curve", "image"):
         if model.coverage is not None:
-            found = model.predict_set(row)
+            sets = model.predict_set(row)
             answer["band"] = [
-                _band_end([found[f"{end} {name}"][0] for name in model.outputs_.columns_])
+                _band_end([sets[f"{end} {name}"][0] for name in model.outputs_.columns_])
                 for end in ("lower", "upper")
             ]
         return answer
@@ -222,8 +222,8 @@ def _band_end(ends: list) -> Any:
 
 def _texts_of_set(model: AutoDependency, row: dict[Any, list]) -> list[str]:
     """Return the outputs in the prediction set of a row, as texts."""
-    found = model.predict_set(row)
-    columns = {name: cells[0] for name, cells in found.items() if name != model.id}
+    sets = model.predict_set(row)
+    columns = {name: cells[0] for name, cells in sets.items() if name != model.id}
     if model.outputs_.kind_ == "labels":
         return [
             f"{name.partition(' ')[0]}: {_format_output(cell)}" for name, cell in columns.items()

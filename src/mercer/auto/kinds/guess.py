@@ -40,11 +40,11 @@ def input_kind(table: Table, name: Name) -> str:
     if column.is_numeric:
         return "number"
     column.refuse_mixed()
-    some = _sample_cells(column.cells)
-    found = _kind_of_cells(some, output=False)
-    if found != "text":
-        return found
-    if np.mean([str(cell).count(" ") for cell in some]) >= WORDS_OF_A_TEXT:
+    sample = _sample_cells(column.cells)
+    kind = _kind_of_cells(sample, output=False)
+    if kind != "text":
+        return kind
+    if np.mean([str(cell).count(" ") for cell in sample]) >= WORDS_OF_A_TEXT:
         return "text"
     return "category" if _has_few_values(column.cells, CATEGORIES) else "text"
 
@@ -62,9 +62,9 @@ def output_kind(table: Table, names: Sequence[Name]) -> str:
     if column.is_numeric:
         return _kind_of_numbers(without_empty_cells(table, names[0]), names)
     column.refuse_mixed()
-    found = _kind_of_cells(_sample_cells(column.cells), output=True)
-    if found != "text":
-        return found
+    kind = _kind_of_cells(_sample_cells(column.cells), output=True)
+    if kind != "text":
+        return kind
     return "class" if _has_few_values(column.cells, FEW_CLASSES) else "text"
 
 

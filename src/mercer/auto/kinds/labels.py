@@ -111,11 +111,11 @@ def label_separator(texts: Sequence[str], certain: bool = False) -> str | None:
 
     A comma separates labels only if their order varies: the state in "New York, NY" is always last.
     """
-    for separator, share in LABEL_SEPARATORS.items():
-        having = sum(separator in text for text in texts)
-        if having and certain and separator != ",":
+    for separator, fraction in LABEL_SEPARATORS.items():
+        count = sum(separator in text for text in texts)
+        if count and certain and separator != ",":
             return separator
-        if not having or having < share * len(texts):
+        if not count or count < fraction * len(texts):
             continue
         split = [[part.strip() for part in text.split(separator)] for text in texts]
         labels = [label for parts in split for label in parts]

@@ -137,14 +137,16 @@ def write_dates(values: np.ndarray, form: str, with_times: bool) -> Any:
         near = np.clip(bounded, -NANOSECONDS, NANOSECONDS) if "ns" in form else bounded
         return _rounded_seconds(near, with_times).astype("M8[s]").astype(form)
     if form == "text":
-        found = _rounded_seconds(bounded, with_times).astype("M8[s]")
-        return [str(value) for value in (found if with_times else found.astype("M8[D]"))]
+        rounded = _rounded_seconds(bounded, with_times).astype("M8[s]")
+        return [str(value) for value in (rounded if with_times else rounded.astype("M8[D]"))]
     if form in ("date", "datetime"):
-        found = _rounded_seconds(bounded, with_times).astype("M8[s]").tolist()
-        return [when.date() for when in found] if form == "date" else found
+        rounded = _rounded_seconds(bounded, with_times).astype("M8[s]").tolist()
+        return [when.date() for when in rounded] if form == "date" else rounded
     unit, _, zone = form.partition(" ")
-    found = pd.DatetimeIndex(_rounded_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(unit)
-    local = found.tz_convert(zone)
+    rounded = pd.DatetimeIndex(_rounded_seconds(bounded, True).astype("M8[s]"), tz=UTC).as_unit(
+        unit
+    )
+    local = rounded.tz_convert(zone)
     return list(local if with_times else (local + pd.Timedelta(hours=12)).normalize().as_unit(unit))
 
 

@@ -224,11 +224,15 @@ def labels_by_rank(table: Table, names: Sequence[Name]) -> list[list[str]] | Non
 
 def ranks_of_labels(order: Order, labels: Sequence[str]) -> list[int] | None:
     """Return the rank of each label, -1 if not in `order`; None if `order` has unknown labels."""
-    rank, found = 0, {}
+    rank, rank_by_label = 0, {}
     for tied in order:
-        found.update(dict.fromkeys(tied, rank))
+        rank_by_label.update(dict.fromkeys(tied, rank))
         rank += len(tied)
-    return [found.get(label, -1) for label in labels] if set(found) <= set(labels) else None
+    return (
+        [rank_by_label.get(label, -1) for label in labels]
+        if set(rank_by_label) <= set(labels)
+        else None
+    )
 
 
 def _ranking_error(

@@ -142,13 +142,13 @@ def _error_variables(model: Any) -> dict[str, Any]:
     except (AttributeError, ValueError) as problem:
         return {"reason": str(problem)}
     errors = row_errors(model.outputs_, pairs.y, left_out)
-    found = model.diagnose()
+    tables = model.diagnose()
     return {
         "importances": _importance_rows(model),
         "caption": CAPTIONS.get(model.outputs_.kind_, "All predictions are left out."),
         "drawn": figures_or_rows(model, pairs.y, left_out, errors),
-        "found": found,
-        "by_label": "label" in (found["labels"] or [{}])[0],
+        "found": tables,
+        "by_label": "label" in (tables["labels"] or [{}])[0],
         "examples": examples_of(model, pairs, left_out, errors),
     }
 

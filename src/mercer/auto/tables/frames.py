@@ -48,8 +48,8 @@ def in_memory(frame: Any) -> Any:
     """Return a lazy frame (polars, Dask, DuckDB) collected into memory; others unchanged."""
     if isinstance(frame, pd.DataFrame):
         return frame
-    found = nw.from_native(frame, pass_through=True)
-    return found.collect().to_native() if isinstance(found, nw.LazyFrame) else frame
+    wrapped = nw.from_native(frame, pass_through=True)
+    return wrapped.collect().to_native() if isinstance(wrapped, nw.LazyFrame) else frame
 
 
 def _named_cells(frame: Any) -> list[tuple[Hashable, Any]] | None:
@@ -63,9 +63,9 @@ def _named_cells(frame: Any) -> list[tuple[Hashable, Any]] | None:
     if isinstance(frame, list | tuple) and frame and isinstance(frame[0], Mapping):
         names = dict.fromkeys(key for row in frame for key in row)
         return [(name, [row.get(name) for row in frame]) for name in names]
-    found = nw.from_native(frame, pass_through=True)
-    if isinstance(found, nw.DataFrame):
-        return [(name, found[name].to_native()) for name in found.columns]
+    wrapped = nw.from_native(frame, pass_through=True)
+    if isinstance(wrapped, nw.DataFrame):
+        return [(name, wrapped[name].to_native()) for name in wrapped.columns]
     return None
 
 
@@ -178,11 +178,11 @@ def frame_like(columns: Columns, like: Any) -> Any:
     if isinstance(like, pd.DataFrame):
         cells = {key: _pandas_column(values) for key, values in columns.items()}
         return pd.DataFrame(cells, index=like.index)
-    found = nw.from_native(like, pass_through=True)
-    if not isinstance(found, nw.DataFrame):
+    wrapped = nw.from_native(like, pass_through=True)
+    if not isinstance(wrapped, nw.DataFrame):
         return columns
     named = {str(key): _arrow_column(cells) for key, cells in columns.items()}
-    return nw.from_dict(named, backend=found.implementation).to_native()
+    return nw.from_dict(named, backend=wrapped.implementation).to_native()
 
 
 def _pandas_column(cells: Sequence) -> Any:
@@ -202,8 +202,8 @@ def empty_like(frame: Any, kept: Any = None) -> Any:
     frame = in_memory(frame)
     if isinstance(frame, pd.DataFrame):
         return frame.iloc[:, :0] if kept is None else frame.iloc[kept, :0]
-    found = nw.from_native(frame, pass_through=True)
-    return found.head(0).to_native() if isinstance(found, nw.DataFrame) else None
+    wrapped = nw.from_native(frame, pass_through=True)
+    return wrapped.head(0).to_native() if isinstance(wrapped, nw.DataFrame) else None
 
 
 def outputs_table(y: Any) -> Table:

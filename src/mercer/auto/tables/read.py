@@ -82,8 +82,8 @@ def read(
     elif format == "xlsx":
         table = read_sheet(data, name, header, sheet)
     else:
-        found = encoding or _guess_encoding(data)
-        text = _decode(data, name, found)
+        text_encoding = encoding or _guess_encoding(data)
+        text = _decode(data, name, text_encoding)
         readers: dict[str, Callable[[], Table]] = {
             "csv": lambda: read_separated(text, name, header, separator),
             "tsv": lambda: read_separated(text, name, header, separator or "\t"),
@@ -91,13 +91,13 @@ def read(
             "jsonl": lambda: read_json_lines(text, name),
         }
         table = readers[format]()
-        if encoding is None and found == LEGACY_ENCODING:
+        if encoding is None and text_encoding == LEGACY_ENCODING:
             _refuse_wrong_guess(text, name)
             table = replace(table, read_as=f"{table.read_as}, encoding {LEGACY_ENCODING}")
     if not len(table):
         raise BadTable(f"{name} has {_NO_ROWS.get(format, 'no rows: add some')}.")
-    given = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
-    table = replace(table, missing=given, day_first=day_first)
+    missing_texts = MISSING if missing is None else tuple(text.strip().lower() for text in missing)
+    table = replace(table, missing=missing_texts, day_first=day_first)
     decimal = decimal or decimal_mark(table)
     comma = ", decimal commas" if decimal == "," else ""
     return replace(table, decimal=decimal, read_as=table.read_as + comma)

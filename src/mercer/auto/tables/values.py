@@ -280,7 +280,7 @@ def numbers_with_gaps(table: Table, name: Name, learnt: str) -> np.ndarray:
 
 def decimal_mark(table: Table) -> str | None:
     """Return the decimal mark that some columns require; None if none or both are required."""
-    found = set()
+    required = set()
     known = [
         m for m in NUMBER_PATTERNS if m[0] != table.separator
     ]  # no decimal commas between commas
@@ -293,5 +293,5 @@ def decimal_mark(table: Table) -> str | None:
         marks = [m for m in known if texts and all(parse_number(t, m) is not None for t in texts)]
         first = {mark[0] for mark in marks}
         if len(first) == 1 and any(mark in text for mark in first for text in texts):
-            found |= first
-    return found.pop() if len(found) == 1 else None
+            required |= first
+    return required.pop() if len(required) == 1 else None
