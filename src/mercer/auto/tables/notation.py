@@ -30,6 +30,8 @@ DATE_FORMATS = (
 TIMES = ("%H:%M", "%H:%M:%S", "%I:%M %p")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
+FEW_TEXTS = 200
+"""The number of texts up to which `datetime.strptime` is faster than pandas."""
 NARROW = "\u00a0\u2009\u202f'’"
 """Characters that separate thousands and have no other meaning in numbers."""
 THOUSANDS = {".": ",", ",": "."}
@@ -194,25 +196,27 @@ def read_cells(cells: Sequence[Any], notation: str) -> list[list[float] | None] 
             if not any("_" in cell for cell in cells if type(cell) is str):
                 return values[:, None]
     if types == {str} and is_date(notation) and notation != ISO:
-        found = _parse_dates([cell.strip() for cell in cells], notation)
-        if not np.isnan(found).any():
-            return found[:, None]
-        return [None if value != value else [value] for value in found.tolist()]
+        days = _parse_dates([cell.strip() for cell in cells], notation)
+        if not np.isnan(days).any():
+            return days[:, None]
+        return [None if value != value else [value] for value in days.tolist()]
     return [parse_cell(cell, notation) for cell in cells]
 
 
 def _parse_dates(texts: list[str], notation: str) -> np.ndarray:
-    """Parse texts by `parse_date`, with pandas where it can; NaN for texts that are not dates."""
-    found = np.full(len(texts), np.nan)
+    """Parse texts by `parse_date`, many with pandas; NaN for texts that are not dates."""
+    if len(texts) <= FEW_TEXTS:
+        return np.array([parse_date(text, notation) for text in texts], dtype=float)
+    days = np.full(len(texts), np.nan)
     with_digits = {text for text in texts if not text.isalpha()}  # pandas reads "today" and "now"
     forms = {text: tuple(_date_formats(text, notation)) for text in with_digits}
     for form in dict.fromkeys(form for several in forms.values() for form in several):
-        rest = [i for i, t in enumerate(texts) if np.isnan(found[i]) and form in forms.get(t, ())]
+        rest = [i for i, t in enumerate(texts) if np.isnan(days[i]) and form in forms.get(t, ())]
         read = pd.to_datetime([texts[i] for i in rest], format=form, errors="coerce", utc=True)
-        found[rest] = (read - pd.Timestamp(EPOCH)) / pd.Timedelta(DAY)
-    for i in np.flatnonzero(np.isnan(found)):  # years that nanoseconds do not reach
-        found[i] = np.nan if (value := parse_date(texts[i], notation)) is None else value
-    return found
+        days[rest] = (read - pd.Timestamp(EPOCH)) / pd.Timedelta(DAY)
+    for i in np.flatnonzero(np.isnan(days)):  # years that nanoseconds do not reach
+        days[i] = np.nan if (value := parse_date(texts[i], notation)) is None else value
+    return days
 
 
 def count_misses(cells: Sequence[Any], comma: bool = True) -> dict[str, int]:
