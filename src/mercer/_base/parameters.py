@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from pickle import PicklingError
 from typing import Any, TypeVar, dataclass_transform
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import hash as digest
@@ -29,10 +29,15 @@ def parameters(part: type[T]) -> type[T]:
     return made
 
 
-@cache
-def _parameter_names(part: type[BaseEstimator]) -> list[str]:
+NAMES: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
+"""The names of the parameters of each class that has been asked for them."""
+
+
+def _parameter_names(part: Any) -> list[str]:
     """Return the names of the parameters of a class, as scikit-learn finds them."""
-    return BaseEstimator._get_param_names.__func__(part)
+    if part not in NAMES:
+        NAMES[part] = BaseEstimator._get_param_names.__func__(part)
+    return NAMES[part]
 
 
 def positive(value: Any, name: str) -> float:
