@@ -1,7 +1,7 @@
 """Check an environment that has `pip install .` without extras: `make minimal`.
 
-The snippets of the README run, and every part that needs an extra names it in one sentence before
-anything is fitted.
+The wheel has the files of `src/mercer`, the snippets of the README run, and every part that needs
+an extra names it in one sentence before anything is fitted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from click.testing import CliRunner
 import mercer
 from mercer.app.cli import main as command_line
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 MODULES = {
     "dask": "dask", "demo": "starlette", "excel": "openpyxl", "faiss": "faiss", "fetch": "pooch",
     "graphs": "ot", "molecules": "rdkit", "parquet": "pyarrow", "plots": "matplotlib",
@@ -102,11 +103,28 @@ def problem_with(extra: str, use: Callable[[], Any]) -> str:
     return "is named only after a model was fitted" if fitted else ""
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the contents of the files in a folder, without what Python and numba compile."""
+    found = (file for file in folder.rglob("*") if file.is_file())
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in found
+        if file.parent.name != "__pycache__"
+    }
+
+
 def main() -> int:
     """Check the README and the errors for missing extras; return the number of problems."""
     present = [extra for extra, module in MODULES.items() if find_spec(module)]
     if present:
         print(f"this environment has extras: {', '.join(present)}")
+        return 1
+    installed, source = files(Path(mercer.__file__).parent), files(ROOT / "src/mercer")
+    if installed != source:
+        different = sorted(
+            name for name in {*installed, *source} if installed.get(name) != source.get(name)
+        )
+        print(f"the installed files are not those of src/mercer: {', '.join(different)}")
         return 1
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     failed, tried = doctest.testfile(str(README), module_relative=False, optionflags=flags)
