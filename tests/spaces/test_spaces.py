@@ -1,6 +1,7 @@
 """A space is the only place that knows an item: what every one of them promises."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import KernelDependency, KernelDependencyCV
@@ -16,8 +17,10 @@ from mercer.spaces import (
     GramRows,
     Indices,
     LabelSets,
+    Molecules,
     Opaque,
     Rows,
+    Sequences,
     Space,
     Vectors,
 )
@@ -197,3 +200,23 @@ def test_a_text_in_a_table_of_numbers_is_named():
     table = pandas.DataFrame({"size": ["1", "2"], "weather": ["3.5", "rain"]})
     with pytest.raises(ValueError, match="column 'weather' has 'rain' in row 1"):
         KernelDependency(RBF(1.0)).fit(table, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("space", [Sequences(), Molecules(), Opaque()])
+@pytest.mark.parametrize("dtype", [str, object])
+def test_a_matrix_of_one_column_of_texts_holds_the_texts(space, dtype):
+    texts = np.array(["CO", "CCO", "CC=O"], dtype=dtype)
+    assert space.keys(space.check(texts[:, None])) == space.keys(space.check(texts))
+
+
+def test_a_frame_of_indicators_holds_label_sets():
+    polars = pytest.importorskip("polars")
+    rows = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 1]])  # as many rows as columns
+    checked = LabelSets().check(polars.DataFrame(rows, schema=["a", "b", "c"]))
+    assert np.array_equal(checked, rows)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT, np.float32("nan")])
+def test_a_missing_class_is_refused(missing):
+    with pytest.raises(ValueError, match=r"y\[1\] has no label .* leave that row out"):
+        Classes().check(["a", missing, "b"])

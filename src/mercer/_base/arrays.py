@@ -6,7 +6,7 @@ which would silently copy them to the host as numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import array_api_compat
@@ -38,6 +38,8 @@ def namespace(*arrays: Items) -> Any:
 def count(A: Items) -> int:
     """Return the number of items of a batch."""
     shape = getattr(A, "shape", None)
+    if isinstance(A, Mapping):  # a dictionary of columns
+        return count(next(iter(A.values()), ()))
     return int(shape[0]) if shape else len(A)
 
 
@@ -69,13 +71,13 @@ def as_items(A: Items, name: str = "X") -> Items:
     """Return a batch as an array after checks; objects become a one-dimensional object array."""
     refuse_masked(A, name)
     if is_foreign(A) or isinstance(A, np.ndarray):
-        items = A
+        items = single_column(A)
     elif isinstance(A, str | bytes | dict | set | frozenset) or not hasattr(A, "__len__"):
         raise TypeError(f"{name} must be a batch of items (a list or an array), got {A!r:.60}.")
     elif has_columns(A):
-        items = object_array(list(_single_column(A, name)))
+        items = object_array(_only_column(A, name))
     else:
-        items = object_array(list(A))
+        items = object_array(cells_of(A))
     refuse_empty(count(items), name)
     numeric = isinstance(items, np.ndarray) and items.dtype.kind == "f"
     if numeric and not np.isfinite(items).all():
@@ -89,14 +91,26 @@ def refuse_empty(number: int, name: str) -> None:
         raise ValueError(f"{name} is empty: found 0 sample(s), at least 1 is needed.")
 
 
-def _single_column(table: Any, name: str) -> Any:
-    """Return the only column of a table; raise an error if there are several."""
-    if len(table.columns) != 1:
+def _only_column(table: Any, name: str) -> list[Any]:
+    """Return the cells of the only column of a table; raise an error if there are several."""
+    names = table_columns(table)
+    if len(names) != 1:
         raise ValueError(
-            f"{name} is a table of {len(table.columns)} columns, but its kernel compares single "
-            f"items: pass the column that holds them, such as table[{table.columns[0]!r}]."
+            f"{name} is a table of {len(names)} columns, but its kernel compares single "
+            f"items: pass the column that holds them, such as table[{names[0]!r}]."
         )
-    return table.iloc[:, 0]
+    return cells_of(table[names[0]])
+
+
+def cells_of(column: Any) -> list[Any]:
+    """Return the cells of a column of any library as a list."""
+    return column.to_pylist() if hasattr(type(column), "to_pylist") else list(column)
+
+
+def single_column(A: Array) -> Array:
+    """Return a matrix of one column of texts or objects as a vector; other arrays unchanged."""
+    column = isinstance(A, np.ndarray) and A.ndim == 2 and A.shape[1] == 1
+    return A[:, 0] if column and A.dtype.kind in "OSTU" else A
 
 
 def object_array(items: Sequence[Any]) -> np.ndarray:
@@ -133,9 +147,15 @@ def has_columns(value: Any) -> bool:
     return hasattr(value, "columns")
 
 
+def table_columns(table: Any) -> list[Any]:
+    """Return the column names of a table of any library."""
+    pyarrow = hasattr(type(table), "column_names")  # its `columns` are arrays
+    return list(table.column_names if pyarrow else table.columns)
+
+
 def column_names(value: Any) -> list[str] | None:
     """Return the column names of a table; None for other values and names that are not text."""
-    names = list(value.columns) if has_columns(value) else []
+    names = table_columns(value) if has_columns(value) else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
 

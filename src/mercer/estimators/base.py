@@ -32,6 +32,7 @@ from .._base.arrays import (
     like,
     namespace,
     part,
+    table_columns,
 )
 from .._base.errors import warn
 from .._base.from_file import MARK, FromFile, Reducible
@@ -192,7 +193,7 @@ class StructuredEstimator(
     def _check_inputs(self, kernel: Kernel, X: Items, reset: bool) -> Items:
         """Return checked inputs; store feature names and number if `reset`, else compare them."""
         if has_columns(X):
-            _refuse_repeated_names(list(X.columns))
+            _refuse_repeated_names(table_columns(X))
         checked = kernel.check(X, "X")
         if kernel.space.on_vectors or kernel.space.pairwise:
             # Names of features are the table's; their number is that of the checked vectors.

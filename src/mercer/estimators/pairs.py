@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight
@@ -24,7 +26,11 @@ from ..features import FeatureMap
 from ..kernels import Kernel
 from ..problem import Side, repeat_by_weight
 from ..spaces import Records
+from ..spaces.base import is_missing
 from ..spaces.records import known_fields
+
+TEXTS = ("str", "string", "String")
+"""The dtypes of text columns of pandas and polars, which store None as a missing value."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +98,10 @@ class GivenData(NamedTuple):
 def split_unlabelled(given: GivenData) -> GivenData:
     """Move inputs whose output is None from the pairs to the unlabelled inputs."""
     X, y, groups, unlabelled, weights = given
-    if not isinstance(y, list | tuple) and dtype_name(y) != "object":
+    texts = dtype_name(y) in TEXTS
+    if not isinstance(y, list | tuple) and not texts and dtype_name(y) != "object":
         return given
-    missing = np.array([item is None for item in y], dtype=bool)
+    missing = np.array([is_missing(item) if texts else item is None for item in y], dtype=bool)
     if not missing.any():
         return given
     if count(X) != len(missing):
@@ -105,17 +112,24 @@ def split_unlabelled(given: GivenData) -> GivenData:
     if missing.all():
         raise ValueError("y is None in every row: at least 2 outputs must be known.")
     known, unknown = np.flatnonzero(~missing), np.flatnonzero(missing)
-    groups = None if groups is None else [groups[i] for i in known]
+    groups = None if groups is None else rows_of(groups, known)
     more = _join_batches(rows_of(X, unknown), unlabelled)
     weights = None if weights is None else np.asarray(weights)[known]
-    return GivenData(rows_of(X, known), [y[i] for i in known], groups, more, weights)
+    return GivenData(rows_of(X, known), list(rows_of(y, known)), groups, more, weights)
 
 
 def rows_of(items: Items, index: np.ndarray) -> Items:
     """Return the items at the positions `index`, in a container of the same type."""
     if is_table(items):
         return items.iloc[index]
-    return take(items, index) if is_array(items) else [items[i] for i in index]
+    if is_array(items):
+        return take(items, index)
+    if isinstance(items, Mapping):  # a dictionary of columns
+        return {name: rows_of(column, index) for name, column in items.items()}
+    frame = nw.from_native(items, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame | nw.Series):
+        return frame[index].to_native()
+    return [items[i] for i in index]
 
 
 def _join_batches(more: Items, unlabelled: Items | None) -> Items:

@@ -6,12 +6,19 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import hash as digest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from .._base.arrays import Array, Items, as_items, host, is_foreign, take, unique_rows
 from .._base.parameters import same
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN, pandas' NA or NaT."""
+    nan = isinstance(value, float | np.floating) and value != value
+    return nan or value is None or value is pd.NA or value is pd.NaT
 
 
 def python_scalar(value: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._base.arrays import Items, as_items, host
-from .base import Space, python_scalar
+from .base import Space, is_missing, python_scalar
 
 
 class Classes(Space):
@@ -31,8 +31,9 @@ class Classes(Space):
                 "Several labels per item need a kernel on label sets."
             )
         for i, item in enumerate(items):
-            missing = item is None or (isinstance(item, float) and item != item)
-            if missing or not isinstance(item, Hashable):
+            if is_missing(item):
+                raise ValueError(f"{name}[{i}] has no label ({item!r}): leave that row out.")
+            if not isinstance(item, Hashable):
                 raise ValueError(f"{name}[{i}] must be a hashable label, got {item!r:.60}.")
         kinds = {type(item) for item in items}
         if items.dtype == object and kinds in ({str}, {int}, {bool}):

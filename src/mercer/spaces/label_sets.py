@@ -12,8 +12,10 @@ from .._base.arrays import (
     Items,
     canonical,
     count,
+    has_columns,
     host,
     is_foreign,
+    is_table,
     like,
     object_array,
     refuse_empty,
@@ -40,7 +42,8 @@ class LabelSets(Space):
     def check(self, A: Items, name: str = "y") -> Items:
         """Check label sets; return an indicator matrix, or collections in an object array."""
         refuse_masked(A, name)
-        A = A.to_numpy() if hasattr(A, "iloc") else A  # a pandas frame of indicators, or a series
+        if is_table(A) or has_columns(A):  # a frame of indicators, or a pandas series
+            A = np.asarray(A)
         if issparse(A) or is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
             return _checked_indicators(A, name)
         if isinstance(A, str | Mapping) or not isinstance(A, Iterable):

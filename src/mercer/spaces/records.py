@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .._base.arrays import Items, object_array
-from .base import Opaque, Space
+from .base import Opaque, Space, is_missing
 from .rows import Rows, _column_names
 
 
@@ -76,12 +76,6 @@ def from_columns(columns: Mapping[Any, Items]) -> np.ndarray:
     """Return records as dictionaries, given columns of equal length by name."""
     rows = zip(*columns.values(), strict=True)
     return object_array([dict(zip(columns, values, strict=True)) for values in rows])
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether the value of a field is missing: None, NaN, pandas' NA or NaT."""
-    nan = isinstance(value, float | np.floating) and value != value
-    return nan or value is None or value is pd.NA or value is pd.NaT
 
 
 def known_fields(records: Items, names: Sequence[Any]) -> np.ndarray:

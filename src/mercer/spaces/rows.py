@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, object_array, refuse_masked
+from .._base.arrays import Items, cells_of, has_columns, object_array, refuse_masked, table_columns
 from .base import Space
 
 
@@ -70,8 +70,8 @@ def _are_rows(A: Any) -> bool:
     return bool(batch and len(A)) and all(isinstance(row, Mapping) for row in A)
 
 
-def _read_column(table: Any, column: Any, name: str) -> Any:
-    """Return a column of a table of any supported library as an iterable."""
+def _read_column(table: Any, column: Any, name: str) -> list[Any]:
+    """Return a column of a table of any supported library as a list."""
     refuse_masked(table, name)
     names = _column_names(table)
     if names is None:
@@ -81,8 +81,7 @@ def _read_column(table: Any, column: Any, name: str) -> Any:
         )
     if column not in names:
         raise ValueError(_absent_message(name, column, names))
-    values = table[column]
-    return values.to_pylist() if hasattr(values, "to_pylist") else values
+    return cells_of(table[column])
 
 
 def _column_names(table: Any) -> list | None:
@@ -91,10 +90,7 @@ def _column_names(table: Any) -> list | None:
         return list(table)
     if isinstance(table, np.ndarray):
         return list(table.dtype.names or ()) or None
-    for attribute in ("column_names", "columns"):  # pyarrow has both, and its `columns` are arrays
-        if hasattr(table, attribute):
-            return list(getattr(table, attribute))
-    return None
+    return table_columns(table) if has_columns(table) else None
 
 
 def _absent_message(name: str, column: Any, names: list) -> str:

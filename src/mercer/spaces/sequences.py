@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arrays import Items, as_items, host, is_foreign
+from .._base.arrays import Items, as_items, host, is_foreign, single_column
 from .base import Space
 
 
@@ -44,6 +44,7 @@ class Sequences(Space):
 
 def as_sequences(A: Items, name: str = "X") -> np.ndarray:
     """Check sequences of symbols, which may be empty; return them in a 1-D object array."""
+    A = single_column(A)
     if is_foreign(A) or (isinstance(A, np.ndarray) and A.dtype != object):
         A = list(host(A)) if A.ndim > 1 else A.tolist()  # rows, or plain strings
     items = as_items(A, name)

@@ -12,6 +12,7 @@ from .._base.arrays import (
     Array,
     Items,
     canonical,
+    cells_of,
     has_columns,
     is_array,
     is_foreign,
@@ -20,6 +21,7 @@ from .._base.arrays import (
     refuse_empty,
     refuse_masked,
     refuse_scalar,
+    table_columns,
 )
 from .base import Space
 from .graphs import is_networkx
@@ -129,8 +131,8 @@ def _refuse_text(A: Items, name: str, problem: str) -> None:
     """Raise an error that names the first cell of a table with a text, if that is the problem."""
     if not (has_columns(A) and problem.startswith("could not convert string to float")):
         return
-    for column in A.columns:
-        for row, cell in enumerate(A[column]):
+    for column in table_columns(A):
+        for row, cell in enumerate(cells_of(A[column])):
             if isinstance(cell, str) and not _is_number(cell):
                 raise ValueError(
                     f"{problem}. {name} must be numeric, but column {column!r} has {cell!r:.40} in "
