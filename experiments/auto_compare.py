@@ -208,28 +208,28 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--old", type=Path, default=None)
     parser.add_argument("--one", nargs=2, default=None)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(run_one(*given.one)))
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(run_one(*arguments.one)))
         return
-    end = time.monotonic() + 60.0 * given.minutes
-    out: Path = given.out
+    end = time.monotonic() + 60.0 * arguments.minutes
+    out: Path = arguments.out
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    done = {(row["set"], row["method"]) for row in rows}
-    methods = [m for m in given.methods.split(",") if m != OLD or given.old is not None]
-    names = sorted(given.sets.split(","), key=estimated_work, reverse=True)
+    finished = {(row["set"], row["method"]) for row in rows}
+    methods = [m for m in arguments.methods.split(",") if m != OLD or arguments.old is not None]
+    names = sorted(arguments.sets.split(","), key=estimated_work, reverse=True)
     remaining = [(name, method) for name in names for method in methods
-              if (name, method) not in done and is_feasible(name, method)]  # fmt: skip
+              if (name, method) not in finished and is_feasible(name, method)]  # fmt: skip
 
     def run(task: tuple[str, str]) -> None:
         """Run one task, and append its results to the file."""
-        row = _run_in_process(*task, given.old, end - time.monotonic())
+        row = _run_in_process(*task, arguments.old, end - time.monotonic())
         if row is not None:
             rows.append(row)
             with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
-    with ThreadPoolExecutor(given.jobs) as pool:
+    with ThreadPoolExecutor(arguments.jobs) as pool:
         list(pool.map(run, remaining))
     print(report(rows))
 

@@ -89,8 +89,8 @@ def predict_by_regressor(
     model = regressor(name, len(X), X.shape[1], tuning_folds(len(X), groups), quick, tune)
     with warnings.catch_warnings():  # PLS on targets that are explained already
         warnings.simplefilter("ignore")
-        found = model.fit(X, scaler.transform(Y)).predict(new)
-    return scaler.inverse_transform(found.reshape(len(new), -1))
+        predicted = model.fit(X, scaler.transform(Y)).predict(new)
+    return scaler.inverse_transform(predicted.reshape(len(new), -1))
 
 
 def tuning_folds(n: int, groups: np.ndarray | None, folds: int = 5) -> list:
@@ -110,8 +110,8 @@ def predict_text_tags(X: np.ndarray, Y: np.ndarray, new: np.ndarray) -> np.ndarr
         ridge = Ridge(alpha, solver="sparse_cg").fit(A[:n], Y[:n])
         scores = ridge.predict(A[n:])
         for threshold in np.linspace(0.1, 0.6, 26):
-            found = sample_f1(Y[n:], threshold_scores(scores, threshold))
-            best = max(best, (found, alpha, threshold))
+            score = sample_f1(Y[n:], threshold_scores(scores, threshold))
+            best = max(best, (score, alpha, threshold))
     return threshold_scores(Ridge(best[1], solver="sparse_cg").fit(A, Y).predict(B), best[2])
 
 
@@ -206,8 +206,11 @@ class AveragedChains:
 
     def fit(self, X: Any, Y: np.ndarray) -> AveragedChains:
         """Fit the chains to the labels that neither always nor never occur."""
-        shares = Y.mean(axis=0)
-        self.constant, self.known = shares, np.flatnonzero((shares > 0) & (shares < 1))
+        frequencies = Y.mean(axis=0)
+        self.constant, self.known = (
+            frequencies,
+            np.flatnonzero((frequencies > 0) & (frequencies < 1)),
+        )
         self.chains = [
             ClassifierChain(_logistic(self.cost), order="random", random_state=seed).fit(
                 X, Y[:, self.known]

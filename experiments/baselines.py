@@ -141,12 +141,14 @@ class Letters:
         scores = self.search.decision_function(np.vstack(list(X)))
         classes, ends = self.search.classes_, np.cumsum([len(x) for x in X])
         number = {letter: i for i, letter in enumerate(classes)}
-        letters, found = [], []
-        for own in np.split(scores, ends[:-1]):
-            letters.append("".join(classes[own.argmax(axis=1)]))
-            fitting = [w for w in words if len(w) == len(own)] or [letters[-1]]
-            found.append(max(fitting, key=lambda word: _word_score(own, word, number)))
-        return {"letters": np.array(letters, object), "words": np.array(found, object)}
+        letters, best_words = [], []
+        for word_scores in np.split(scores, ends[:-1]):
+            letters.append("".join(classes[word_scores.argmax(axis=1)]))
+            candidates = [w for w in words if len(w) == len(word_scores)] or [letters[-1]]
+            best_words.append(
+                max(candidates, key=lambda word: _word_score(word_scores, word, number))
+            )
+        return {"letters": np.array(letters, object), "words": np.array(best_words, object)}
 
 
 def _word_score(scores: np.ndarray, word: str, number: dict[str, int]) -> float:

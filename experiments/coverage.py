@@ -116,12 +116,12 @@ def trial(task: Task, calibration: str, seed: int) -> tuple[float, float, float]
     with warnings.catch_warnings():  # the experiment measures what is not proven
         warnings.filterwarnings("ignore", "jackknife. proves no coverage")
         sets.fit(X, take(task.y, train), groups)
-    found = sets.predict(X_test)
+    predicted_sets = sets.predict(X_test)
     weights = _group_weights(test if task.groups is None else task.groups[test])
     kernel = sets.model_.output_kernel_
-    covered = contain(found, kernel.as_outputs(y_test), kernel.space)
+    covered = contain(predicted_sets, kernel.as_outputs(y_test), kernel.space)
     least = smallest_covering_sets(sets, X_test, y_test, weights)
-    return float(weights @ covered), _mean_size(found, weights), _mean_size(least, weights)
+    return float(weights @ covered), _mean_size(predicted_sets, weights), _mean_size(least, weights)
 
 
 def smallest_covering_sets(sets: ConformalSets, X: Items, y: Items, weights: np.ndarray) -> list:

@@ -78,16 +78,16 @@ def _band_coverage_note(
 def fit_functions(X: np.ndarray, quick: bool) -> dict[str, Any]:
     """Return functions that fit a model to training pairs, by the name of the method."""
     median = Matern().fit(X.reshape(len(X), -1)).length_scale_
-    whole = [Matern(s * median, nu=nu) for s in SCALES for nu in (1.5, 2.5)]
+    whole_field_kernels = [Matern(s * median, nu=nu) for s in SCALES for nu in (1.5, 2.5)]
     rank, law = (QUICK_RANK, 40) if quick else (RANK, 150)
     shared = Shared(rank=rank, fields=GRID, output_fields=GRID)
-    found = {
-        "whole fields": lambda X, Y: KernelDependencyCV(whole).fit(X, Y),
+    functions = {
+        "whole fields": lambda X, Y: KernelDependencyCV(whole_field_kernels).fit(X, Y),
         "local": lambda X, Y: fit_local(X, Y, quick),
         "law of neighbours": lambda X, Y: LocalLaw(fields=GRID, rank=law).fit(X, Y),
         f"shared, rank {rank}": lambda X, Y: KernelDependencyCV(shared, alphas=RIDGES).fit(X, Y),
     }
-    return found
+    return functions
 
 
 def fit_local(X: np.ndarray, Y: np.ndarray, quick: bool) -> Any:

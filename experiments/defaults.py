@@ -87,14 +87,14 @@ def tasks(
     sets: Sequence[str], methods: Sequence[str] | None = None, shuffles: int = 2
 ) -> list[Task]:
     """Return a task for each set, method and split, with those of mercer first."""
-    found = []
+    tasks_of_sets = []
     for name in sets:
         labels = name in LABEL_SETS
         possible = (AUTO, BARE, *(CLASSIFIERS if labels else REGRESSORS))
         splits = 1 if labels else 5 * shuffles
         chosen = [m for m in possible if methods is None or m in methods]
-        found += [Task(name, method, split) for method in chosen for split in range(splits)]
-    return sorted(found, key=lambda task: task.method not in (AUTO, BARE))
+        tasks_of_sets += [Task(name, method, split) for method in chosen for split in range(splits)]
+    return sorted(tasks_of_sets, key=lambda task: task.method not in (AUTO, BARE))
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -104,28 +104,28 @@ def table(rows: list[dict[str, Any]]) -> str:
     """
     lines = []
     for name in dict.fromkeys(row["set"] for row in rows):
-        metric, found = load_cached(name).metric, _rows_by_method(rows, name)
+        metric, rows_by_method = load_cached(name).metric, _rows_by_method(rows, name)
         sign = -1.0 if metric in LOWER else 1.0
-        means = {m: float(np.mean([r["score"] for r in f])) for m, f in found.items()}
+        means = {m: float(np.mean([r["score"] for r in f])) for m, f in rows_by_method.items()}
         text = ", ".join(f"{m} {v:.4f}" for m, v in means.items())
-        peers = [m for m in found if m not in (AUTO, BARE)]
-        if AUTO in found and peers:
+        peers = [m for m in rows_by_method if m not in (AUTO, BARE)]
+        if AUTO in rows_by_method and peers:
             best = max(peers, key=lambda m: sign * means[m])
-            ahead = _differences(found[AUTO], found[best]) * sign
+            ahead = _differences(rows_by_method[AUTO], rows_by_method[best]) * sign
             error = ahead.std(ddof=1) / np.sqrt(len(ahead)) if len(ahead) > 1 else np.nan
             text += f"; ahead of {best} by {ahead.mean():+.4f} ± {error:.4f}"
-        seconds = np.mean([r["seconds"] for r in found.get(AUTO, [])] or [0])
+        seconds = np.mean([r["seconds"] for r in rows_by_method.get(AUTO, [])] or [0])
         lines.append(f"{name} ({metric}, {seconds:.0f} s a fit): {text}")
     return "\n".join(lines)
 
 
 def _rows_by_method(rows: list[dict], name: str) -> dict[str, list[dict]]:
     """Return the result rows of a data set by method, ordered by split."""
-    found: dict[str, list[dict]] = {}
+    rows_by_method: dict[str, list[dict]] = {}
     for row in sorted(rows, key=lambda row: row["split"]):
         if row["set"] == name:
-            found.setdefault(row["method"], []).append(row)
-    return found
+            rows_by_method.setdefault(row["method"], []).append(row)
+    return rows_by_method
 
 
 def _differences(ours: list[dict], theirs: list[dict]) -> np.ndarray:
@@ -151,26 +151,30 @@ def main() -> None:
     parser.add_argument("--methods", default=None)
     parser.add_argument("--shuffles", type=int, default=2)
     parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    path = given.out / "defaults.jsonl"
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / "defaults.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {Task(row["set"], row["method"], row["split"]) for row in rows}
-    methods = given.methods.split(",") if given.methods else None
-    wanted = [t for t in tasks(given.sets.split(","), methods, given.shuffles) if t not in done]
-    end = time.monotonic() + 60.0 * given.minutes
-    pool = ProcessPoolExecutor(given.jobs, get_context("spawn"), _limit_to_one_thread)
+    finished = {Task(row["set"], row["method"], row["split"]) for row in rows}
+    methods = arguments.methods.split(",") if arguments.methods else None
+    wanted = [
+        t
+        for t in tasks(arguments.sets.split(","), methods, arguments.shuffles)
+        if t not in finished
+    ]
+    end = time.monotonic() + 60.0 * arguments.minutes
+    pool = ProcessPoolExecutor(arguments.jobs, get_context("spawn"), _limit_to_one_thread)
     running: set[Future] = set()
     with path.open("a") as file:
         while (wanted and time.monotonic() < end) or running:
-            while wanted and len(running) < given.jobs and time.monotonic() < end:
-                running.add(pool.submit(Task.run, wanted.pop(0), given.quick))
+            while wanted and len(running) < arguments.jobs and time.monotonic() < end:
+                running.add(pool.submit(Task.run, wanted.pop(0), arguments.quick))
             ended, running = wait(running, max(0.1, end - time.monotonic()), FIRST_COMPLETED)
             if not ended and time.monotonic() >= end:
                 break
-            for one in ended:
+            for future in ended:
                 try:
-                    rows.append(one.result())
+                    rows.append(future.result())
                 except Exception as problem:
                     print(f"failed: {problem!r}", flush=True)
                     continue

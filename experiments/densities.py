@@ -100,18 +100,20 @@ def run(
     """Report log loss and CRPS of every method, in shuffled folds of every set."""
     shuffles = range(10, 10 + (repeats or (1 if quick else REPEATS)))
     names = SETS[:1] if quick else SETS
-    every = [(name, method) for name in names for method in METHODS]
+    combinations = [(name, method) for name in names for method in METHODS]
     folds = [(s, k) for s in shuffles for k in range(5)]
-    tasks = [delayed(score_fold)(name, s, k, method) for name, method in every for s, k in folds]
+    tasks = [
+        delayed(score_fold)(name, s, k, method) for name, method in combinations for s, k in folds
+    ]
     done = Parallel(jobs, return_as="generator")(tasks)
     done = iter(track(done, "folds", len(tasks), console=console, transient=True))
     measures = ("negative log density", "CRPS")
     report = Report("densities", baseline="scikit-learn", lower_is_better=measures)
-    for name, method in every:
-        found = np.array([next(done) for _ in folds])
+    for name, method in combinations:
+        values = np.array([next(done) for _ in folds])
         for k, measure in enumerate(measures):
-            seconds = float(found[:, 2].mean())
-            report.add(method, name, measure, scores=found[:, k].tolist(), seconds=seconds)
+            seconds = float(values[:, 2].mean())
+            report.add(method, name, measure, scores=values[:, k].tolist(), seconds=seconds)
     report.notes.append(
         "Inputs and outputs standardised on the training folds; one value a fold. mercer chooses "
         'kernel and ridge by the density of left-out outputs (criterion="density") and gives each '

@@ -64,7 +64,7 @@ def paired_differences(
     scores: dict[tuple[str, str, str], list[float]], baseline: str, lower_is_better: Iterable[str]
 ) -> list[Difference]:
     """Return the difference of each method from the baseline, by setting and metric."""
-    lower, found = set(lower_is_better), []
+    lower, differences = set(lower_is_better), []
     for (method, setting, metric), values in scores.items():
         base = scores.get((baseline, setting, metric))
         if method == baseline or base is None or len(values) < 2:
@@ -78,10 +78,10 @@ def paired_differences(
         judgement = verdict(low, high, metric in lower)
         level = abs(float(np.mean(base)))
         share = mean / level if level else None
-        found.append(
+        differences.append(
             Difference(method, setting, metric, mean, low, high, len(values), judgement, share)
         )
-    return found
+    return differences
 
 
 def sentences(differences: Sequence[Difference], baseline: str) -> list[str]:

@@ -99,14 +99,14 @@ LEFT = {"l", "m", "-"}
 
 def _parse_head_and_angle(path: Path) -> tuple[str, str]:
     """Return the number of the head and the angle in degrees that a file name holds."""
-    found = NAME.search(path.stem)
-    if not found:
+    match = NAME.search(path.stem)
+    if not match:
         raise WrongData(
             f"{path.name} does not name a head and a view: use names such as 017_30r.tif."
         )
-    head, before, angle, after = found.groups()
+    head, before, angle, after = match.groups()
     # A lone hyphen may well part the numbers; a sign it is only where something else parts them.
-    parts = before == "-" and found.start(2) == found.end(1)
+    parts = before == "-" and match.start(2) == match.end(1)
     left = (after.lower() in LEFT) or (before.lower() in LEFT and not parts)
     degrees = -int(angle) if left else int(angle)
     return head.zfill(3), str(degrees)

@@ -43,10 +43,10 @@ def sweep(
 ) -> Iterator[Run]:
     """Yield a run of both methods at each size on one split of the people."""
     rng = np.random.default_rng(seed)
-    known = np.unique(people[train])
-    some = train[np.isin(people[train], rng.permutation(known)[:PEOPLE])]
+    training_people = np.unique(people[train])
+    sample = train[np.isin(people[train], rng.permutation(training_people)[:PEOPLE])]
     covariance, identity = (
-        with_chosen_parameters(operator)(X[some], Y[some], people[some], (0, 0))
+        with_chosen_parameters(operator)(X[sample], Y[sample], people[sample], (0, 0))
         for operator in (ConditionalCovariance(), Identity())
     )
     sizes = [rank for rank in RANKS if rank < len(train)]
@@ -142,7 +142,7 @@ def sentences_on_claims(runs: list[Run]) -> Iterator[str]:
 
 def _runs_by_method(runs: list[Run]) -> list[tuple[str, dict[int | None, list[Run]]]]:
     """Return the runs of each method, grouped by size."""
-    found: dict[str, dict[int | None, list[Run]]] = {}
+    runs_by_method: dict[str, dict[int | None, list[Run]]] = {}
     for run in runs:
-        found.setdefault(run.method, {}).setdefault(run.size, []).append(run)
-    return list(found.items())
+        runs_by_method.setdefault(run.method, {}).setdefault(run.size, []).append(run)
+    return list(runs_by_method.items())

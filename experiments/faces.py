@@ -77,23 +77,25 @@ class Study:
         """Yield training and test rows of different people."""
         for seed in range(number):
             rng = np.random.default_rng(seed)
-            known = rng.permutation(np.unique(self.people))
-            own = [rng.permutation(np.flatnonzero(self.people == who)) for who in known[:train]]
+            people = rng.permutation(np.unique(self.people))
+            rows_by_person = [
+                rng.permutation(np.flatnonzero(self.people == who)) for who in people[:train]
+            ]
             each = max(1, rows // train)
-            left = np.flatnonzero(np.isin(self.people, known[train : train + test]))
-            yield np.sort(np.concatenate([pairs[:each] for pairs in own])), left
+            left = np.flatnonzero(np.isin(self.people, people[train : train + test]))
+            yield np.sort(np.concatenate([pairs[:each] for pairs in rows_by_person])), left
 
 
 def run(folder: Path, console: Any, quick: bool = False, faces: str | Path | None = None) -> Report:
     """Run both experiments, on the CMU faces or on those of a file or folder."""
-    given = load_cmu_faces() if faces is None else load_faces(faces)
-    small = given.shrunk(SIDE)
+    all_faces = load_cmu_faces() if faces is None else load_faces(faces)
+    small = all_faces.shrunk(SIDE)
     people = len(np.unique(small.subject))
     if people < FEWEST:
         raise WrongData(f"people are kept apart: {FEWEST} are needed at least, got {people}.")
     report = Report(
         "faces", title="Turned faces to the front", baseline=CORTES,
-        lower_is_better=[METRIC, LARGE], wide=True, attribution=given.attribution,
+        lower_is_better=[METRIC, LARGE], wide=True, attribution=all_faces.attribution,
     )  # fmt: skip
     views = None if faces is None else [small.nearest]
     report.settings["views in the table"] = "all turned" if views is None else f"view {views[0]}"
@@ -121,9 +123,9 @@ def _report_table(report: Report, folder: Path, study: Study, progress: Any, qui
     gaps = []
     for method, name in cells:
         models, scores, start = [], [], time.perf_counter()
-        for own, others in parts:
-            models.append(study.fit(METHODS[method][name], own))
-            scores.append(study.error(models[-1], others))
+        for train_rows, test_rows in parts:
+            models.append(study.fit(METHODS[method][name], train_rows))
+            scores.append(study.error(models[-1], test_rows))
             progress.advance(task)
         seconds = time.perf_counter() - start
         published = PUBLISHED.get(method) if name == "paper" else None
@@ -134,7 +136,7 @@ def _report_table(report: Report, folder: Path, study: Study, progress: Any, qui
         if method.startswith("JKM"):
             gaps += [model.dual_gap_ / model.objective_ for model in models]
     _report_baselines(report, study, parts, quick)
-    best = [study.hindsight_error(own, others) for own, others in parts]
+    best = [study.hindsight_error(train_rows, test_rows) for train_rows, test_rows in parts]
     report.add("best training face in hindsight", SETTINGS["chosen"], METRIC, scores=best)
     grid(folder / "faces.png", pictures)
     report.captions["faces.png"] = "Test people of the first split, parameters chosen."
@@ -144,13 +146,13 @@ def _report_table(report: Report, folder: Path, study: Study, progress: Any, qui
 
 def _report_baselines(report: Report, study: Study, parts: list[Split], quick: bool) -> None:
     """Add rows of scikit-learn's regressors, tuned by leaving people out."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for own, others in parts:
-        X, Y, new = study.X[own], study.Y[own], study.X[others]
-        for name, predicted, seconds in fit_and_predict(X, Y, new, study.people[own], quick):
-            error = float(((predicted - study.Y[others]) ** 2).mean())
-            found.setdefault(name, []).append((error, seconds))
-    for name, rows in found.items():
+    results: dict[str, list[tuple[float, float]]] = {}
+    for train_rows, test_rows in parts:
+        X, Y, new = study.X[train_rows], study.Y[train_rows], study.X[test_rows]
+        for name, predicted, seconds in fit_and_predict(X, Y, new, study.people[train_rows], quick):
+            error = float(((predicted - study.Y[test_rows]) ** 2).mean())
+            results.setdefault(name, []).append((error, seconds))
+    for name, rows in results.items():
         scores, times = ([row[i] for row in rows] for i in (0, 1))
         report.add(name, SETTINGS["chosen"], METRIC, seconds=sum(times), scores=scores)
 
@@ -174,8 +176,8 @@ def _report_figure(report: Report, folder: Path, study: Study, progress: Any, qu
     number = 1 if quick else LARGE_SPLITS
     parts = list(study.splits(number, train, everyone - train, rows // (3 if quick else 1)))
     runs: list[Run] = []
-    for seed, (own, others) in enumerate(progress.track(parts, description="figure")):
-        runs.extend(sweep(study.X, study.Y, study.people, own, others, seed))
+    for seed, (train_rows, test_rows) in enumerate(progress.track(parts, description="figure")):
+        runs.extend(sweep(study.X, study.Y, study.people, train_rows, test_rows, seed))
     for name in dict.fromkeys(map(name_of_run, runs)):
         same = [run for run in runs if name_of_run(run) == name]
         scores, seconds = [run.error for run in same], float(np.mean([run.seconds for run in same]))
@@ -184,7 +186,7 @@ def _report_figure(report: Report, folder: Path, study: Study, progress: Any, qu
         else:
             mean, std = float(np.mean(scores)), float(np.std(scores))
             report.add(name, "mean over splits", LARGE, mean, std, seconds=seconds)
-    rows = round(float(np.mean([len(own) for own, _ in parts])))
+    rows = round(float(np.mean([len(train_rows) for train_rows, _ in parts])))
     draw(folder / "ranks.png", runs, rows)
     report.captions["ranks.png"] = (
         f"Conditional covariance at low rank, and the identity on some of {rows} examples: "

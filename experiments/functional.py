@@ -41,11 +41,13 @@ def relative_error(
     Σ‖y - ŷ‖² / Σ‖y - ȳ‖² with ȳ the mean of the training outputs of the split that y is tested in.
     Learnt from the outputs `smooth` where given, always tested on Y.
     """
-    learnt = Y if smooth is None else smooth
+    training_outputs = Y if smooth is None else smooth
     predicted, means = np.full_like(Y, np.nan), np.full_like(Y, np.nan)
     for train, test in splits:
-        known = {} if groups is None else {"groups": groups[train]}
-        predicted[test] = estimator.fit(X[train], learnt[train], **known).predict(X[test])
+        group_arguments = {} if groups is None else {"groups": groups[train]}
+        predicted[test] = estimator.fit(
+            X[train], training_outputs[train], **group_arguments
+        ).predict(X[test])
         means[test] = Y[train].mean(axis=0)
     return float(((predicted - Y) ** 2).sum() / ((means - Y) ** 2).sum()), predicted
 

@@ -197,7 +197,7 @@ def table_cells() -> list[Cell]:
 
 
 def _ball_cells() -> list[Cell]:
-    """Return the rows of the table on balls around vectors."""
+    """Return the table rows on balls around vectors."""
     plus, by_covariance = "jackknife+", KernelDependency(RBF() * Covariance())
     conditional = KernelDependency(RBF() * ConditionalCovariance())
     median = KernelDependency(RBF("median"))
@@ -235,7 +235,7 @@ def _ball_cells() -> list[Cell]:
 
 
 def _band_cells() -> list[Cell]:
-    """Return the rows of the table on bands around vectors and curves."""
+    """Return the table rows on bands around vectors and curves."""
     plus = "jackknife+"
     return [
         Cell("bands, split", vectors, _sets(GIVEN, kind="band")),
@@ -259,7 +259,7 @@ def _band_cells() -> list[Cell]:
 
 
 def _list_cells() -> list[Cell]:
-    """Return the rows of the table on lists of candidates, such as rankings and words."""
+    """Return the table rows on lists of candidates, such as rankings and words."""
     plus, listed = "jackknife+", {"kind": "candidates"}
     return [
         Cell("repeated outputs, split", repeated, _sets(GIVEN, **listed)),
@@ -284,7 +284,7 @@ def _list_cells() -> list[Cell]:
 
 
 def _wrapper_cells() -> list[Cell]:
-    """Return the rows of the table on sets around other estimators, such as forests."""
+    """Return the table rows on prediction sets around other estimators, such as forests."""
     piped = make_pipeline(StandardScaler(), GIVEN)
     search = GridSearchCV(KernelDependency(RBF(1.0)), {"alpha": [0.1, 1.0]}, cv=3)
     forest = ForestDependency(n_trees=8)
@@ -306,7 +306,7 @@ def _wrapper_cells() -> list[Cell]:
 
 
 def _risk_control_cells() -> list[Cell]:
-    """Return the rows of the table on lists whose expected loss is bounded."""
+    """Return the table rows on lists whose expected loss is bounded."""
     edits = Cell("words, expected edits", words, _sets(STRINGS, loss="edit"))
     return [
         *([edits] if find_spec("rapidfuzz") else []),
@@ -326,11 +326,11 @@ def trial(cell: Cell, n: int, seed: int) -> tuple[float, float]:
         np.flatnonzero(labels < labels[-1]),
         rng.choice(np.flatnonzero(labels == labels[-1])),
     )
-    own = None if groups is None else groups[train]
+    train_groups = None if groups is None else groups[train]
     np.random.seed(seed)  # noqa: NPY002 — sets and maps without a seed draw from here
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cell.sets.fit(_take_rows(X, train), _take_rows(y, train), own)
+        cell.sets.fit(_take_rows(X, train), _take_rows(y, train), train_groups)
     level = cell.sets.proven_coverage_
     if np.isnan(level) and not any("is NaN" in str(one.message) for one in caught):
         raise AssertionError(f"{cell.name} states no level and does not say why")
@@ -372,28 +372,28 @@ def run(
 ) -> Report:
     """Report the stated and the reached level of each kind of set at each sample size."""
     repeats = repeats or (4 if quick else REPEATS)
-    every = [(i, cell, n) for i, cell in enumerate(table_cells()) for n in cell.sizes]
-    every = [one for one in every if not quick or one[2] == one[1].sizes[0]]
+    combinations = [(i, cell, n) for i, cell in enumerate(table_cells()) for n in cell.sizes]
+    combinations = [one for one in combinations if not quick or one[2] == one[1].sizes[0]]
     report, broken = Report("guarantees", wide=True, baseline=""), []
     chunks = [list(range(a, min(a + CHUNK, repeats))) for a in range(0, repeats, CHUNK)]
-    tasks = [delayed(run_trials)(i, n, seeds) for i, _, n in every for seeds in chunks]
+    tasks = [delayed(run_trials)(i, n, seeds) for i, _, n in combinations for seeds in chunks]
     done = Parallel(jobs, return_as="generator")(tasks)
     done = iter(track(done, "repeats", len(tasks), console=console, transient=True))
-    for _, cell, n in every:
-        found = np.array([one for _ in chunks for one in next(done)])
-        levels, hits = fill_unstated_levels(*found.T) if cell.stated else found.T
+    for _, cell, n in combinations:
+        results = np.array([one for _ in chunks for one in next(done)])
+        levels, hits = fill_unstated_levels(*results.T) if cell.stated else results.T
         report.add(cell.name, f"n = {n}", "met", scores=[float(hits.mean())])
         report.add(cell.name, f"n = {n}", "stated", scores=[float(levels.mean())])
         if np.isnan(levels).any() != (not cell.stated):
             broken.append(f"{cell.name}, n = {n}: a level is stated or missing against expectation")
-        elif cell.stated and p_value(levels, hits) < SIGNIFICANCE / len(every):
+        elif cell.stated and p_value(levels, hits) < SIGNIFICANCE / len(combinations):
             broken.append(
                 f"{cell.name}, n = {n}: met {hits.mean():.3f}, stated {levels.mean():.3f}"
             )
     report.notes.append(
         f"Sets of level {ASKED:.0%}, one new group each, {repeats} repeats. "
         + (f"Broken: {'; '.join(broken)}." if broken else
-           f"No cell of {len(every)} is below its level by a one-sided test at "
+           f"No cell of {len(combinations)} is below its level by a one-sided test at "
            f"{SIGNIFICANCE:.0%}, Bonferroni over all.")
     )  # fmt: skip
     return report

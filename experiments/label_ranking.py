@@ -69,7 +69,7 @@ def taus(name: str, folds: int, seed: int = 0, scoring: Any = None) -> list[floa
 def baseline_taus(name: str, folds: int, quick: bool = False) -> dict[str, list[float]]:
     """Return the mean tau of scikit-learn's regressors on ranks, by name and fold."""
     X, ranks = load_label_ranking(name)
-    found: dict[str, list[float]] = {}
+    taus_by_method: dict[str, list[float]] = {}
     for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=0).split(X)):
         if i == folds:
             break
@@ -77,8 +77,8 @@ def baseline_taus(name: str, folds: int, quick: bool = False) -> dict[str, list[
         inputs, new = scaler.transform(X[train]), scaler.transform(X[test])
         for method, predicted, _ in fit_and_predict(inputs, ranks[train], new, quick=quick):
             order = predicted.argsort(axis=1, kind="stable").argsort(axis=1)
-            found.setdefault(method, []).append(kendall_tau(ranks[test], order))
-    return found
+            taus_by_method.setdefault(method, []).append(kendall_tau(ranks[test], order))
+    return taus_by_method
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:

@@ -136,19 +136,19 @@ def cross_validate(
     task: Task, groups: np.ndarray, formulas: np.ndarray
 ) -> tuple[dict[tuple[str, str], list[list[float]]], list[str]]:
     """Return the hits of every method in each fold, and the choices made in each fold."""
-    several = np.array([len(task.candidates(x)) > 1 for x in range(len(task.truth))])
+    has_choice = np.array([len(task.candidates(x)) > 1 for x in range(len(task.truth))])
     folds = GroupKFold(FOLDS, shuffle=True, random_state=0)
     hits: dict[tuple[str, str], list[list[float]]] = {}
     choices = []
     for train, test in folds.split(task.truth, groups=groups):
-        test = test[several[test]]
+        test = test[has_choice[test]]
         mixture, alpha, _ = choose_mixture(task, train, formulas)
         back = fit_backward(task, train, formulas)
         choices.append(f"{mixture}, {alpha:g}, backward {back.alpha_:g}")
-        found = evaluate_forward(task, train, test, mixture, alpha) | evaluate_backward(
+        hits_of_fold = evaluate_forward(task, train, test, mixture, alpha) | evaluate_backward(
             task, back, train, test
         )
-        for name, values in found.items():
+        for name, values in hits_of_fold.items():
             hits.setdefault(name, []).append(values)
     return hits, choices
 
@@ -181,11 +181,11 @@ def evaluate_backward(
 ) -> Hits:
     """Return the hits of a model that predicts the spectrum of each candidate molecule."""
     pools, truth = [task.candidates(x) for x in test], task.truth[test]
-    found = _hits(OTHER_WAY, model.rank_inputs(test, pools, 5, leave_out_candidates=True), truth)
+    hits = _hits(OTHER_WAY, model.rank_inputs(test, pools, 5, leave_out_candidates=True), truth)
     if _has_training_candidates(task, train, pools):
         whole = model.rank_inputs(test, pools, 5, leave_out_candidates=False)
-        found |= _hits(OTHER_WAY + LEFT_IN, whole, truth)
-    return found
+        hits |= _hits(OTHER_WAY + LEFT_IN, whole, truth)
+    return hits
 
 
 def _has_training_candidates(task: Task, train: np.ndarray, pools: list[list[int]]) -> bool:

@@ -91,11 +91,11 @@ def splits(words: np.ndarray, folds: np.ndarray) -> Iterator[Split]:
     """Yield the ten folds of the file, and the same folds with test words that are new."""
     texts = np.unique(words)
     group = dict(zip(texts, np.random.default_rng(0).permutation(len(texts)) % 10, strict=True))
-    held = np.array([group[word] for word in words])
+    test_group = np.array([group[word] for word in words])
     for kind, fold in product(("seen", "literal"), range(10)):
         yield Split(kind, fold, np.flatnonzero(folds == fold), np.flatnonzero(folds != fold))
     for fold in range(10):
-        train, test = (folds == fold) & (held != fold), (folds != fold) & (held == fold)
+        train, test = (folds == fold) & (test_group != fold), (folds != fold) & (test_group == fold)
         yield Split("unseen", fold, np.flatnonzero(train), np.flatnonzero(test))
 
 
@@ -114,17 +114,19 @@ def read_split(split: Split, way: str) -> Outcome:
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Report every method on every split; two processes work at a time."""
     images, words, folds = load_ocr_words()
-    chosen = list(splits(words, folds))
+    used_splits = list(splits(words, folds))
     if quick:
-        chosen = [_subsample(split) for split in chosen[::10]]
-    tasks = [(split, way) for split in chosen for way in split.ways]
+        used_splits = [_subsample(split) for split in used_splits[::10]]
+    tasks = [(split, way) for split in used_splits for way in split.ways]
     jobs = 1 if quick else min(PROCESSES, cpu_count() or 1)
     with parallel_config("loky", inner_max_num_threads=1):
-        found = Parallel(jobs, return_as="generator")(delayed(read_split)(*task) for task in tasks)
-        bar = track(found, "reading", total=len(tasks), console=console, transient=True)
+        results = Parallel(jobs, return_as="generator")(
+            delayed(read_split)(*task) for task in tasks
+        )
+        bar = track(results, "reading", total=len(tasks), console=console, transient=True)
         outcomes = list(bar)
     first = {o.way: o for o in outcomes if o.split.kind == "seen" and o.split.fold == 0}
-    names = draw_readings(folder / "ocr.png", images, words, chosen[0].test, first)
+    names = draw_readings(folder / "ocr.png", images, words, used_splits[0].test, first)
     report = _make_report(outcomes)
     report.captions["ocr.png"] = names
     return report

@@ -93,8 +93,8 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     ).fit(X[train], graphs[train], groups=formulas[train])
     pools = [np.flatnonzero(formulas == formula) for formula in formulas[test]]
     lists = [list(graphs[pool]) for pool in pools]
-    found = model.predict(X[test], candidates=lists)
-    hits = [graph is graphs[i] for graph, i in zip(found, test, strict=True)]
+    predicted = model.predict(X[test], candidates=lists)
+    hits = [graph is graphs[i] for graph, i in zip(predicted, test, strict=True)]
     seconds = time.perf_counter() - start
     chance = float(np.mean([1.0 / len(pool) for pool in pools]))
     alike = [(X[pool] == X[i]).all(axis=1).sum() for pool, i in zip(pools, test, strict=True)]
@@ -114,22 +114,32 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         for row, pool, i in zip(alike_near, pools, test, strict=True)
     ]
     report.add(NEAREST, setting, "top-1 of a formula", float(np.mean(hits)))
-    far = graph_distance(graphs[test], near, average=False)
-    report.add(NEAREST, setting, "graph distance", float(far.mean()), float(far.std()))
+    distances = graph_distance(graphs[test], near, average=False)
+    report.add(NEAREST, setting, "graph distance", float(distances.mean()), float(distances.std()))
     for name, decoder in track(decoders().items(), "decoding", console=console, transient=True):
         start = time.perf_counter()
         model.decoder_ = decoder.fit(model.output_kernel_, model.outputs_)
-        made = model.predict(X[test])
+        predicted_graphs = model.predict(X[test])
         seconds = time.perf_counter() - start
-        far = graph_distance(graphs[test], made, average=False)
+        distances = graph_distance(graphs[test], predicted_graphs, average=False)
         report.add(
-            name, setting, "graph distance", float(far.mean()), float(far.std()), None, seconds
+            name,
+            setting,
+            "graph distance",
+            float(distances.mean()),
+            float(distances.std()),
+            None,
+            seconds,
         )
     rng = np.random.default_rng(0)
     guess = graphs[rng.choice(train, len(test))]
-    far = graph_distance(graphs[test], guess, average=False)
+    distances = graph_distance(graphs[test], guess, average=False)
     report.add(
-        "a random training graph", setting, "graph distance", float(far.mean()), float(far.std())
+        "a random training graph",
+        setting,
+        "graph distance",
+        float(distances.mean()),
+        float(distances.std()),
     )
     report.notes.append(
         "Top-1 is retrieval in a closed world: the candidates are all molecules of the file with "

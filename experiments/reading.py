@@ -62,11 +62,11 @@ class Dependency:
 
     def read(self, X: np.ndarray, words: np.ndarray) -> dict[str, np.ndarray]:
         """Return each word as read letter by letter, and the most probable word of `words`."""
-        letters = self.letters(self._at(X))
+        letters = self.letters(self._embed(X))
         speller = self.speller or self
-        return {"letters": letters, "words": speller.words(speller._at(X), words)}
+        return {"letters": letters, "words": speller.words(speller._embed(X), words)}
 
-    def _at(self, X: np.ndarray) -> Embedding:
+    def _embed(self, X: np.ndarray) -> Embedding:
         """Return the predicted points of words, after they are transformed by `of`."""
         X = object_array([self.of(word) for word in X])
         return replace(self.model.embed(X), inputs=X)
@@ -134,17 +134,19 @@ def by_positions(
         """Choose kernels on half of the words, and fit them to all words."""
         unseen, words = groups is not None, np.unique(y)
         X = object_array([of(word) for word in X])
-        apart = groups if unseen else np.arange(len(y))
-        ours, theirs = next(GroupShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, apart))
-        found = []
+        group_labels = groups if unseen else np.arange(len(y))
+        ours, theirs = next(
+            GroupShuffleSplit(1, test_size=0.5, random_state=0).split(X, y, group_labels)
+        )
+        trials = []
         for kernel in kernels(unseen):
             model = _make_model(kernel).fit(X[ours], y[ours])
             points = replace(model.embed(X[theirs]), inputs=X[theirs])
             half = Dependency(model, points, y[theirs], _describe_kernel(kernel), of=of)
             right = symbol_accuracy(half.texts, half.letters(points))
-            found.append((right, half.lexicon(words).likelihood_, kernel, half))
-        _, _, kernel, half = max(found, key=lambda each: each[0])
-        _, _, spelling, spelt = max(found, key=lambda each: each[1])
+            trials.append((right, half.lexicon(words).likelihood_, kernel, half))
+        _, _, kernel, half = max(trials, key=lambda each: each[0])
+        _, _, spelling, spelt = max(trials, key=lambda each: each[1])
         letters = replace(half, model=_make_model(kernel).fit(X, y), half=half)
         if spelling is kernel:
             return letters

@@ -32,13 +32,13 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 def run(folder: Path, console: Any, quick: bool = False) -> Report:
     """Report scores with missing targets, and on a table with targets of several kinds."""
     report = Report("records", baseline="one model per target", lower_is_better=["aRRMSE"])
-    found: dict[tuple[str, str, str], list[float]] = {}
+    scores_by_key: dict[tuple[str, str, str], list[float]] = {}
     tasks = [*_missing_target_tasks(quick), *_mixed_table_tasks(quick)]
     for (method, setting, metric), score in track(
         (task() for task in tasks), "fitting", len(tasks), console=console, transient=True
     ):
-        found.setdefault((method, setting, metric), []).append(score)
-    for (method, setting, metric), scores in found.items():
+        scores_by_key.setdefault((method, setting, metric), []).append(score)
+    for (method, setting, metric), scores in scores_by_key.items():
         report.add(method, setting, metric, scores=scores)
     report.notes += [
         "Cells are removed from the training rows at random; all test cells are scored. The models "
@@ -195,8 +195,8 @@ def predict_records(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outpu
     """Predict records by one ridge model."""
     kernel = On("first", Linear()) + On("second", Linear()) + On("third", Delta())
     model = KernelDependencyCV(output_kernel=kernel)
-    found = model.fit(train[inputs].to_numpy(), train[outputs]).predict(test[inputs].to_numpy())
-    return found.set_index(test.index)
+    predicted = model.fit(train[inputs].to_numpy(), train[outputs]).predict(test[inputs].to_numpy())
+    return predicted.set_index(test.index)
 
 
 def predict_each_field(train: pd.DataFrame, test: pd.DataFrame, inputs: list, outputs: list) -> Any:

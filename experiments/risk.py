@@ -79,27 +79,33 @@ SETS: dict[str, Callable[[bool], HeldOut]] = {"Bibtex": bibtex, "yeast": yeast, 
 
 def test_splits(name: str, quick: bool, repeats: int) -> dict[str, np.ndarray]:
     """Return the test loss, list length and success of calibration, by loss and split."""
-    held, found = SETS[name](quick), {}
+    held_out, results = SETS[name](quick), {}
     score: Any
-    if isinstance(held.model, SequenceTransducer):
-        view = RankedView.of_outputs(held.model, held.y)
-        points, score, y = view.embed(held.X), RankedScore(view.output_kernel_.space), held.y
+    if isinstance(held_out.model, SequenceTransducer):
+        view = RankedView.of_outputs(held_out.model, held_out.y)
+        points, score, y = (
+            view.embed(held_out.X),
+            RankedScore(view.output_kernel_.space),
+            held_out.y,
+        )
     else:
-        kernel, points = held.model.output_kernel_, held.model.embed(held.X)
-        score, y = CandidateScore(kernel, held.model.outputs_), kernel.as_outputs(held.y)
-    for loss in held.losses:
-        grown = loss_steps(score, points, y, NAMED_LOSSES[loss])
-        found[loss] = np.array([_test_split(grown, count(held.y), seed) for seed in range(repeats)])
-    return found
+        kernel, points = held_out.model.output_kernel_, held_out.model.embed(held_out.X)
+        score, y = CandidateScore(kernel, held_out.model.outputs_), kernel.as_outputs(held_out.y)
+    for loss in held_out.losses:
+        steps = loss_steps(score, points, y, NAMED_LOSSES[loss])
+        results[loss] = np.array(
+            [_test_split(steps, count(held_out.y), seed) for seed in range(repeats)]
+        )
+    return results
 
 
 def _test_split(grown: list, n: int, seed: int) -> tuple[float, float, float]:
     """Return mean loss and length of lists on test pairs, and whether the bound was reached."""
     order = np.random.default_rng(seed).permutation(n)
-    some, rest = np.split(order, [min(CALIBRATION, n // 2)])
-    weights = row_weights(np.arange(len(some)))
-    radius = controlled_radius([grown[i] for i in some], weights, BOUND)
-    tested = [grown[i] for i in rest]
+    calibration_rows, test_rows = np.split(order, [min(CALIBRATION, n // 2)])
+    weights = row_weights(np.arange(len(calibration_rows)))
+    radius = controlled_radius([grown[i] for i in calibration_rows], weights, BOUND)
+    tested = [grown[i] for i in test_rows]
     lengths = [np.searchsorted(gaps, radius, side="right") for gaps, _ in tested]
     return float(risk_at(tested, radius).mean()), float(np.mean(lengths)), np.isfinite(radius)
 

@@ -24,8 +24,8 @@ Rule = tuple[int, str, int, str]
 
 def rule_of(word: str, form: str) -> Rule:
     """Return a rule: how many letters are cut from both ends, and what replaces them."""
-    found = SequenceMatcher(None, word, form, autojunk=False).find_longest_match()
-    a, b, size = found.a, found.b, found.size
+    match = SequenceMatcher(None, word, form, autojunk=False).find_longest_match()
+    a, b, size = match.a, match.b, match.size
     return a, form[:b], len(word) - a - size, form[b + size :]
 
 
@@ -82,19 +82,19 @@ def main() -> None:
             flush=True,
         )
     X, y, X_new, y_new = load_transliteration()
-    drawn = np.random.default_rng(0).permutation(len(X))[:5000]
+    order = np.random.default_rng(0).permutation(len(X))[:5000]
     print(
         "names",
         NEAREST,
-        exact_match(y_new, predict_by_nearest(X[drawn], y[drawn], X_new)),
+        exact_match(y_new, predict_by_nearest(X[order], y[order], X_new)),
         flush=True,
     )
     for stress in (False, True):
         X, y = load_cmudict(stress=stress)
-        drawn = np.random.default_rng(0).permutation(len(X))
-        train, test = drawn[2000:7000], drawn[:2000]
-        found = predict_by_nearest(X[train], y[train], X[test])
-        print("CMUdict", stress, NEAREST, exact_match(y[test], found), flush=True)
+        order = np.random.default_rng(0).permutation(len(X))
+        train, test = order[2000:7000], order[:2000]
+        predicted = predict_by_nearest(X[train], y[train], X[test])
+        print("CMUdict", stress, NEAREST, exact_match(y[test], predicted), flush=True)
 
 
 if __name__ == "__main__":

@@ -140,17 +140,17 @@ def milliseconds_in_batch(model: SequenceTransducer, X: Any, context: Any) -> fl
 
 def runs(sizes: list[int], tasks: list[str]) -> list[tuple[str, int, int]]:
     """Return (task, number of pairs, draw) of each fit, the longest fits first."""
-    found = [
+    runs_of_tasks = [
         (language, size, draw)
         for language in LANGUAGES
         for size in sorted(sizes, key=lambda size: -(size or 10**9))
         for draw in range(DRAWS.get(size, 1))
     ]
-    found.sort(key=lambda run: -(run[1] or 10**9))
-    found += [("Arabic names", LARGE, 0), ("CMUdict", LARGE, 0)]
-    simulate_split = [*TASKS, *(f"{task}, farther" for task in FARTHER)]
-    found += [(task, SIMULATED, draw) for task in simulate_split for draw in range(3)]
-    return [run for run in found if not tasks or run[0] in tasks]
+    runs_of_tasks.sort(key=lambda run: -(run[1] or 10**9))
+    runs_of_tasks += [("Arabic names", LARGE, 0), ("CMUdict", LARGE, 0)]
+    simulated_tasks = [*TASKS, *(f"{task}, farther" for task in FARTHER)]
+    runs_of_tasks += [(task, SIMULATED, draw) for task in simulated_tasks for draw in range(3)]
+    return [run for run in runs_of_tasks if not tasks or run[0] in tasks]
 
 
 def table_of_means(rows: list[dict[str, Any]]) -> str:
@@ -175,20 +175,21 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="*", default=[], help="only these; all by default")
     parser.add_argument("--tested", type=int, default=10_000, help="test pairs, at most")
     parser.add_argument("--out", type=Path, default=Path("out/strings"))
-    given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    found: list[dict[str, Any]] = []
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
     with parallel_config("loky", inner_max_num_threads=1):
         fits = [
-            delayed(fit_and_measure)(*run, given.tested) for run in runs(given.sizes, given.tasks)
+            delayed(fit_and_measure)(*run, arguments.tested)
+            for run in runs(arguments.sizes, arguments.tasks)
         ]
-        for row in Parallel(given.jobs, return_as="generator_unordered")(fits):
-            found.append(row)
+        for row in Parallel(arguments.jobs, return_as="generator_unordered")(fits):
+            rows.append(row)
             print(json.dumps(row), flush=True)
-            (given.out / "strings.json").write_text(json.dumps(found, indent=1))
-    found.sort(key=lambda row: (row["task"], row["pairs"], row["draw"]))
-    (given.out / "strings.md").write_text(table_of_means(found))
-    print(table_of_means(found))
+            (arguments.out / "strings.json").write_text(json.dumps(rows, indent=1))
+    rows.sort(key=lambda row: (row["task"], row["pairs"], row["draw"]))
+    (arguments.out / "strings.md").write_text(table_of_means(rows))
+    print(table_of_means(rows))
 
 
 if __name__ == "__main__":

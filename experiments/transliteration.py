@@ -31,7 +31,7 @@ BONUS = 0.6
 
 
 def fit_ngram_paths(X: np.ndarray, y: np.ndarray, quick: bool = False) -> KernelDependency:
-    """Fit n-grams with soft positions on both sides, decoded by `NGramPath`.
+    """Fit kernel ridge regression from n-grams to n-grams, decoded by `NGramPath`.
 
     The width of the output's places and alpha are those that spell most of a fifth of the pairs,
     kept back, as they should be; the bonus for length is calibrated on left-out points of all.

@@ -44,13 +44,13 @@ def spell_tree(tree: Any) -> str:
 
 def random_expressions(n: int, seed: int) -> tuple[list[str], list[Any]]:
     """Return distinct random expressions of 3 to 30 symbols, and their trees."""
-    rng, found = np.random.default_rng(seed), dict[str, Any]()
-    while len(found) < n:
+    rng, trees = np.random.default_rng(seed), dict[str, Any]()
+    while len(trees) < n:
         tree = random_expression(rng, 5)
         text = spell_tree(tree)
         if 3 <= len(text) <= 30:
-            found.setdefault(text, tree)
-    return list(found), list(found.values())
+            trees.setdefault(text, tree)
+    return list(trees), list(trees.values())
 
 
 def run(folder: Path, console: Any, quick: bool = False) -> Report:

@@ -110,7 +110,7 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
         wide=True,
     )
     for method in track(methods, "paper's parameters", console=console, transient=True):
-        _add_literal(report, method, splits, upper, lower)
+        _add_paper_rows(report, method, splits, upper, lower)
     steps = compare(splits, upper, lower, methods, SCALES, OUTPUT_SCALE, SHOWN)
     total = len(splits) * len(methods)
     *_, results = track(steps, "leave-one-out", total=total, console=console, transient=True)
@@ -128,19 +128,19 @@ def run(folder: Path, console: Any, quick: bool = False) -> Report:
     return report
 
 
-def _add_literal(
+def _add_paper_rows(
     report: Report, method: Method, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray
 ) -> None:
     """Add rows of the loss at the paper's parameters, with its length scale and a common one."""
-    own, common, start = [], [], time.perf_counter()
+    own_scale_losses, common_scale_losses, start = [], [], time.perf_counter()
     for train, test in splits:
         predicted = model_at_paper_parameters(method).fit(X[train], Y[train]).predict(X[test])
-        own.append(rbf_loss(Y[test], predicted, line_of_table(method).output_scale))
-        common.append(rbf_loss(Y[test], predicted, OUTPUT_SCALE))
+        own_scale_losses.append(rbf_loss(Y[test], predicted, line_of_table(method).output_scale))
+        common_scale_losses.append(rbf_loss(Y[test], predicted, OUTPUT_SCALE))
     seconds = time.perf_counter() - start
-    mean, std = float(np.mean(own)), float(np.std(own))
+    mean, std = float(np.mean(own_scale_losses)), float(np.std(own_scale_losses))
     report.add(method.name, LITERAL, "rbf loss", mean, std, published_loss(method), seconds)
-    report.add(method.name, COMMON, "rbf loss", scores=common)
+    report.add(method.name, COMMON, "rbf loss", scores=common_scale_losses)
 
 
 def _add_floors(report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray) -> None:
@@ -159,11 +159,11 @@ def _add_baselines(
     report: Report, splits: Sequence[Split], X: np.ndarray, Y: np.ndarray, quick: bool
 ) -> None:
     """Add rows of scikit-learn's regressors."""
-    found: dict[str, list[float]] = {}
+    losses_by_name: dict[str, list[float]] = {}
     for train, test in splits:
         for name, predicted, _ in fit_and_predict(X[train], Y[train], X[test], quick=quick):
-            found.setdefault(name, []).append(rbf_loss(Y[test], predicted, OUTPUT_SCALE))
-    for name, scores in found.items():
+            losses_by_name.setdefault(name, []).append(rbf_loss(Y[test], predicted, OUTPUT_SCALE))
+    for name, scores in losses_by_name.items():
         report.add(name, "leave-one-out, fixed point", "rbf loss", scores=scores)
 
 

@@ -88,7 +88,7 @@ TASKS = {"DTI": dti, "growth": growth, "USPS": usps, "simulated": simulated}
 
 def trial(name: str, seed: int) -> dict[str, np.ndarray]:
     """Return (error over half width, width, weight, difficulty) of test rows, by kind of band."""
-    task, found = TASKS[name](), {}
+    task, results = TASKS[name](), {}
     train, test = task.split(seed)
     groups = None if task.groups is None else task.groups[train]
     labels = test if task.groups is None else task.groups[test]
@@ -98,11 +98,18 @@ def trial(name: str, seed: int) -> dict[str, np.ndarray]:
         sets = ConformalSets(task.model, ASKED, kind="band", scale=scale, random_state=seed)
         sets.fit(task.X[train], task.Y[train], groups)
         bands: Any = sets.predict(task.X[test])
-        half = ((bands.upper - bands.lower) / 2).reshape(len(test), -1)
-        errors = np.abs(task.Y[test] - (bands.upper + bands.lower) / 2).reshape(half.shape)
-        hard = difficulty(sets.model_, task.X[test])  # the model is the same for every kind
-        found[kind] = np.stack([(errors / half).max(axis=1), 2 * half.mean(axis=1), weights, hard])
-    return found
+        half_widths = ((bands.upper - bands.lower) / 2).reshape(len(test), -1)
+        errors = np.abs(task.Y[test] - (bands.upper + bands.lower) / 2).reshape(half_widths.shape)
+        difficulties = difficulty(sets.model_, task.X[test])  # the model is the same for every kind
+        results[kind] = np.stack(
+            [
+                (errors / half_widths).max(axis=1),
+                2 * half_widths.mean(axis=1),
+                weights,
+                difficulties,
+            ]
+        )
+    return results
 
 
 def difficulty(model: KernelDependencyCV, X: np.ndarray) -> np.ndarray:
@@ -123,14 +130,14 @@ def summarize(rows: np.ndarray) -> dict[str, float]:
     weights = weights / weights.sum()
     factor = float(weighted_quantile(ratio, weights, ASKED))
     inside = ratio <= 1
-    found = {"coverage": float(weights @ inside), "width": float(weights @ width)}
-    found["width at equal coverage"] = factor * found["width"]
+    values = {"coverage": float(weights @ inside), "width": float(weights @ width)}
+    values["width at equal coverage"] = factor * values["width"]
     third = np.digitize(hard, [1 / 3, 2 / 3])
     for k, name in enumerate(("easy", "middle", "hard")):
         own = third == k
-        share = float(weights[own] @ inside[own] / weights[own].sum()) if own.any() else np.nan
-        found[f"coverage, {name}"] = share
-    return found
+        covered = float(weights[own] @ inside[own] / weights[own].sum()) if own.any() else np.nan
+        values[f"coverage, {name}"] = covered
+    return values
 
 
 def run(
@@ -144,10 +151,10 @@ def run(
     done = Parallel(jobs, return_as="generator")(tasks)
     done = iter(track(done, "splits", len(tasks), console=console, transient=True))
     for name in names:
-        every = [next(done) for _ in range(repeats)]
-        found = {kind: summarize(np.hstack([one[kind] for one in every])) for kind in SCALES}
-        before = found[next(iter(SCALES))]["width at equal coverage"]
-        for kind, values in found.items():
+        results = [next(done) for _ in range(repeats)]
+        summaries = {kind: summarize(np.hstack([one[kind] for one in results])) for kind in SCALES}
+        before = summaries[next(iter(SCALES))]["width at equal coverage"]
+        for kind, values in summaries.items():
             values["share of the width before"] = values["width at equal coverage"] / before
             for metric, value in values.items():
                 report.add(kind, name, metric, scores=[value])

@@ -83,13 +83,13 @@ def backward_imports(path: Path) -> Iterator[str]:
 
 def format_graph() -> str:
     """Return the import graph as text, with one line for each folder."""
-    found: dict[str, set[str]] = {}
+    imports: dict[str, set[str]] = {}
     for path in modules():
-        found.setdefault(folder_of(path), set()).update(imported_folders(path))
+        imports.setdefault(folder_of(path), set()).update(imported_folders(path))
     rows = (
-        f"{folder:20}{' '.join(sorted(found[folder] - {folder}, key=ORDER.index))}".rstrip()
+        f"{folder:20}{' '.join(sorted(imports[folder] - {folder}, key=ORDER.index))}".rstrip()
         for folder in ORDER
-        if folder in found
+        if folder in imports
     )
     return "```\n" + "\n".join(rows) + "\n```\n"
 

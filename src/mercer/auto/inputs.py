@@ -102,7 +102,7 @@ class Inputs(BaseEstimator):
         return self
 
     def _column_format(self, table: Table, name: Name) -> Any:
-        """Return the notation of a numeric column, `LabelCells` for labels, and None for others."""
+        """Return the decimal mark or date format of numbers, `LabelCells` for labels, or None."""
         if self.kinds_[name] == "number":
             return (
                 Column.of(table, name).notation() if len(without_empty_cells(table, name)) else "."

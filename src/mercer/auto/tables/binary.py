@@ -124,7 +124,7 @@ def read_sheet(data: bytes, name: str, header: bool | None, sheet: str | None) -
 
 
 def _read_sheets(data: bytes, wanted: str | None, name: str) -> dict[str, dict[int, tuple]]:
-    """Return the non-empty rows of each sheet by row number; only of `wanted` unless it is None."""
+    """Return the non-empty rows of each sheet by row number; of `wanted` alone, if it is given."""
     from openpyxl import load_workbook
 
     with warnings.catch_warnings():

@@ -87,7 +87,7 @@ class Table:
         return len(self.lines)
 
     def names(self, requested: Sequence[Name]) -> list[Name]:
-        """Return the names of the requested columns, which a file also knows by number or range.
+        """Return the names of the requested columns; those of a file also by number or range.
 
         Numbers count from 1; ranges are written 2-9 or first..last, and lists a,b.
 

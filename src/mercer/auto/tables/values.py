@@ -231,7 +231,7 @@ class Column:
 
 
 def _value_kind(notation: str) -> str:
-    """Return the kind of value that a notation writes: "number", "date" or "duration"."""
+    """Return "number", "date" or "duration", the kind of value that a notation is for."""
     return DURATION if notation == DURATION else "date" if is_date(notation) else "number"
 
 
